@@ -1,5 +1,5 @@
-// Package ablation dreams the same nights with one thing changed at a time, for the same money, and measures what they
-// came to.
+// Package ablation runs the same dreams with one thing changed at a time, for the same money, and measures the
+// results.
 package ablation
 
 import (
@@ -10,8 +10,8 @@ import (
 // Arm is one way of dreaming.
 type Arm struct {
 	Name  string
-	Onset bool            // it begins with an onset; else NREM has the onset's money
-	Whole bool            // NREM and REM follow; else the onset is all there is money for
+	Onset bool            // begins with an onset; else NREM has the onset's money
+	Whole bool            // NREM and REM follow; else there is money for the onset only
 	Way   dream.Loosening // of the generator in the onset
 	TopP  float64         // above 0: sent in the place of min-p, in every call
 }
@@ -25,7 +25,7 @@ const (
 // nucleus is the top-p of the arm that has no min-p: what the min-p paper compares with (arXiv 2407.01082).
 const nucleus = .9
 
-// Arms in the order in which they are begun.
+// Arms lists the arms in the order in which they begin.
 var Arms = []Arm{
 	{Name: With, Onset: true, Whole: true, Way: dream.ByTemperatureMinP},
 	{Name: "heat, top-p", Onset: true, Way: dream.ByTemperatureMinP, TopP: nucleus},
@@ -34,7 +34,7 @@ var Arms = []Arm{
 	{Name: Without, Whole: true, Way: dream.ByTemperatureMinP},
 }
 
-// Head says with what a record was made.
+// Head says how a record was made.
 type Head struct {
 	Model       string        `json:"model"` // as its maker calls it
 	Embedder    string        `json:"embedder"`
@@ -53,7 +53,7 @@ type Head struct {
 	AgentState  string        `json:"life"`
 }
 
-// Night is one that was dreamt, as ledger and store tell it.
+// Night is one dream, read from ledger and store.
 type Night struct {
 	Arm     string                        `json:"arm"`
 	Seed    uint64                        `json:"seed"`
@@ -70,21 +70,22 @@ type Night struct {
 
 // Idea is a fragment of the onset, or a scenario of REM.
 type Idea struct {
-	Phase     dream.Phase `json:"phase"`
-	Name      string      `json:"name"` // its cycle and turn
-	Text      string      `json:"text"`
-	Kept      bool        `json:"kept"`                // a fragment by the observer, a scenario by REM
-	Memory    float64     `json:"memory"`              // distance to the nearest memory
-	Recited   *float64    `json:"recited,omitempty"`   // share of it that the prompt or a memory says in the same words
-	Surface   float64     `json:"surface"`             // how much it looks like speech, by rules alone
-	Coherence float64     `json:"coherence,omitempty"` // as the observer had it; 0 of scenarios
-	// mean of its tokens under the plain model, behind the same prompt for all
+	Phase  dream.Phase `json:"phase"`
+	Name   string      `json:"name"` // its cycle and turn
+	Text   string      `json:"text"`
+	Kept   bool        `json:"kept"`   // a fragment by the observer, a scenario by REM
+	Memory float64     `json:"memory"` // distance to the nearest memory
+	// share of its four-word runs that stand in the prompt or a memory
+	Recited   *float64 `json:"recited,omitempty"`
+	Surface   float64  `json:"surface"`             // how much it looks like language, by rules alone
+	Coherence float64  `json:"coherence,omitempty"` // as the observer had it; 0 of scenarios
+	// mean log-probability of its tokens under the plain model, behind the same prompt for all
 	LogProb   *float64 `json:"log_prob,omitempty"`
 	Effective string   `json:"effective,omitempty"` // the sampling that was sent
 	Place     []byte   `json:"place"`               // its vector, a signed byte a number
 }
 
-// Money is what a night spent in some phases, all when none is named.
+// Money is what a night spent in these phases; in all phases when none is named.
 func (n Night) Money(phases ...dream.Phase) budget.Micros {
 	var sum budget.Micros
 	for phase, spent := range n.Spent {
@@ -99,8 +100,8 @@ func (n Night) Money(phases ...dream.Phase) budget.Micros {
 	return sum
 }
 
-// Next is the arm that dreams next: the one that has spent least. Arms are compared by the money of their onset; the
-// one without has its turn by the money of whole nights, against the arm it is compared with.
+// Next is the arm that dreams next: the one that has spent least. Arms are compared by what their onsets cost. The
+// arm without an onset is compared by the cost of whole nights, with the arm that is otherwise the same.
 func Next(nights []Night) Arm {
 	onset, whole := map[string]budget.Micros{}, map[string]budget.Micros{}
 	for _, n := range nights {

@@ -21,12 +21,12 @@ type Endpoint struct {
 	Model    string // on the wire
 	Profile  string // kind of server, as in a provider's section; empty: any
 	Price    budget.Price
-	Judges   bool // its scores mean something: it is asked for them, and paid
+	Judges   bool // its log-probabilities mean something, so they are requested and paid for
 
 	EmbedURL, EmbedModel string // an embedder; empty: the built-in one, which compares words
 }
 
-// The environment that names an endpoint.
+// The environment variables that name an endpoint.
 const (
 	EnvURL        = "ONEIROS_ABLATION_URL"
 	EnvModel      = "ONEIROS_ABLATION_MODEL"
@@ -38,10 +38,10 @@ const (
 	EnvEmbedModel = "ONEIROS_ABLATION_EMBED_MODEL"
 )
 
-// usual is the price that is counted when none is named: that of a small hosted model.
+// usual is the price when none is set: that of a small hosted model.
 const usual = "0.15/0.60"
 
-// FromEnvironment reads an endpoint; one without a URL is not there.
+// FromEnvironment reads an endpoint; without a URL it is empty.
 func FromEnvironment(getenv func(string) string) (Endpoint, error) {
 	e := Endpoint{
 		URL: getenv(EnvURL), Model: getenv(EnvModel), Profile: getenv(EnvProfile), Judges: getenv(EnvJudges) != "",
@@ -112,8 +112,8 @@ func (e Endpoint) specs() (inference.Table, error) {
 	return t, err
 }
 
-// cast are the models of a night, in its arm's way.
-func (e Endpoint) cast(a Arm, table inference.Table) (inference.Switchboard, error) {
+// models are the models of a night of this arm.
+func (e Endpoint) models(a Arm, table inference.Table) (inference.Switchboard, error) {
 	specs, err := e.specs()
 	if err != nil {
 		return inference.Switchboard{}, err
@@ -137,11 +137,11 @@ func (e Endpoint) cast(a Arm, table inference.Table) (inference.Switchboard, err
 	}
 	models["model"] = gateway
 	if a.TopP > 0 {
-		models["model"] = nucleused{gateway, a.TopP}
+		models["model"] = topPModel{gateway, a.TopP}
 	}
 	if e.EmbedURL != "" {
 		key := ""
-		if e.EmbedURL == e.URL { // it is nobody else's business
+		if e.EmbedURL == e.URL { // the key is sent to no other server
 			key = e.Key
 		}
 		places, err := openaigw.New(openaigw.Options{Name: "vectors", BaseURL: e.EmbedURL, APIKey: key, Catalog: table})
@@ -153,14 +153,14 @@ func (e Endpoint) cast(a Arm, table inference.Table) (inference.Switchboard, err
 	return inference.Switchboard{Catalog: table, Providers: models}, nil
 }
 
-// nucleused sends top-p where min-p was asked for.
-type nucleused struct {
+// topPModel sends top-p in the place of min-p.
+type topPModel struct {
 	inference.Model
 	topP float64
 }
 
-// Generate asks the model behind.
-func (n nucleused) Generate(ctx context.Context, r inference.Request,
+// Generate calls the model behind it.
+func (n topPModel) Generate(ctx context.Context, r inference.Request,
 	token func(string) bool,
 ) (inference.Answer, error) {
 	if r.Sampling.MinP != nil {
@@ -169,8 +169,8 @@ func (n nucleused) Generate(ctx context.Context, r inference.Request,
 	return n.Model.Generate(ctx, r, token)
 }
 
-// roles are the models of an order.
-func (e Endpoint) roles() map[dream.Role]string {
+// modelsByRole names the model of each role.
+func (e Endpoint) modelsByRole() map[dream.Role]string {
 	all := map[dream.Role]string{}
 	for _, role := range dream.Roles {
 		all[role] = "model/" + e.Model

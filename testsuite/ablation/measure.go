@@ -16,19 +16,19 @@ const Same = .3
 // Figure is a value and its 95 % interval over nights.
 type Figure struct{ Value, Low, High float64 }
 
-// Row is what an arm came to for its money.
+// Row is what an arm achieved for its money.
 type Row struct {
 	Arm    string
 	Nights float64 // the last one in part
 	Money  budget.Micros
 	Ideas  int
 
-	Distinct Figure // ideas, one for as many as lie together
+	Distinct Figure // ideas; those closer than Same count as one
 	Kept     Figure // share of the ideas
 	Useful   Figure // distinct ideas among the kept ones
 	Apart    Figure // mean distance of two ideas
 	Memory   Figure // mean distance to the nearest memory
-	Recited  Figure // share that prompt or memory says in the same words
+	Recited  Figure // share of four-word runs that stand in the prompt or a memory
 	Surface  Figure
 	Observer Figure // its coherence
 	LogProb  Figure
@@ -36,16 +36,16 @@ type Row struct {
 	UsePer   Figure // distinct kept ideas for a cent
 }
 
-// Counted is a night as far as its money is counted.
+// Counted is a night with the share of it that counts.
 type Counted struct {
 	Money budget.Micros
 	Whole float64 // of it, in (0, 1]
 	Ideas []Idea
 }
 
-// Cut counts nights in the order of their seeds until the money is spent. Of the night that would pass it as many ideas
-// count, in the order of their making, as its money buys, rounded down. phases are those whose money is counted, of is
-// the phase of the ideas.
+// Cut counts nights in the order of their seeds until the money is spent. Of the night that would exceed it, as many
+// ideas count, in the order of their making, as the rest of the money buys, rounded down. phases are those whose cost
+// is counted; of is the phase of the ideas.
 func Cut(nights []Night, most budget.Micros, of dream.Phase, phases ...dream.Phase) []Counted {
 	var all []Counted
 	for _, n := range nights {
@@ -81,8 +81,8 @@ func Least(nights map[string][]Night, arms []string, phases ...dream.Phase) budg
 	return least
 }
 
-// weights says of each idea what it counts for: 1 when none lies nearer than Same, 1/n when n lie together, itself
-// included. They add up to the number of groups where ideas lie in groups.
+// weights says how much each idea counts: 1 when no other is nearer than Same, 1/n when n lie together, itself
+// included. The weights add up to the number of groups where ideas lie in groups.
 func weights(ideas []Idea) []float64 {
 	out := make([]float64, len(ideas))
 	for i, a := range ideas {
@@ -175,11 +175,11 @@ func summed(nights []Counted) []sums {
 	return out
 }
 
-// draws is how often nights are drawn anew for an interval.
+// draws is how often nights are resampled for an interval.
 const draws = 2000
 
-// Measure makes the row of an arm. Nights are drawn with replacement for the intervals; two copies of one night are no
-// pair.
+// Measure makes the row of an arm. Nights are drawn with replacement for the intervals; two copies of one night are
+// not compared with each other.
 func Measure(arm string, nights []Counted) Row {
 	r := Row{Arm: arm}
 	for _, n := range nights {

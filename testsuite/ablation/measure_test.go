@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/ablation"
 )
 
-// at is an idea somewhere in a space of 32 dimensions, by the dice of a night.
+// at is an idea at a random place in a space of 32 dimensions.
 func at(dice *rand.Rand) ablation.Idea {
 	v := make([]float32, 32)
 	for i := range v {
@@ -30,7 +30,7 @@ func at(dice *rand.Rand) ablation.Idea {
 	}
 }
 
-// honest dreams nights of four ideas for a cent each, from seeds.
+// honest makes nights of four ideas for a cent each, from seeds.
 func honest(seeds ...uint64) []ablation.Night {
 	var all []ablation.Night
 	for _, seed := range seeds {
@@ -51,7 +51,8 @@ func measured(nights []ablation.Night) ablation.Row {
 	return ablation.Measure("a", ablation.Cut(nights, budget.Unlimited, dream.Onset, dream.Onset))
 }
 
-// The negative control: an arm that is given the same seed every night has fewer ideas, and what measures must say so.
+// The negative control: an arm that has the same seed every night has fewer distinct ideas, and the measure must show
+// it.
 func TestAnArmThatDreamsTheSameNightOverAndOverHasTheIdeasOfOneNight(t *testing.T) {
 	t.Parallel()
 	varied, same := measured(honest(1, 2, 3, 4, 5, 6)), measured(honest(3, 3, 3, 3, 3, 3))
@@ -60,7 +61,7 @@ func TestAnArmThatDreamsTheSameNightOverAndOverHasTheIdeasOfOneNight(t *testing.
 	require.InDelta(t, 4, same.Distinct.Value, 1e-9)
 	require.InDelta(t, 4, varied.PerCent.Value, 1e-9)
 	require.InDelta(t, 4.0/6, same.UsePer.Value, 1e-9)
-	require.Less(t, same.Distinct.High, varied.Distinct.Low, "not by chance")
+	require.Less(t, same.Distinct.High, varied.Distinct.Low, "the intervals do not overlap")
 	require.Less(t, same.Apart.Value, varied.Apart.Value)
 }
 
@@ -78,8 +79,8 @@ func TestIdeasThatLieTogetherCountAsOne(t *testing.T) {
 	nights[0].Ideas[0].Kept = false
 	r = measured(nights)
 	require.InDelta(t, .75, r.Kept.Value, 1e-9)
-	require.InDelta(t, 2, r.Useful.Value, 1e-9, "what was not kept takes nothing from what was")
-	require.True(t, math.IsNaN(r.LogProb.Value), "nobody scored them")
+	require.InDelta(t, 2, r.Useful.Value, 1e-9, "ideas that were not kept do not change the count of kept ones")
+	require.True(t, math.IsNaN(r.LogProb.Value), "ideas without scores have no mean")
 }
 
 func TestMoneyIsCountedUntilItIsSpentAndANightInPart(t *testing.T) {
@@ -90,9 +91,9 @@ func TestMoneyIsCountedUntilItIsSpentAndANightInPart(t *testing.T) {
 	require.Len(t, cut[2].Ideas, 2)
 	require.InDelta(t, .5, cut[2].Whole, 1e-9)
 	require.Equal(t, budget.Micros(5_000), cut[2].Money)
-	require.Len(t, ablation.Cut(nights, 20_000, dream.Onset, dream.Onset), 2, "not a night for nothing")
+	require.Len(t, ablation.Cut(nights, 20_000, dream.Onset, dream.Onset), 2, "no night counts without money for it")
 	require.Equal(t, budget.Micros(10_007), nights[0].Money(), "all phases")
-	require.Empty(t, ablation.Cut(nights, 20_000, dream.REM)[0].Ideas, "scenarios are another phase's")
+	require.Empty(t, ablation.Cut(nights, 20_000, dream.REM)[0].Ideas, "the onset's fragments are not scenarios")
 	arms := map[string][]ablation.Night{"a": nights, "b": honest(1, 2)}
 	require.Equal(t, budget.Micros(20_000), ablation.Least(arms, []string{"a", "b"}, dream.Onset))
 	require.Zero(t, ablation.Least(arms, []string{"a", "c"}), "an arm that has not begun")

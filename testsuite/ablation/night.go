@@ -30,8 +30,8 @@ const (
 	patient   = 10 * time.Minute // for one call of a slow model, which may wait for others
 )
 
-// Knobs of every night: the product's own, but short, so that a model of fifteen tokens a second on one core is through
-// with an onset in a minute. What is left out is told in docs/ablation.md.
+// Knobs of every night: the product's defaults, shortened so that a model of fifteen tokens a second on one core
+// finishes an onset in a minute. docs/ablation.md says what is left out.
 func Knobs(a Arm) dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.OnsetEnabled, k.Loosening, k.Depth = a.Onset, a.Way, dream.DepthFixed
@@ -40,7 +40,7 @@ func Knobs(a Arm) dream.Knobs {
 	k.ReplayEpisodes, k.LastLookEntries = 4, 0
 	k.Branches, k.Keep, k.RemRounds = 2, 2, 0
 	k.CallTimeout, k.IdleToken = patient, patient
-	// A phase without money makes no call: money is what ends a night where its arm does.
+	// A phase without money makes no call, so caps end a night where its arm ends.
 	k.Shares = budget.Shares{Onset: 98, Integration: 1, Return: 1}
 	if a.Whole {
 		k.Shares = budget.Shares{
@@ -55,10 +55,10 @@ func Knobs(a Arm) dream.Knobs {
 	return k
 }
 
-// allowance of a night: more than any spends, at whatever price; its hundredth buys no call.
+// allowance of a night: more than any spends, at any price; a hundredth of it buys no call.
 var allowance = budget.Tokens{In: 80_000, Out: 20_000}
 
-// Bench is where a night is dreamt: a Temporal server with a namespace and a queue of its own, and a folder for the
+// Bench is where a night runs: a Temporal server with a namespace and a task queue of its own, and a folder for the
 // store.
 type Bench struct {
 	Address, Namespace, Queue string
@@ -66,7 +66,7 @@ type Bench struct {
 	Store                     string
 }
 
-// Dream dreams one night of the companion's sample life, from the same memories as every other.
+// Dream runs one dream over the companion's sample diary, from the same memories as every other.
 func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night, error) {
 	n := Night{Arm: a.Name, Seed: seed, Spent: map[dream.Phase]budget.Micros{}}
 	config := testdeploy.Config{
@@ -83,14 +83,14 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night,
 	defer func() { _ = deployment.Close() }()
 	table, ok := deployment.Ports.Catalog.(inference.Table)
 	if !ok {
-		return n, fmt.Errorf("the stage's catalogue is a %T; it must be a table", deployment.Ports.Catalog)
+		return n, fmt.Errorf("the deployment's catalogue is a %T; it must be a table", deployment.Ports.Catalog)
 	}
-	models, err := e.cast(a, table)
+	models, err := e.models(a, table)
 	if err != nil {
 		return n, err
 	}
-	deployment.Ports.Guard.Model, deployment.Starter.Options.Models = models, e.roles()
-	agent, err := hire(ctx, deployment, models, e.embedder(), e.Price.Cost(allowance))
+	deployment.Ports.Guard.Model, deployment.Starter.Options.Models = models, e.modelsByRole()
+	agent, err := addCompanion(ctx, deployment, models, e.embedder(), e.Price.Cost(allowance))
 	if err != nil {
 		return n, err
 	}
@@ -121,8 +121,8 @@ func Dream(ctx context.Context, e Endpoint, a Arm, seed uint64, b Bench) (Night,
 	return n, n.read(ctx, deployment, models, e.embedder(), agent.ID, begun.Dream)
 }
 
-// hire makes the companion with its memories, placed by the night's embedder, free of charge.
-func hire(ctx context.Context, c *testdeploy.Deployment, models inference.Switchboard, embedder string,
+// addCompanion makes the companion with its memories, embedded by the night's embedder, free of charge.
+func addCompanion(ctx context.Context, c *testdeploy.Deployment, models inference.Switchboard, embedder string,
 	cap budget.Micros,
 ) (dream.Agent, error) {
 	lived, k := sample.Diaries()[0], c.Config.Knobs
@@ -174,7 +174,7 @@ func (n *Night) read(ctx context.Context, c *testdeploy.Deployment, models infer
 	if err != nil {
 		return err
 	}
-	tongue, err := tongue(ctx, c, agent)
+	tongue, err := vocabulary(ctx, c, agent)
 	if err != nil {
 		return err
 	}
@@ -222,8 +222,8 @@ func (n *Night) read(ctx context.Context, c *testdeploy.Deployment, models infer
 	return nil
 }
 
-// tongue listens to the lived memories.
-func tongue(ctx context.Context, c *testdeploy.Deployment, agent string) (hypnagogia.Tongue, error) {
+// vocabulary learns the words of the agent's own memories.
+func vocabulary(ctx context.Context, c *testdeploy.Deployment, agent string) (hypnagogia.Tongue, error) {
 	items, err := c.Store.Find(ctx,
 		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}})
 	var texts []string
@@ -233,7 +233,7 @@ func tongue(ctx context.Context, c *testdeploy.Deployment, agent string) (hypnag
 	return hypnagogia.TongueOf(texts), err
 }
 
-// NewHead says with what nights are dreamt.
+// NewHead says how nights are made.
 func NewHead(e Endpoint, about string, now time.Time) Head {
 	k := Knobs(Arms[0])
 	return Head{

@@ -9,12 +9,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sample"
 )
 
-// run is how many words in a row make a recital.
+// run is how many words in a row count as recited.
 const run = 4
 
-// Recited is the share of a text's runs of four words that stand in the prompts or in a memory: a small model says
-// again what it was asked and shown, and a thought that strings three memories together lies near none of them. A text
-// of less than four words recites nothing.
+// Recited is the share of a text's runs of four words that stand in the prompts or in a memory. A small model repeats
+// its instructions and what it was shown, and a text that joins three memories lies near none of them. A text of less
+// than four words recites nothing.
 func Recited(text string) float64 {
 	texts, runs, found := words(text), 0, 0
 	question := shown()
@@ -35,7 +35,7 @@ func words(text string) []string {
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// shown is what every prompt of the onset and of REM says, and every memory that it may show.
+// shown is the text of every prompt of the onset and of REM, and of every memory that they may show.
 func shown() string {
 	agentState := sample.Diaries()[0]
 	who := agentState.Agent

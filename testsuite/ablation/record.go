@@ -9,14 +9,14 @@ import (
 	"os"
 )
 
-// Record is a file of one head and the nights that were dreamt, one a line, written as they end: a run that is cut
-// leaves what it had.
+// Record is a file of one head and the nights, one a line, written as each ends, so that an interrupted run keeps
+// what it had.
 type Record struct {
 	Head   Head
 	Nights []Night
 }
 
-// Of are the nights of an arm, in the order of their seeds.
+// Of returns the nights of an arm, in the order of their seeds.
 func (r Record) Of(arm string) []Night {
 	var all []Night
 	for _, n := range r.Nights {
@@ -27,7 +27,7 @@ func (r Record) Of(arm string) []Night {
 	return all
 }
 
-// Read reads a record. A last line that was cut is left out.
+// Read reads a record. An incomplete last line is left out.
 func Read(path string) (Record, error) {
 	var r Record
 	file, err := os.Open(path)
@@ -52,7 +52,7 @@ func Read(path string) (Record, error) {
 	}
 }
 
-// Append writes a line of a record: its head or a night.
+// Append adds a line to a record: its head or a night.
 func Append(path string, line any) error {
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -61,7 +61,7 @@ func Append(path string, line any) error {
 	return errors.Join(json.NewEncoder(file).Encode(line), file.Close())
 }
 
-// Write writes a whole record in the place of what was there.
+// Write replaces the file with this record.
 func (r Record) Write(path string) error {
 	beside := path + ".new"
 	if err := os.RemoveAll(beside); err != nil {

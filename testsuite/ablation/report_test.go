@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/measurements/ablation.txt anew from the record")
 
-// The record that the document tells of.
+// The record that docs/ablation.md describes.
 const (
 	recorded = "testdata/tinyllama.jsonl"
 	docs     = "../../docs"
@@ -42,8 +42,7 @@ func TestTheDocumentTellsWhatTheRecordHolds(t *testing.T) {
 	}
 }
 
-// The record is what it says it is: every arm was dreamt, nothing but money ended a night, and no fragment was thought
-// in another way.
+// The record agrees with its head: every arm has nights, only money ended them, and no fragment was made another way.
 func TestTheRecordIsOfTheArmsThatItNames(t *testing.T) {
 	t.Parallel()
 	record, err := ablation.Read(recorded)

@@ -20,18 +20,18 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// The environment of a run.
+// The environment variables of a run.
 const (
 	envRecord  = "ONEIROS_ABLATION_RECORD"  // the file to write; without it nothing is run
-	envMinutes = "ONEIROS_ABLATION_MINUTES" // after so many no further night is begun; 45
+	envMinutes = "ONEIROS_ABLATION_MINUTES" // after so many no further night is begun; default 45
 	envAbout   = "ONEIROS_ABLATION_ABOUT"   // what the record says of the model
 )
 
-// most nights of one run: the shared server has so many namespaces, and every night's dream has the same id.
+// At most so many nights in one run: the shared server has so many namespaces, and every night's dream has the same
+// id.
 const most = 90
 
-// TestTheArmsAreDreamt dreams arm after arm until the time is over. A record that is there already goes on where it
-// ended.
+// TestTheArmsAreDreamt runs dreams arm after arm until the time is over. It continues an existing record.
 func TestTheArmsAreDreamt(t *testing.T) {
 	t.Parallel()
 	path := os.Getenv(envRecord)
@@ -65,7 +65,7 @@ func TestTheArmsAreDreamt(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, record.Write(path)) // without the line that a run was cut in
+	require.NoError(t, record.Write(path)) // without an incomplete last line
 	over := time.Now().Add(time.Duration(minutes) * time.Minute)
 	for began := len(record.Nights); time.Now().Before(over) && len(record.Nights)-began < most; {
 		arm := ablation.Next(record.Nights)
@@ -95,7 +95,7 @@ func TestTheArmsAreDreamt(t *testing.T) {
 	t.Log(ablation.Report(record))
 }
 
-// served is a model of this machine, behind the program that is built with llama.cpp's bindings.
+// served starts the llama.cpp server of this machine, in the program that is built with its bindings.
 func served(t *testing.T) string {
 	t.Helper()
 	if os.Getenv("ONEIROS_LLAMA_MODEL") == "" || os.Getenv("ONEIROS_LLAMA_LIB") == "" {

@@ -13,11 +13,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/ablation"
 )
 
-// behind is what every idea of every arm is scored behind: nothing of the prompts that made it.
+// behind is the prompt before every idea of every arm when it is scored: nothing of the prompts that made it.
 const behind = "Tell me what you see before you fall asleep."
 
-// TestTheRecordIsScored lets the plain model say how likely it finds each idea. It needs the bindings, so it stands
-// behind their tag.
+// TestTheRecordIsScored adds to each idea its log-probability under the plain model. It needs the bindings, hence the
+// build tag.
 func TestTheRecordIsScored(t *testing.T) {
 	t.Parallel()
 	path, o := os.Getenv(envRecord),

@@ -17,8 +17,8 @@ type Table struct {
 	Rows  []Row
 }
 
-// Tables are the comparisons that a record allows: fragments of the onset for the money of the onset, and scenarios of
-// REM for the money of whole nights, with and without an onset.
+// Tables are the comparisons that a record allows: fragments for the same cost of onsets, and scenarios of REM for
+// the same cost of whole nights, with and without an onset.
 func Tables(r Record) []Table {
 	var onset, whole []string
 	nights := map[string][]Night{}
@@ -51,7 +51,7 @@ type column struct {
 	form string
 }
 
-// What an arm's money buys, and what that is like.
+// The columns: how much an arm's money buys, and of what quality.
 var (
 	bought = []column{
 		{"distinct a cent", func(r Row) Figure { return r.PerCent }, "%.1f"},
@@ -96,7 +96,7 @@ func (t Table) part(counts []string, columns []column, count func(Row) string) s
 	return b.String()
 }
 
-// write is "12.3 (9.8-14.1)", without the zero before a point as the tables of this house have it.
+// write formats a figure as "12.3 (9.8-14.1)", without the zero before a decimal point.
 func (f Figure) write(form string) string {
 	if math.IsNaN(f.Value) {
 		return "-"
@@ -118,14 +118,24 @@ func Report(r Record) string {
 	fmt.Fprintf(&b, "# made %s with %s; embedder %s; $%.2f in, $%.2f out a million tokens; life of %s\n", h.Day,
 		h.Model, h.Embedder,
 		float64(h.In)/1e6, float64(h.Out)/1e6, h.AgentState)
-	fmt.Fprintf(&b,
+	fmt.Fprintf(
+		&b,
 		"# %d cycles of %d partials of %d tokens; heat %.2f in the induction, %.2f at the peak; min-p %.2f; %d scenarios a night; %d characters of memory shown\n",
-		h.Cycles, h.Partials, h.Tokens, h.Temperature[0], h.Temperature[1], h.MinP, h.Scenarios, h.Characters)
+		h.Cycles,
+		h.Partials,
+		h.Tokens,
+		h.Temperature[0],
+		h.Temperature[1],
+		h.MinP,
+		h.Scenarios,
+		h.Characters,
+	)
 	for _, t := range Tables(r) {
 		fmt.Fprintf(&b, "\n%s, $%.6f an arm\n\n%s", t.Title, float64(t.Money)/1e6, t.Markdown())
 	}
 	b.WriteString(
-		"\nEvery night: arm, seed, outcome, calls, tokens in and out, spent in onset / in all, seconds, ideas, silent\n\n")
+		"\nEvery night: arm, seed, outcome, calls, tokens in and out, spent in onset / in all, seconds, ideas, silent\n\n",
+	)
 	for _, n := range r.Nights {
 		fmt.Fprintf(&b, "%-12s %2d  %-9s  %2d calls  %6d in  %5d out  $%.6f / $%.6f  %4d s  %2d ideas  %d silent\n",
 			n.Arm, n.Seed, n.Outcome, n.Calls, n.In, n.Out,

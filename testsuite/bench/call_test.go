@@ -28,9 +28,10 @@ type way struct {
 	call func(ctx context.Context) error
 }
 
-// BenchmarkStreamedCall makes the same call of 80 tokens by turns over raw net/http, which reads the same bytes and
-// understands none, over the gateway, and over gateway and spend guard with a ledger on a file: reserve under five caps
-// and settle, one durable transaction each. The provider serves without delay: what is left is what we add.
+// BenchmarkStreamedCall makes the same call of 80 tokens in turn over raw net/http, which reads the same bytes
+// without parsing them, over the gateway, and over gateway and spend guard with a ledger on a file: one durable
+// transaction to reserve under five caps and one to settle. The provider adds no delay, so the difference is what we
+// add.
 func BenchmarkStreamedCall(b *testing.B) {
 	upstream, err := provider.Start(provider.Options{})
 	require.NoError(b, err)
@@ -50,12 +51,12 @@ func BenchmarkStreamedCall(b *testing.B) {
 	ways := []way{
 		{"raw", func(ctx context.Context) error { return readRaw(ctx, raw, upstream.URL) }},
 		{"gateway", func(ctx context.Context) error {
-			_, err := gateway.Generate(ctx, asked(), func(string) bool { return true })
+			_, err := gateway.Generate(ctx, newRequest(), func(string) bool { return true })
 			return err
 		}},
 		{"spend guard", func(ctx context.Context) error {
 			step++
-			_, err := paying.Generate(ctx, charge(step), asked(), func(string) bool { return true })
+			_, err := paying.Generate(ctx, charge(step), newRequest(), func(string) bool { return true })
 			return err
 		}},
 	}
@@ -81,7 +82,7 @@ func BenchmarkStreamedCall(b *testing.B) {
 	}
 }
 
-func asked() inference.Request {
+func newRequest() inference.Request {
 	temperature := 1.31
 	return inference.Request{
 		Model: "p/script", MaxTokens: 80, Sampling: inference.Sampling{Temperature: &temperature},
@@ -111,7 +112,7 @@ func charge(n int) spend.Charge {
 
 // readRaw sends what the gateway sends and reads the answer to its end.
 func readRaw(ctx context.Context, client *http.Client, base string) error {
-	r := asked()
+	r := newRequest()
 	body, err := json.Marshal(map[string]any{
 		"model": "script", "messages": r.Messages, "stream": true,
 		"stream_options": map[string]bool{"include_usage": true},

@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// load is what the processors have done so far, in milliseconds (Linux: clock ticks of 10 ms).
+// load is the CPU time used so far, in milliseconds (Linux: clock ticks of 10 ms).
 type load struct {
 	busy, all float64         // of the host, all cores together
 	of        map[int]float64 // by process: this one and its children
 }
 
-// loaded reads the host's load and that of this program's processes.
-func loaded(tb testing.TB) load {
+// readLoad reads the load of the host and of this program's processes.
+func readLoad(tb testing.TB) load {
 	tb.Helper()
 	body, err := os.ReadFile("/proc/stat")
 	require.NoError(tb, err)
@@ -60,9 +60,9 @@ func children(tb testing.TB) []int {
 	return pids
 }
 
-// tell reports what share of the host's cores was busy since before, in per cent, and what share each of some processes
-// took: what is left of the host's is other programs' and the kernel's.
-func (l load) tell(b *testing.B, before load, named map[string]int) {
+// report reports what share of the host's cores was busy since before, in per cent, and the shares of the named
+// processes. The rest is other programs' and the kernel's.
+func (l load) report(b *testing.B, before load, named map[string]int) {
 	b.Helper()
 	all := l.all - before.all
 	if all < float64(100*time.Millisecond/time.Millisecond) {

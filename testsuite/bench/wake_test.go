@@ -28,14 +28,14 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// bedroom is a deployment in which many agents dream at a slow provider. The worker and whoever knocks share a process,
-// as in oneiros up; with Redis two worker processes stand beside it.
-type bedroom struct {
+// dreamingFleet is a deployment in which many agents dream at a slow provider. The worker and the connecting clients
+// share a process, as in oneiros up; with Redis there are two more worker processes.
+type dreamingFleet struct {
 	deployment *testdeploy.Deployment
 	upstream   *billedServer
 	server     *temporal.Server
 	agents     []dream.Agent
-	known      []int64 // events read so far, by agent
+	eventsRead []int64 // events read so far, by agent
 }
 
 // scenario is one row of the wake suite.
@@ -44,32 +44,33 @@ type scenario struct {
 	fsync      string // of Redis: everysec or always
 	dreaming   int
 	connecting int  // at once; 0: all that dream
-	wakes      int  // to measure; with knocking 0 the rounds of all
-	deaf       bool // no bell: Temporal's own cancellation alone
-	// how long, on average, whoever knocked stays, and then leaves the agent in peace; 0 for neither
+	wakes      int  // to measure; with connecting 0 the rounds of all
+	deaf       bool // no wake bus: only Temporal's own cancellation
+	// mean time that a client stays connected, and then leaves the agent in peace; 0 for neither
 	stay time.Duration
-	// tokens of the first answer of a dream, so that a thousand that take minutes to begin are all at it; 0: the
-	// default
+	// tokens of the first answer of a dream, so that a thousand dreams that take minutes to begin are all generating;
+	// 0: the default
 	long  int
 	each  time.Duration
-	limit time.Duration // of the row, its setting-up apart; 0: rowMost. What was measured by then is told
+	limit time.Duration // of the row, without its setting-up; 0: rowMost. What was measured by then is reported
 }
 
 const (
-	// rowMost bounds a row, promisedMost one that something is promised of, and thousandMost one of a thousand dreams,
-	// most of which beginning them takes: on two idle cores all of them together end within a quarter of an hour.
+	// rowMost bounds a row, promisedMost one with a stated goal, and thousandMost one of a thousand dreams, most of
+	// which is spent beginning them. On two idle cores all rows together take a quarter of an hour.
 	rowMost      = 25 * time.Second
 	promisedMost = time.Minute
 	thousandMost = 200 * time.Second
-	// bedtime is the share of a row's limit in which its dreams must have begun; who lies awake then is left out.
+	// bedtime is the share of a row's limit in which its dreams must have begun; agents that do not dream by then are
+	// left out.
 	bedtime = .6
 )
 
-// BenchmarkWake measures a wake from the call until (a) generation has stopped, (b) the partial is safe in the store,
-// (c) the caller may go on: the epoch is durable, affect and digest are fixed, (d) the agent's workflow has it
-// recorded: the dream is put down and the agent awake. Light wakes, between two calls, count for (c) and (d) only.
-// Goals, p99, on two cores: (a) 3 ms, (b) 5 ms, (c) 5 ms, (d) 50 ms for one of 20; (c) also for 100 dreaming and 16
-// knocking; 1,000 at once: (c) 500 ms, none over 1 s.
+// BenchmarkWake measures a wake from the call until (a) generation has stopped, (b) the partial answer is saved in
+// the store, (c) the caller may go on: the epoch is durable, affect and digest are fixed, (d) the agent's workflow
+// has recorded it: the dream is interrupted and the agent awake. Wakes between two calls to a model count for (c) and
+// (d) only. Goals, p99, on two cores: (a) 3 ms, (b) 5 ms, (c) 5 ms, (d) 50 ms for one of 20 agents; (c) also for 100
+// dreaming and 16 clients; 1,000 at once: (c) 500 ms, none over 1 s.
 func BenchmarkWake(b *testing.B) {
 	const token, slow = 20 * time.Millisecond, 200 * time.Millisecond
 	const paced = 600 * time.Millisecond
@@ -164,7 +165,7 @@ func BenchmarkWake(b *testing.B) {
 		}},
 	} {
 		b.Run(row.name, func(b *testing.B) {
-			room := newBedroom(b, row.scenario)
+			room := newDreamingFleet(b, row.scenario)
 			var taken []wake
 			b.ResetTimer()
 			for range b.N {
@@ -176,7 +177,7 @@ func BenchmarkWake(b *testing.B) {
 	}
 }
 
-func newBedroom(b *testing.B, s scenario) *bedroom {
+func newDreamingFleet(b *testing.B, s scenario) *dreamingFleet {
 	b.Helper()
 	ctx := context.Background()
 	server := temporal.Start(b)
@@ -185,7 +186,7 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 	if s.long > 0 {
 		k.AnswerTokens = s.long
 	}
-	upstream := openBilledServer(b, tariff{Each: s.each, AtLeast: k.AnswerTokens})
+	upstream := openBilledServer(b, providerSpeed{Each: s.each, AtLeast: k.AnswerTokens})
 	config := testdeploy.Config{
 		Store:      filepath.Join(b.TempDir(), "memory.db"),
 		Address:    server.Address,
@@ -215,24 +216,29 @@ func newBedroom(b *testing.B, s scenario) *bedroom {
 		deployment.Starter.WakeBus = nil
 	}
 	if s.redis {
-		crowd(b, config, 2)
+		startWorkers(b, config, 2)
 	} else {
 		w, err := deployment.StartWorker()
 		require.NoError(b, err)
 		b.Cleanup(w.Stop)
 	}
-	room := &bedroom{deployment: deployment, upstream: upstream, server: server, known: make([]int64, s.dreaming)}
+	fleet := &dreamingFleet{
+		deployment: deployment,
+		upstream:   upstream,
+		server:     server,
+		eventsRead: make([]int64, s.dreaming),
+	}
 	for i := range s.dreaming {
-		agent := sleeper(b, deployment, i)
+		agent := addAgent(b, deployment, i)
 		agent.Caps = dream.Caps{Dream: agent.Caps.Dream, Day: 10_000 * agent.Caps.Day, Month: 10_000 * agent.Caps.Month}
 		require.NoError(b, deployment.Store.PutAgent(ctx, agent))
-		room.agents = append(room.agents, agent)
+		fleet.agents = append(fleet.agents, agent)
 	}
-	return room
+	return fleet
 }
 
-// sleeper makes an agent of a short life: a thousand long ones would take longer to make than to wake.
-func sleeper(b *testing.B, deployment *testdeploy.Deployment, i int) dream.Agent {
+// addAgent makes an agent with few memories: a thousand full diaries would take longer to import than to wake.
+func addAgent(b *testing.B, deployment *testdeploy.Deployment, i int) dream.Agent {
 	b.Helper()
 	name := fmt.Sprintf("sleeper-%04d", i)
 	agent := dream.Agent{
@@ -268,8 +274,8 @@ func sleeper(b *testing.B, deployment *testdeploy.Deployment, i int) dream.Agent
 	return agent
 }
 
-// crowd starts worker processes of a play.
-func crowd(b *testing.B, config testdeploy.Config, n int) {
+// startWorkers starts worker processes of the deployment.
+func startWorkers(b *testing.B, config testdeploy.Config, n int) {
 	b.Helper()
 	for range n {
 		actor, err := testdeploy.StartWorkerProcess(config)
@@ -278,14 +284,14 @@ func crowd(b *testing.B, config testdeploy.Config, n int) {
 	}
 }
 
-// wake is one measured wake, in milliseconds. What was not measured is negative: a and b of a light one, d of one that
-// was not recorded before the row had to end.
+// wake is one measured wake, in milliseconds. What was not measured is negative: a and b of a wake between calls, d
+// of one that was not recorded before the row had to end.
 type wake struct {
 	a, b, c, d float64
-	degraded   bool // the store did not answer whoever knocked in time: the wake is made good later
+	degraded   bool // the store did not answer in time: the wake is completed later
 }
 
-// pause waits; false when the row ends meanwhile.
+// pause waits; it returns false when the row ends meanwhile.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -297,8 +303,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// sideBySide does n deeds, some at once, and answers their first fault, which ends the others. That the time is up is
-// no fault.
+// sideBySide runs do n times, some at once, and returns the first error, which ends the others. Running out of time
+// is no error.
 func sideBySide(ctx context.Context, n, some int, do func(context.Context, int) error) error {
 	doing, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -320,8 +326,8 @@ func sideBySide(ctx context.Context, n, some int, do func(context.Context, int) 
 	return context.Cause(doing)
 }
 
-// asleep sees to it that an agent dreams.
-func (r *bedroom) asleep(ctx context.Context, i int) error {
+// ensureDreaming makes sure that an agent dreams.
+func (r *dreamingFleet) ensureDreaming(ctx context.Context, i int) error {
 	agent, seed := r.agents[i], uint64(i)
 	for {
 		_, err := r.deployment.Starter.Resume(ctx, agent.Handle)
@@ -329,23 +335,23 @@ func (r *bedroom) asleep(ctx context.Context, i int) error {
 			_, err = r.deployment.Starter.Begin(ctx,
 				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 		}
-		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although nobody said so in time
+		if err == nil || errors.Is(err, starter.ErrDreaming) { // it began, although no answer said so in time
 			return nil
 		}
-		if !pause(ctx, 2*time.Millisecond) { // its life is about to fall asleep
+		if !pause(ctx, 2*time.Millisecond) { // the agent is about to fall asleep
 			return fmt.Errorf("put %s to sleep: %w", agent.Handle, err)
 		}
 	}
 }
 
-// all puts every agent to sleep, waits until each is being served, and answers who dreams.
-func (r *bedroom) all(ctx context.Context, b *testing.B, s scenario) []int {
+// startAll starts a dream of every agent, waits until each is being served, and returns which agents dream.
+func (r *dreamingFleet) startAll(ctx context.Context, b *testing.B, s scenario) []int {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(bedtime*float64(s.most())))
 	defer cancel()
 	lies := make([]bool, len(r.agents))
 	require.NoError(b, sideBySide(ctx, len(r.agents), 32, func(ctx context.Context, i int) error {
-		err := r.asleep(ctx, i)
+		err := r.ensureDreaming(ctx, i)
 		lies[i] = err == nil
 		return err
 	}))
@@ -367,18 +373,18 @@ func (s scenario) most() time.Duration {
 	return rowMost
 }
 
-func (r *bedroom) measure(b *testing.B, s scenario) []wake {
+func (r *dreamingFleet) measure(b *testing.B, s scenario) []wake {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), s.most())
 	defer cancel()
 	began := time.Now()
-	dreaming := r.all(ctx, b, s)
+	dreaming := r.startAll(ctx, b, s)
 	require.NotEmpty(b, dreaming)
 	b.ReportMetric(float64(len(dreaming))/time.Since(began).Seconds(), "begun/s")
 	b.ReportMetric(float64(len(dreaming)), "dreaming")
-	before := loaded(b)
+	before := readLoad(b)
 	defer func() {
-		loaded(b).tell(b, before,
+		readLoad(b).report(b, before,
 			map[string]int{
 				"temporal": r.server.PID(), "provider": r.upstream.child.Process.Pid,
 				"knocking": os.Getpid(),
@@ -391,10 +397,10 @@ func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 	var taken []wake
 	for round := range s.wakes {
 		if round > 0 {
-			r.rest(ctx, b, dreaming)
-			dreaming = r.all(ctx, b, s)
+			r.releaseAll(ctx, b, dreaming)
+			dreaming = r.startAll(ctx, b, s)
 		}
-		if !pause(ctx, 10*s.each) { // streams run
+		if !pause(ctx, 10*s.each) { // until streams run
 			break
 		}
 		taken = append(taken, r.atOnce(ctx, b, dreaming)...)
@@ -402,8 +408,9 @@ func (r *bedroom) measure(b *testing.B, s scenario) []wake {
 	return taken
 }
 
-// oneByOne lets some knock, each at agents of its own, while the others dream on; who was woken is put to sleep again.
-func (r *bedroom) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake {
+// oneByOne lets some clients connect, each to agents of its own, while the others dream on; a woken agent is put to
+// sleep again.
+func (r *dreamingFleet) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake {
 	b.Helper()
 	var mu sync.Mutex
 	var taken []wake
@@ -411,7 +418,7 @@ func (r *bedroom) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake
 		dice := rand.New(rand.NewPCG(7, uint64(k)))
 		for range s.wakes / s.connecting {
 			i := k + s.connecting*dice.IntN((len(r.agents)-k-1)/s.connecting+1)
-			if !pause(ctx, while(dice, 3*s.each/2)) {
+			if !pause(ctx, randomDuration(dice, 3*s.each/2)) {
 				return nil
 			}
 			w, err := r.connect(ctx, i)
@@ -421,16 +428,16 @@ func (r *bedroom) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake
 			mu.Lock()
 			taken = append(taken, w)
 			mu.Unlock()
-			if !pause(ctx, while(dice, s.stay)) {
+			if !pause(ctx, randomDuration(dice, s.stay)) {
 				return nil
 			}
-			if err := r.leave(ctx, i); err != nil {
+			if err := r.release(ctx, i); err != nil {
 				return err
 			}
-			if err := r.asleep(ctx, i); err != nil {
+			if err := r.ensureDreaming(ctx, i); err != nil {
 				return err
 			}
-			if !pause(ctx, while(dice, s.stay)) {
+			if !pause(ctx, randomDuration(dice, s.stay)) {
 				return nil
 			}
 		}
@@ -439,12 +446,12 @@ func (r *bedroom) oneByOne(ctx context.Context, b *testing.B, s scenario) []wake
 	return taken
 }
 
-// while is a random time of that mean.
-func while(dice *rand.Rand, mean time.Duration) time.Duration {
+// randomDuration is a random duration with this mean.
+func randomDuration(dice *rand.Rand, mean time.Duration) time.Duration {
 	return time.Duration(dice.Int64N(int64(2*mean) + 1))
 }
 
-func (r *bedroom) atOnce(ctx context.Context, b *testing.B, dreaming []int) []wake {
+func (r *dreamingFleet) atOnce(ctx context.Context, b *testing.B, dreaming []int) []wake {
 	b.Helper()
 	taken := make([]wake, len(dreaming))
 	start := make(chan struct{})
@@ -464,19 +471,19 @@ func (r *bedroom) atOnce(ctx context.Context, b *testing.B, dreaming []int) []wa
 	return slices.DeleteFunc(taken, func(w wake) bool { return w == wake{} })
 }
 
-// rest lets all visitors leave.
-func (r *bedroom) rest(ctx context.Context, b *testing.B, woken []int) {
+// releaseAll disconnects all clients.
+func (r *dreamingFleet) releaseAll(ctx context.Context, b *testing.B, woken []int) {
 	b.Helper()
 	require.NoError(b,
-		sideBySide(ctx, len(woken), 16, func(ctx context.Context, n int) error { return r.leave(ctx, woken[n]) }))
+		sideBySide(ctx, len(woken), 16, func(ctx context.Context, n int) error { return r.release(ctx, woken[n]) }))
 }
 
-func (r *bedroom) leave(ctx context.Context, i int) error {
+func (r *dreamingFleet) release(ctx context.Context, i int) error {
 	return r.deployment.Starter.Leave(ctx, r.agents[i].Handle, "guest")
 }
 
 // connect wakes one agent and times it.
-func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
+func (r *dreamingFleet) connect(ctx context.Context, i int) (wake, error) {
 	began := time.Now()
 	woken, err := r.deployment.Starter.Wake(ctx, starter.Connection{Agent: r.agents[i].Handle, Client: "guest"})
 	w := wake{
@@ -498,12 +505,12 @@ func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 	} else if ctx.Err() == nil {
 		return w, err
 	}
-	events, err := r.deployment.Store.Events(context.WithoutCancel(ctx), r.agents[i].ID, r.known[i], 0)
+	events, err := r.deployment.Store.Events(context.WithoutCancel(ctx), r.agents[i].ID, r.eventsRead[i], 0)
 	if err != nil {
 		return w, err
 	}
 	for _, e := range events {
-		r.known[i] = e.Seq
+		r.eventsRead[i] = e.Seq
 		var result event.DreamInterrupted
 		if e.Type != result.EventType() {
 			continue
@@ -521,7 +528,7 @@ func (r *bedroom) connect(ctx context.Context, i int) (wake, error) {
 // since is the time since then in milliseconds.
 func since(began time.Time) float64 { return float64(time.Since(began).Microseconds()) / 1000 }
 
-func (r *bedroom) report(b *testing.B, taken []wake) {
+func (r *dreamingFleet) report(b *testing.B, taken []wake) {
 	b.Helper()
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(len(taken)), "wakes")

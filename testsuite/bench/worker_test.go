@@ -1,4 +1,4 @@
-// Package bench measures what a night costs beside what it cannot do without.
+// Package bench measures what a dream costs, compared with the least that it could cost.
 package bench
 
 import (
@@ -29,13 +29,13 @@ import (
 	"github.com/seed-56a03226/oneiros/workers"
 )
 
-// workerEnv makes this test program a worker process: it holds the stage.Play as JSON.
+// workerEnv makes this test program a worker process: it holds the testdeploy.Config as JSON.
 const workerEnv = "ONEIROS_BENCH_WORKER"
 
 func TestMain(m *testing.M) {
 	testdeploy.RunIfWorkerProcess()
 	if each := os.Getenv(upstreamEnv); each != "" {
-		if err := sell(each); err != nil {
+		if err := runProvider(each); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -60,7 +60,7 @@ func (silent) Error(string, ...any) {}
 
 var _ log.Logger = silent{}
 
-// serve is a worker process of the deployment; it ends when its standard input does.
+// serve runs a worker process of the deployment; it ends when its standard input does.
 func serve(text string) error {
 	var config testdeploy.Config
 	if err := json.Unmarshal([]byte(text), &config); err != nil {
@@ -68,7 +68,7 @@ func serve(text string) error {
 	}
 	c, err := client.Dial(client.Options{
 		HostPort: config.Address, Namespace: config.Namespace, Logger: silent{},
-		// as the door does on loopback
+		// as oneiros up does on loopback
 		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})
 	if err != nil {
@@ -84,7 +84,7 @@ func serve(text string) error {
 	w.RegisterActivityWithOptions(func(context.Context, int64) error { return nil },
 		activity.RegisterOptions{Name: "Nothing"})
 	w.RegisterActivityWithOptions(func(ctx context.Context, step int64) error {
-		ask := asked()
+		ask := newRequest()
 		ask.Model = "scripted/" + config.Model
 		_, err := deployment.Ports.Guard.Generate(ctx, charge(int(step)), ask, func(string) bool { return true })
 		return err
@@ -109,8 +109,8 @@ func serve(text string) error {
 	return deployment.Close()
 }
 
-// knobs are those of a night of 27 calls to a model, whatever its agent has lived: induction, two cycles of four
-// partials and four verdicts, capture, two replays, last look while something fades, three scenarios, their weighing,
+// knobs are those of a dream of 27 calls to a model, whatever its agent remembers: induction, two cycles of four
+// partials and four verdicts, capture, two replays, last look while something fades, three scenarios, their scoring,
 // consolidation and insights.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
@@ -122,7 +122,7 @@ func knobs() dream.Knobs {
 }
 
 // bare runs the same activity so many times in turn: Nothing, or Call, which buys the same answer of 80 tokens each
-// time. first numbers the steps.
+// time. first is the number of the first step.
 func bare(ctx workflow.Context, activity string, times int, first int64) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	for i := range times {
@@ -133,8 +133,8 @@ func bare(ctx workflow.Context, activity string, times int, first int64) error {
 	return nil
 }
 
-// theatre is a server, a provider and a worker, each in its own process but the provider.
-type theatre struct {
+// processes are a server and a worker in processes of their own, and a provider in this one.
+type processes struct {
 	server     *temporal.Server
 	upstream   *provider.Server
 	deployment *testdeploy.Deployment
@@ -142,7 +142,7 @@ type theatre struct {
 	agent      dream.Agent
 }
 
-func open(b *testing.B, k dream.Knobs) *theatre {
+func open(b *testing.B, k dream.Knobs) *processes {
 	b.Helper()
 	ctx := context.Background()
 	server := temporal.Start(b)
@@ -175,7 +175,7 @@ func open(b *testing.B, k dream.Knobs) *theatre {
 	ready, err := bufio.NewReader(stdout).ReadString('\n')
 	require.NoError(b, err)
 	require.Equal(b, "ready\n", ready)
-	return &theatre{
+	return &processes{
 		server:     server,
 		upstream:   upstream,
 		deployment: deployment,

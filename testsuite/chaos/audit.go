@@ -10,41 +10,42 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// Exceeded says that more was taken at the till than an account's cap.
+// Exceeded says that the provider billed more than an account's cap.
 type Exceeded struct {
 	Scope         string
 	Limit, Billed budget.Micros
 }
 
 func (f *Exceeded) Error() string {
-	return fmt.Sprintf("cap %s is %s and the till took %s", f.Scope, f.Limit, f.Billed)
+	return fmt.Sprintf("cap %s is %s and the provider billed %s", f.Scope, f.Limit, f.Billed)
 }
 
-// Short says that the ledger counts less for a call than the till took.
+// Short says that the ledger counts less for a call than the provider billed.
 type Short struct {
 	Key             string
 	Counted, Billed budget.Micros
 }
 
 func (f *Short) Error() string {
-	return fmt.Sprintf("the ledger counts %s for %s and the till took %s", f.Counted, f.Key, f.Billed)
+	return fmt.Sprintf("the ledger counts %s for %s and the provider billed %s", f.Counted, f.Key, f.Billed)
 }
 
-// Unequal says that the ledger counts more than the till took for a call that was served whole and truthfully billed.
+// Unequal says that the ledger counts more than the provider billed for a call that was served whole and billed
+// correctly.
 type Unequal struct {
 	Key             string
 	Counted, Billed budget.Micros
 }
 
 func (f *Unequal) Error() string {
-	return fmt.Sprintf("%s was truthfully billed: the till took %s and the ledger counts %s", f.Key, f.Billed,
+	return fmt.Sprintf("%s was billed correctly: the provider billed %s and the ledger counts %s", f.Key, f.Billed,
 		f.Counted)
 }
 
-// truthful are the ways of serving a call that bill it rightly when it was served to its end.
+// truthful are the faults that still bill a call correctly when it was served to its end.
 var truthful = []provider.Fault{provider.None, provider.BadJSON, provider.Plain}
 
-// Audit checks all that was promised about money. Every fault is in the error.
+// Audit checks every promise about money. The error joins all violations.
 func (e *Evidence) Audit() error {
 	var faults []error
 	faults = append(faults, Covered(e.Book, e.Rows)...)
@@ -54,7 +55,7 @@ func (e *Evidence) Audit() error {
 	faults = append(faults, e.balances()...)
 	faults = append(faults, e.outcomes()...)
 	faults = append(faults, e.allowances()...)
-	faults = append(faults, e.order()...)
+	faults = append(faults, e.eventOrder()...)
 	faults = append(faults, e.held()...)
 	for _, why := range e.Book.Failed {
 		faults = append(faults, errors.New("the provider failed the run: "+why))
@@ -76,9 +77,9 @@ func keyed(rows []spend.Row) map[string]spend.Row {
 	return byKey
 }
 
-// Covered checks that the ledger counts at least what the till took, call by call, and so in every sum. It holds at any
-// time when the till is asked before the ledger: what a call costs only grows, and what it counts only falls to its
-// end.
+// Covered checks that the ledger counts at least what the provider billed, call by call, and so in every sum. It
+// holds at any time if the provider is read before the ledger: the cost of a call only grows, and what the ledger
+// counts for it only falls until the call ends.
 func Covered(book provider.Book, rows []spend.Row) []error {
 	var faults []error
 	byKey, seen := keyed(rows), map[string]bool{}
@@ -87,7 +88,7 @@ func Covered(book provider.Book, rows []spend.Row) []error {
 		switch {
 		case !found:
 			faults = append(faults,
-				fmt.Errorf("call %d was made under the key %q, which nobody reserved", call.Number, call.Key))
+				fmt.Errorf("call %d was made under the key %q, which was never reserved", call.Number, call.Key))
 		case seen[call.Key]:
 			faults = append(faults, fmt.Errorf("the key %s was used for two calls", call.Key))
 		case row.Counted < call.Cost:
@@ -98,7 +99,7 @@ func Covered(book provider.Book, rows []spend.Row) []error {
 	return faults
 }
 
-// caps sums up what the till took under every account of every order.
+// caps adds up what the provider billed under every account of every dream's spec.
 func (e *Evidence) caps() []error {
 	var faults []error
 	dreams := map[string]Dream{}
@@ -111,7 +112,7 @@ func (e *Evidence) caps() []error {
 		d, found := dreams[c.Dream]
 		if !ok || !found || !d.Begun {
 			faults = append(faults,
-				fmt.Errorf("call %d has the key %q, which belongs to no dream that was begun", call.Number, call.Key))
+				fmt.Errorf("call %d has the key %q, which belongs to no dream that was started", call.Number, call.Key))
 			continue
 		}
 		for _, account := range e.accounts(d, c.Phase) {
@@ -130,8 +131,8 @@ func (e *Evidence) caps() []error {
 	return faults
 }
 
-// equal checks that what was served whole and billed truthfully counts for exactly what it cost. An attempt that the
-// ledger does not call settled is one whose bill never arrived.
+// equal checks that a call that was served whole and billed correctly counts for exactly what it cost. An attempt
+// that the ledger does not call settled is one whose bill never arrived.
 func (e *Evidence) equal() []error {
 	var faults []error
 	for _, pair := range e.Truthful() {
@@ -144,13 +145,13 @@ func (e *Evidence) equal() []error {
 
 func whole(c provider.Call) bool { return c.Completed && slices.Contains(truthful, c.Fault) }
 
-// Pair is a call and its line in the ledger.
+// Pair is a call and its row in the ledger.
 type Pair struct {
 	Call provider.Call
 	Row  spend.Row
 }
 
-// Truthful are the calls that were served whole, billed rightly and settled.
+// Truthful are the calls that were served whole, billed correctly and settled.
 func (e *Evidence) Truthful() []Pair {
 	var pairs []Pair
 	byKey := keyed(e.Rows)
@@ -163,7 +164,7 @@ func (e *Evidence) Truthful() []Pair {
 	return pairs
 }
 
-// reserved checks that every attempt was reserved under every account that its order names.
+// reserved checks that every attempt was reserved under every account that its dream's spec names.
 func (e *Evidence) reserved() []error {
 	var faults []error
 	dreams := map[string]Dream{}
@@ -185,7 +186,7 @@ func (e *Evidence) reserved() []error {
 	return faults
 }
 
-// balances checks that the running sums of the accounts are the sums of their rows, with nothing reserved any more.
+// balances checks that the running sums of the accounts are the sums of their rows, with nothing still reserved.
 func (e *Evidence) balances() []error {
 	var faults []error
 	sums := map[string]budget.Micros{}
@@ -197,7 +198,7 @@ func (e *Evidence) balances() []error {
 	for scope, b := range e.Balances {
 		if b.Reserved != 0 || b.Spent != sums[scope] {
 			faults = append(faults,
-				fmt.Errorf("account %s says %s spent and %s reserved; its rows make %s", scope, b.Spent, b.Reserved,
+				fmt.Errorf("account %s has %s spent and %s reserved; its rows add up to %s", scope, b.Spent, b.Reserved,
 					sums[scope]))
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// flawless is the evidence of one dream in which nothing is wrong: a partial that became a fragment, and one whose
-// answer never arrived.
+// flawless is the evidence of one dream without faults: a partial that became a fragment, and one whose answer never
+// arrived.
 func flawless() chaos.Evidence {
 	id, ended := "dream/echo/0001", time.Date(2026, 10, 19, 23, 0, 0, 0, time.UTC)
 	spec := activities.Spec{
@@ -187,57 +187,57 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 func TestEveryBoughtPartialIsAFragmentOrACut(t *testing.T) {
 	t.Parallel()
 	e := flawless()
-	caught, err := e.Partials()
+	caught, err := e.AuditPartials()
 	require.NoError(t, err)
-	require.Equal(t, chaos.Caught{Captured: 1, Cuts: 1}, caught)
-	require.NoError(t, e.Once())
+	require.Equal(t, chaos.PartialCounts{Captured: 1, Cuts: 1}, caught)
+	require.NoError(t, e.AuditOnce())
 	first, second := "dream/echo/0001/onset/1.1", "dream/echo/0001/onset/1.2"
 
 	e.Fragments[first].Status = dream.FragmentDiscarded
-	caught, err = e.Partials()
+	caught, err = e.AuditPartials()
 	require.NoError(t, err)
-	require.Equal(t, chaos.Caught{Discarded: 1, Cuts: 1}, caught)
+	require.Equal(t, chaos.PartialCounts{Discarded: 1, Cuts: 1}, caught)
 
 	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1}
-	_, err = e.Partials()
-	require.ErrorContains(t, err, "has no answer at the till")
+	_, err = e.AuditPartials()
+	require.ErrorContains(t, err, "has no answer at the provider")
 
 	delete(e.Fragments, second)
 	delete(e.Fragments, first)
-	_, err = e.Partials()
-	require.ErrorContains(t, err, "no fragment tells of it")
+	_, err = e.AuditPartials()
+	require.ErrorContains(t, err, "no fragment has it")
 
 	e = flawless() // and so are all ideas of a call that gave several
 	e.Book.Calls[0].Key, e.Answers = "dream/echo/0001/onset/1/ideas#1",
 		map[string]int{"dream/echo/0001/onset/1/ideas": 1}
 	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1, Status: dream.FragmentDiscarded}
-	caught, err = e.Partials()
+	caught, err = e.AuditPartials()
 	require.NoError(t, err)
-	require.Equal(t, chaos.Caught{Captured: 1, Discarded: 1, Cuts: 1}, caught)
+	require.Equal(t, chaos.PartialCounts{Captured: 1, Discarded: 1, Cuts: 1}, caught)
 	clear(e.Fragments)
-	_, err = e.Partials()
-	require.ErrorContains(t, err, "no fragment tells of it")
+	_, err = e.AuditPartials()
+	require.ErrorContains(t, err, "no fragment has it")
 	e.Answers["dream/echo/0001/onset/1/ideas/repair"] = 1
-	_, err = e.Partials()
-	require.NoError(t, err, "no idea could be read, and it was asked for once more")
+	_, err = e.AuditPartials()
+	require.NoError(t, err, "no idea could be parsed, and the call was repeated once")
 
 	e = flawless()
 	e.Rows[1].State = spend.Settled
-	_, err = e.Partials()
-	require.ErrorContains(t, err, "nobody has its answer")
+	_, err = e.AuditPartials()
+	require.ErrorContains(t, err, "its answer is not stored")
 	again := e.Rows[1]
 	again.Attempt, again.Latest = 2, 2
 	e.Rows, e.Answers[again.Step] = append(e.Rows, again), 2
 	e.Book.Calls = append(e.Book.Calls, provider.Call{Number: 3, Key: again.Step + "#2", Completed: true})
 	e.Fragments[second] = &dream.Fragment{Head: dream.Head{ID: second}, Cycle: 1}
-	caught, err = e.Partials()
+	caught, err = e.AuditPartials()
 	require.NoError(t, err, "another attempt's answer is kept, which had been reserved when this one ended")
-	require.Equal(t, chaos.Caught{Captured: 2, Twins: 1}, caught)
+	require.Equal(t, chaos.PartialCounts{Captured: 2, Twins: 1}, caught)
 
 	e = flawless()
 	e.Rows = append(e.Rows, e.Rows[0])
 	e.Rows[2].Attempt, e.Rows[2].Latest, e.Rows[0].Latest = 2, 2, 2
-	require.NoError(t, e.Once(), "two attempts that overlap are both counted")
+	require.NoError(t, e.AuditOnce(), "two attempts that overlap are both counted")
 	e.Rows[0].Latest = 1
-	require.ErrorContains(t, e.Once(), "bought again, after that")
+	require.ErrorContains(t, e.AuditOnce(), "bought again, after that")
 }

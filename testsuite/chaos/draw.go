@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// sorts of caps, by lane: which cap is tight.
+// kinds of caps, by lane: which cap is tight.
 const (
 	tightDream = iota
 	tightMonth
@@ -22,9 +22,9 @@ const (
 	sorts
 )
 
-// caps of an agent: roomy, but for the one its lane is there to meet, which lets about the first half of its dreams
+// caps of an agent: ample, except for the one that its lane tests, which lets about the first half of its dreams
 // pass.
-func (p *performance) caps(lane int) dream.Caps {
+func (p *execution) caps(lane int) dream.Caps {
 	all := p.fair * budget.Micros(p.each())
 	roomy := dream.Caps{Dream: 64 * p.fair, Day: 1000 * all, Month: 1000 * all}
 	switch lane % sorts {
@@ -39,11 +39,11 @@ func (p *performance) caps(lane int) dream.Caps {
 func draw[T any](dice *rand.Rand, from ...T) T { return from[dice.IntN(len(from))] }
 
 // each is how many dreams an agent has.
-func (p *performance) each() int { return (p.run.Dreams + p.run.AtOnce - 1) / p.run.AtOnce }
+func (p *execution) each() int { return (p.run.Dreams + p.run.AtOnce - 1) / p.run.AtOnce }
 
-// budget draws what a dream may cost: two of five a quarter to twice of what an undisturbed night costs, too little for
-// the reservations of its last phases, the others up to 64 times as much.
-func (p *performance) budget(dice *rand.Rand) budget.Micros {
+// budget draws what a dream may cost. Two of five get a quarter to twice of what an undisturbed dream costs, too
+// little for the reservations of its last phases; the others get up to 64 times as much.
+func (p *execution) budget(dice *rand.Rand) budget.Micros {
 	doublings := 1 + 5*dice.Float64()
 	if dice.IntN(5) < 2 {
 		doublings = 3*dice.Float64() - 2
@@ -51,11 +51,11 @@ func (p *performance) budget(dice *rand.Rand) budget.Micros {
 	return budget.Micros(float64(p.fair) * math.Exp2(doublings))
 }
 
-// crowded is the day on which the fleet's cap is tight, and on which nobody else dreams.
+// crowded is the day on which the fleet's cap is tight, and on which no other lane dreams.
 var crowded = testdeploy.Night.AddDate(0, 1, 0)
 
-// one dreams the i-th dream of the run: tier, model, cycles, budget and day drawn from the seed.
-func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) error {
+// dreamOnce runs the i-th dream of the run: tier, model, cycles, budget and day are drawn from the seed.
+func (p *execution) dreamOnce(ctx context.Context, lane, i int, agent dream.Agent) error {
 	dice := rand.New(rand.NewPCG(p.run.Seed, uint64(i)+2))
 	s, w := p.deployment.Starter.With(func(*starter.Options) {}),
 		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened}
@@ -70,7 +70,7 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	k.Judging = draw(dice, dream.JudgingAuto, dream.BySingle, dream.ByTogether)
 	k.Loosening = draw(dice, dream.Auto, dream.Auto, dream.Verbalised, dream.TwoPhase)
 	k.RemRounds = dice.IntN(4)
-	if sort := lane % sorts; sort != tightDream || dice.IntN(2) == 0 { // shares that let an onset have what it wants
+	if sort := lane % sorts; sort != tightDream || dice.IntN(2) == 0 { // shares that give an onset all it needs
 		k.Shares, k.BudgetFraction = budget.Shares{
 			Onset:       60,
 			NREM:        15,
@@ -97,10 +97,10 @@ func (p *performance) one(ctx context.Context, lane, i int, agent dream.Agent) e
 	}
 	begun, err := s.Begin(ctx, w)
 	if errors.Is(err, starter.ErrUnreachable) && ctx.Err() == nil {
-		return nil // every worker was dead for too long; its record says so, and the audit reads it
+		return nil // every worker was dead for too long; the record says so, and the audit reads it
 	}
 	if err != nil {
-		return fmt.Errorf("begin dream %d: %w", i, err)
+		return fmt.Errorf("start dream %d: %w", i, err)
 	}
 	if _, err := p.deployment.Result(ctx, begun.Dream); err != nil {
 		return fmt.Errorf("wait for %s: %w", begun.Dream, err)

@@ -13,18 +13,18 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// blow is a moment of a night at which something is killed. A call that hangs is certainly under way when the blow
-// falls; the others may have been answered, stored or neither.
-type blow struct {
+// killPoint is a moment of a dream at which something is killed. A call that hangs is certainly running then; the
+// others may have been answered, stored or neither.
+type killPoint struct {
 	phase    dream.Phase
 	activity string
 	fault    provider.Fault
 }
 
-// blows fall in each phase; a proof in full has more of them.
-func blows() []blow {
+// killPoints has moments in each phase; the full proof has more of them.
+func killPoints() []killPoint {
 	if !full {
-		return []blow{
+		return []killPoint{
 			{dream.Onset, "1/partial-3", provider.HangMiddle},
 			{dream.NREM, "forward", provider.HangMiddle},
 			{dream.REM, "branch-2", provider.None},
@@ -32,7 +32,7 @@ func blows() []blow {
 			{dream.Return, "surface", provider.None},
 		}
 	}
-	return []blow{
+	return []killPoint{
 		{dream.Onset, "induction", provider.HangMiddle},
 		{dream.Onset, "1/partial-3", provider.None},
 		{dream.Onset, "2/judge-all/embed", provider.None},
@@ -46,40 +46,39 @@ func blows() []blow {
 	}
 }
 
-// The dream goes on from where it was, whoever is killed: each of these nights loses its worker, its server, or both,
-// in every phase.
+// A dream continues from where it was: each of these dreams loses its worker, its server, or both, in every phase.
 
 func TestADreamGoesOnFromWhereItWasWhenItsWorkerIsKilled(t *testing.T) {
 	t.Parallel()
-	endure(t, true, false)
+	killInEachPhase(t, true, false)
 }
 
 func TestADreamGoesOnFromWhereItWasWhenTheServerIsKilled(t *testing.T) {
 	t.Parallel()
-	endure(t, false, true)
+	killInEachPhase(t, false, true)
 }
 
 func TestADreamGoesOnFromWhereItWasWhenBothAreKilled(t *testing.T) {
 	t.Parallel()
-	endure(t, true, true)
+	killInEachPhase(t, true, true)
 }
 
-func endure(t *testing.T, worker, server bool) {
-	s := set(t, server, nil, nil)
-	agent := s.hire()
+func killInEachPhase(t *testing.T, worker, server bool) {
+	s := openScene(t, server, nil, nil)
+	agent := s.addAgent()
 	id := "dream/" + agent.Handle + "/0001"
-	all := blows()
+	all := killPoints()
 	moments := make([]<-chan provider.Arrival, len(all))
 	for i, b := range all {
 		fault := b.fault
-		if !worker { // nobody would hang up on a call that hangs
+		if !worker { // without a killed worker nothing would end a call that hangs
 			fault = provider.None
 		}
 		moments[i] = s.moments.Await(fault, activity(id, b.phase, b.activity))
 	}
 	require.Equal(t, id, s.begin(agent).Dream)
 	for i := range all {
-		s.come(moments[i])
+		s.await(moments[i])
 		if worker {
 			s.crew.Kill(0)
 		}
@@ -97,27 +96,27 @@ func endure(t *testing.T, worker, server bool) {
 		require.Equal(t, "ran", tally.State, "%s: %s", tally.Phase, tally.Reason)
 		require.Zero(t, tally.Failed, tally.Phase)
 	}
-	s.sound()
+	s.audit()
 }
 
-// A call of several seconds meets beats that find no server. It is paid for, so it is finished, and its answer is
-// found.
+// Heartbeats of a call of several seconds fail while there is no server. The call is paid for, so it is finished, and
+// its answer is found.
 func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	t.Parallel()
 	const token = 90 * time.Millisecond
-	s := setSlow(t, true, nil, nil, token)
-	agent := s.hire()
+	s := openSlowScene(t, true, nil, nil, token)
+	agent := s.addAgent()
 	id, n := "dream/"+agent.Handle+"/0001", seed
 	called := s.moments.Await(provider.None, activity(id, dream.Onset, "induction"))
 	_, err := s.deployment.Starter.Begin(s.ctx,
 		starter.DreamRequest{Agent: agent.Handle, Tier: dream.Core, Seed: &n, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	s.come(called)
+	s.await(called)
 	s.server.Kill()
 	require.NoError(t, s.upstream.Billing.Quiet(s.ctx), "the call ends by itself while there is no server")
 	s.server.Restart()
 	require.Equal(t, dream.Completed, s.result(id).Outcome)
-	e := s.sound()
+	e := s.audit()
 	require.Greater(t, time.Duration(e.Book.Calls[0].Completion)*token, 4*time.Second,
 		"it takes longer than a beat and what that waits for an answer")
 	for _, row := range e.Rows {
@@ -126,21 +125,21 @@ func TestACallIsNotCutBecauseTheServerIsOutOfReachForAWhile(t *testing.T) {
 	}
 }
 
-// A worker that is stopped hands its dream on: that is no wake, and what it cut is counted.
+// A stopping worker gives its dream to another: that is no wake, and the call it cut off is counted.
 func TestAStoppedWorkerHandsItsDreamOn(t *testing.T) {
 	t.Parallel()
-	s := set(t, false, nil, nil)
-	agent := s.hire()
+	s := openScene(t, false, nil, nil)
+	agent := s.addAgent()
 	id := "dream/" + agent.Handle + "/0001"
 	hung := s.moments.Await(provider.HangMiddle, key(id+"/onset/2/partial-2#1"))
 	require.Equal(t, id, s.begin(agent).Dream)
-	s.come(hung)
-	require.NoError(t, s.crew.Dismiss(0))
+	s.await(hung)
+	require.NoError(t, s.crew.Stop(0))
 	require.NoError(t, s.crew.Replace(0))
 	result := s.result(id)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Zero(t, result.Tallies[0].Failed)
-	for _, row := range s.sound().Rows {
+	for _, row := range s.audit().Rows {
 		if row.Step == id+"/onset/2/partial-2" && row.Attempt == 1 {
 			require.Equal(t, spend.Partial, row.State)
 			require.Equal(t, "cut", row.Finish)

@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Evidence is everything a company, its Temporal server and its provider can be asked after the dreams have ended.
+// Evidence is what a deployment, its Temporal server and its provider hold after the dreams have ended.
 type Evidence struct {
 	Book       provider.Book
 	Rows       []spend.Row
@@ -29,14 +29,14 @@ type Evidence struct {
 	Events     map[string][]event.Event
 	Slots      map[string]memory.Slot
 	Open       []string                 // dreams with open attempts
-	Balances   map[string]spend.Balance // of every scope that an order or a row names
+	Balances   map[string]spend.Balance // of every scope that a spec or a row names
 	Allowances map[string]budget.Micros // by "agent/day"
 	Answers    map[string]int           // by step: the attempt whose answer is stored
 	Fragments  map[string]*dream.Fragment
 	Scenarios  []*dream.Scenario
 }
 
-// Dream is one dream as the store and the server tell it.
+// Dream is one dream as the store and the server have it.
 type Dream struct {
 	Record *dream.Record
 	Begun  bool // a workflow of it was started
@@ -45,7 +45,7 @@ type Dream struct {
 	Result *workflows.Result // nil when the workflow did not end by itself
 }
 
-// Gather asks for all of it. It waits for the till to fall silent first.
+// Gather reads all of it. It waits first until the provider serves no call.
 func Gather(ctx context.Context, c *testdeploy.Deployment, upstream *provider.Billing) (Evidence, error) {
 	e := Evidence{
 		Events: map[string][]event.Event{}, Balances: map[string]spend.Balance{},
@@ -88,7 +88,7 @@ func (e *Evidence) agent(ctx context.Context, c *testdeploy.Deployment, agent dr
 	return e.fragments(ctx, c, agent)
 }
 
-// look asks the server after the workflow of a night.
+// look reads the workflow of a dream from the server.
 func look(ctx context.Context, c *testdeploy.Deployment, record *dream.Record) (Dream, error) {
 	d := Dream{Record: record}
 	var notFound *serviceerror.NotFound
@@ -108,7 +108,7 @@ func look(ctx context.Context, c *testdeploy.Deployment, record *dream.Record) (
 	}
 	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
 	if err := converter.GetDefaultDataConverter().FromPayloads(input, &d.Spec); err != nil {
-		return d, fmt.Errorf("read the order of %s: %w", record.ID, err)
+		return d, fmt.Errorf("read the spec of %s: %w", record.ID, err)
 	}
 	if status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
 		d.Result = new(workflows.Result)
@@ -171,8 +171,8 @@ func (e *Evidence) scopes() []string {
 	return slices.Compact(all)
 }
 
-// accounts are the caps that a call of this dream and phase had to fit under, by its order and not by the ledger: the
-// phase's share (the onset's goes to NREM when it was skipped), and those the order names.
+// accounts are the caps that a call of this dream and phase had to fit under, by its spec and not by the ledger: the
+// phase's share (the onset's goes to NREM when it was skipped), and those the spec names.
 func (e *Evidence) accounts(d Dream, phase dream.Phase) []budget.Account {
 	plan := budget.Split(d.Spec.Budget, d.Spec.Knobs.Shares)
 	if e.has(d, event.OnsetSkipped{}.EventType()) {

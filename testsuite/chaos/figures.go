@@ -18,47 +18,47 @@ import (
 
 // Figures sum up a run for people.
 type Figures struct {
-	Seed     uint64
-	Dreams   int
-	Outcomes map[dream.Outcome]int
-	Caps     map[string]int // dreams that ended on a cap, by the sort of cap
-	Capped   int
-	Kills    int
-	Calls    int
-	Faults   map[provider.Fault]int
-	States   map[spend.State]int
-	Billed   budget.Micros
-	Ledger   budget.Micros
-	Whole    int // calls served whole and billed truthfully
-	Equal    int // of those, settled ones that count for exactly what they cost
-	Samples  int // looks at till and ledger while the run was on
-	Fair     budget.Micros
-	Ways     map[dream.Loosening]int   // dreams, by how their generator was loosened
-	Judged   map[string]int            // dreams, by how their observer was asked
-	Asked    map[activities.Border]int // questions to the hook
-	Vetoed   int                       // onsets
-	Barred   map[string]int            // fragments, by who holds them
-	Imagined map[dream.Operation]int   // scenarios, by how REM made them
-	Wall     time.Duration
+	Seed      uint64
+	Dreams    int
+	Outcomes  map[dream.Outcome]int
+	Caps      map[string]int // dreams that ended on a cap, by the kind of cap
+	Capped    int
+	Kills     int
+	Calls     int
+	Faults    map[provider.Fault]int
+	States    map[spend.State]int
+	Billed    budget.Micros
+	Ledger    budget.Micros
+	Whole     int // calls served whole and billed truthfully
+	Equal     int // of those, settled ones that count for exactly what they cost
+	Samples   int // comparisons of provider and ledger during the run
+	Fair      budget.Micros
+	Ways      map[dream.Loosening]int   // dreams, by how their generator was loosened
+	Judged    map[string]int            // dreams, by how their observer was called
+	HookCalls map[activities.Border]int // requests to the hook
+	Vetoed    int                       // onsets
+	Barred    map[string]int            // fragments, by what holds them
+	Imagined  map[dream.Operation]int   // scenarios, by how REM made them
+	Wall      time.Duration
 }
 
-func (p *performance) figures(e Evidence) Figures {
+func (p *execution) figures(e Evidence) Figures {
 	f := Figures{
-		Seed:     p.run.Seed,
-		Outcomes: map[dream.Outcome]int{},
-		Caps:     map[string]int{},
-		Kills:    p.crew.Killed(),
-		Calls:    len(e.Book.Calls),
-		Faults:   map[provider.Fault]int{},
-		States:   map[spend.State]int{},
-		Billed:   e.Book.Total,
-		Samples:  p.samples,
-		Fair:     p.fair,
-		Ways:     map[dream.Loosening]int{},
-		Judged:   map[string]int{},
-		Asked:    p.guard.Asked(),
-		Barred:   map[string]int{},
-		Imagined: map[dream.Operation]int{},
+		Seed:      p.run.Seed,
+		Outcomes:  map[dream.Outcome]int{},
+		Caps:      map[string]int{},
+		Kills:     p.crew.Killed(),
+		Calls:     len(e.Book.Calls),
+		Faults:    map[provider.Fault]int{},
+		States:    map[spend.State]int{},
+		Billed:    e.Book.Total,
+		Samples:   p.samples,
+		Fair:      p.fair,
+		Ways:      map[dream.Loosening]int{},
+		Judged:    map[string]int{},
+		HookCalls: p.guard.Calls(),
+		Barred:    map[string]int{},
+		Imagined:  map[dream.Operation]int{},
 	}
 	for _, fragment := range e.Fragments {
 		if flag, barred := fragment.Barred(); barred {
@@ -120,7 +120,7 @@ func (f *Figures) look(e Evidence, d Dream) {
 // HandleIs says whether a dream is one of the agent's.
 func HandleIs(dreamID, handle string) bool { return strings.HasPrefix(dreamID, "dream/"+handle+"/") }
 
-// capOf names the sort of cap that a reason speaks of: "cap phase:dream/…" is "phase".
+// capOf is the kind of cap that a reason names: "cap phase:dream/…" is "phase".
 func capOf(reason string) string {
 	_, after, _ := strings.Cut(reason, "cap ")
 	sort, _, found := strings.Cut(after, ":")
@@ -137,15 +137,32 @@ func (f Figures) String() string {
 		f.Wall.Round(time.Second))
 	fmt.Fprintf(&b, "outcomes: %s; on a cap: %d (%.0f %%): %s\n", list(f.Outcomes), f.Capped, f.Share()*100,
 		list(f.Caps))
-	fmt.Fprintf(&b, "loosened: %s; judged: %s; hook asked: %s, %d onsets vetoed; fragments barred: %s; scenarios: %s\n",
-		list(f.Ways), list(f.Judged), list(f.Asked), f.Vetoed, list(f.Barred), list(f.Imagined))
+	fmt.Fprintf(
+		&b,
+		"loosened: %s; judged: %s; hook called: %s, %d onsets vetoed; fragments barred: %s; scenarios: %s\n",
+		list(f.Ways),
+		list(f.Judged),
+		list(f.HookCalls),
+		f.Vetoed,
+		list(f.Barred),
+		list(f.Imagined),
+	)
 	fmt.Fprintf(&b, "faults met: %s\n", list(f.Faults))
 	fmt.Fprintf(&b, "attempts: %s\n", list(f.States))
-	fmt.Fprintf(&b, "till %s, ledger %s, compared %d times on the way; a night without faults costs %s\n", f.Billed,
-		f.Ledger, f.Samples, f.Fair)
-	fmt.Fprintf(&b,
+	fmt.Fprintf(
+		&b,
+		"provider %s, ledger %s, compared %d times during the run; a night without faults costs %s\n",
+		f.Billed,
+		f.Ledger,
+		f.Samples,
+		f.Fair,
+	)
+	fmt.Fprintf(
+		&b,
 		"of %d calls served whole and billed truthfully %d are settled at exactly what they cost; the others were halted or their bill never came",
-		f.Whole, f.Equal)
+		f.Whole,
+		f.Equal,
+	)
 	return b.String()
 }
 

@@ -17,7 +17,7 @@ const patience = 8 * time.Minute
 // full says whether the proofs run at their full size.
 var full = os.Getenv("PROVE") == "full"
 
-// seed of the randomised proofs; ONEIROS_SEED plays another run.
+// seed of the randomised proofs; ONEIROS_SEED sets another.
 var seed = func() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
 		return n
@@ -28,7 +28,8 @@ var seed = func() uint64 {
 func TestMain(m *testing.M) {
 	testdeploy.RunIfWorkerProcess()
 	flag.Parse()
-	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) { // nobody chose a number
+	// no number was given on the command line
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = flag.Set("test.parallel", "6") // these tests wait for Temporal's timeouts more than they compute
 	}
 	os.Exit(m.Run())

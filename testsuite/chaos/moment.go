@@ -1,5 +1,5 @@
-// Package chaos kills what carries a dream, at moments the provider's till names, and checks that money and memory
-// hold.
+// Package chaos kills workers and servers at chosen moments of dreams, named by calls that arrive at the provider,
+// and checks that money and memory hold.
 package chaos
 
 import (
@@ -51,7 +51,7 @@ func (c Call) IsIdeas() bool {
 
 const repair = "/repair"
 
-// Moments lets a test wait for calls to arrive at a till. Its zero value waits for nothing.
+// Moments lets a test wait for calls to arrive at a provider. Its zero value waits for nothing.
 type Moments struct {
 	mu       sync.Mutex
 	arrivals int
@@ -64,7 +64,7 @@ type moment struct {
 	came  chan provider.Arrival
 }
 
-// Plan is the provider's plan: what the awaited moments ask for, else what rest does (nil for no fault).
+// Plan is the provider's plan: the faults of the awaited moments, else what rest plans (nil for no fault).
 func (m *Moments) Plan(rest provider.Plan) provider.Plan {
 	return func(a provider.Arrival) provider.Fault {
 		m.mu.Lock()
@@ -84,8 +84,8 @@ func (m *Moments) Plan(rest provider.Plan) provider.Plan {
 	}
 }
 
-// Await names the first call that when is true of, and lets it go wrong by fault. Number counts all calls from 1. The
-// channel gives that call once.
+// Await waits for the first call for which when is true, and gives it this fault. Number counts all calls from 1. The
+// channel receives that call once.
 func (m *Moments) Await(fault provider.Fault, when func(number int, a provider.Arrival) bool) <-chan provider.Arrival {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,7 +94,7 @@ func (m *Moments) Await(fault provider.Fault, when func(number int, a provider.A
 	return w.came
 }
 
-// Count awaits the call of a number, which goes as it would have gone.
+// Count waits for the call of a number and gives it no fault.
 func (m *Moments) Count(number int) <-chan provider.Arrival {
 	return m.Await(provider.None, func(n int, _ provider.Arrival) bool { return n >= number })
 }

@@ -29,14 +29,14 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	if full {
 		run.Dreams, run.AtOnce = 200, 16
 	}
-	evidence, figures, err := run.Perform(ctx, t)
+	evidence, figures, err := run.Execute(ctx, t)
 	t.Log("\n" + figures.String())
 	require.NoError(t, err)
 	require.NoError(t, evidence.Audit())
-	require.NoError(t, evidence.Once())
-	caught, err := evidence.Partials()
+	require.NoError(t, evidence.AuditOnce())
+	caught, err := evidence.AuditPartials()
 	require.NoError(t, err)
-	require.Zero(t, caught.Twins, "nobody was frozen, and calls were made twice at once")
+	require.Zero(t, caught.Twins, "no worker was frozen, yet calls were made twice at once")
 	t.Logf("partials: %d captured, %d discarded, %d answered and cut off", caught.Captured, caught.Discarded,
 		caught.Cuts)
 	require.Equal(t, run.Dreams, figures.Dreams)
@@ -46,12 +46,13 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	require.NotEmpty(t, figures.Faults)
 	require.Subset(t, slices.Collect(maps.Keys(figures.Ways)),
 		[]dream.Loosening{dream.ByTemperatureMinP, dream.Verbalised, dream.TwoPhase}, "every way of loosening")
-	require.Len(t, figures.Judged, 2, "the observer is asked in both ways")
-	require.Len(t, figures.Asked, len(activities.Borders), "the hook is asked at every border")
+	require.Len(t, figures.Judged, 2, "the observer is called in both ways")
+	require.Len(t, figures.HookCalls, len(activities.Borders), "the hook is called at every border")
 	require.Positive(t, figures.Barred["hook"], "fragments are held")
 }
 
-// The same run with money that is not held must turn the same audit red, or the audit proves nothing.
+// The same run without reservations, or with doubled settlements, must turn the same audit red, or the audit proves
+// nothing.
 
 func TestMoneyProofTurnsRedWithoutReservations(t *testing.T) {
 	t.Parallel()
@@ -64,7 +65,7 @@ func TestMoneyProofTurnsRedWithoutReservations(t *testing.T) {
 		Workers: 2,
 		Edit:    func(p *testdeploy.Config) { p.NoReserve = true },
 	}
-	evidence, figures, err := run.Perform(ctx, t)
+	evidence, figures, err := run.Execute(ctx, t)
 	t.Log("\n" + figures.String())
 	require.NoError(t, err)
 	var exceeded *chaos.Exceeded
@@ -83,7 +84,7 @@ func TestMoneyProofTurnsRedWhenSettlementsAreDoubled(t *testing.T) {
 		Workers: 2,
 		Edit:    func(p *testdeploy.Config) { p.Doubled = true },
 	}
-	evidence, figures, err := run.Perform(ctx, t)
+	evidence, figures, err := run.Execute(ctx, t)
 	t.Log("\n" + figures.String())
 	require.NoError(t, err)
 	var unequal *chaos.Unequal

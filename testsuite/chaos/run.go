@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// Run is many randomised dreams with faults and kills. Everything random follows from the seed, but for the order in
+// Run is many randomised dreams with faults and kills. Everything random follows from the seed, except the order in
 // which concurrent calls arrive.
 type Run struct {
 	Seed    uint64
@@ -27,15 +27,15 @@ type Run struct {
 	AtOnce  int     // as many agents, each with one dream at a time
 	Workers int     // processes
 	Share   float64 // of calls that go wrong
-	Kill    int     // a kill about every so many calls; 0 for none
+	Kill    int     // one kill in about so many calls; 0 for none
 	Edit    func(*testdeploy.Config)
 }
 
-// sampleEvery is how many calls pass between two looks at ledger and till while the run is on.
+// sampleEvery is how many calls pass between two comparisons of ledger and provider during the run.
 const sampleEvery = 40
 
-// faults that calls meet, with their weights. The final ones, which end a dream, and the silent ones, which cost a
-// second each, are rare.
+// faults that calls meet, with their weights. Rare are final faults, which end a dream, and silent ones, which cost a
+// second each.
 func faults() []provider.Fault {
 	var list []provider.Fault
 	for _, fault := range provider.Faults {
@@ -51,13 +51,13 @@ func faults() []provider.Fault {
 	return list
 }
 
-// performance is a run that is on.
-type performance struct {
+// execution is the state of a run.
+type execution struct {
 	run        Run
 	upstream   *provider.Server
 	deployment *testdeploy.Deployment
-	crew       *Crew
-	guard      *Guard
+	crew       *Workers
+	guard      *Webhook
 	moments    Moments
 	fair       budget.Micros // what a whole night without faults and caps costs
 
@@ -66,12 +66,12 @@ type performance struct {
 	samples int
 }
 
-// Perform plays the run on a server of its own and gives the evidence. What went wrong while it was on is in the error.
-func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, error) {
+// Execute runs it on a server of its own and returns the evidence. The error has what went wrong during the run.
+func (r Run) Execute(ctx context.Context, t testing.TB) (Evidence, Figures, error) {
 	t.Helper()
 	began := time.Now()
 	server := temporal.Start(t, temporal.InMemory())
-	p := &performance{run: r}
+	p := &execution{run: r}
 	var err error
 	p.upstream, err = provider.Start(provider.Options{
 		Seed: r.Seed, First: 5 * time.Millisecond, Each: time.Millisecond, RetryAfter: 200 * time.Millisecond,
@@ -81,14 +81,14 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 		return Evidence{}, Figures{}, err
 	}
 	defer p.upstream.Close()
-	p.guard = Watch(r.Seed)
+	p.guard = StartWebhook(r.Seed)
 	defer p.guard.Close()
 	config := testdeploy.Config{
 		Store: filepath.Join(t.TempDir(), "memory.db"), Address: server.Address, Namespace: server.Namespace,
 		Queue:    server.TaskQueue,
 		Provider: p.upstream.URL, Model: "script", Knobs: knobs(),
 	}
-	p.guard.Govern(&config)
+	p.guard.Configure(&config)
 	if r.Edit != nil {
 		r.Edit(&config)
 	}
@@ -97,14 +97,14 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 		return Evidence{}, Figures{}, err
 	}
 	defer p.deployment.Close()
-	p.crew, err = Muster(config, r.Workers)
+	p.crew, err = StartWorkers(config, r.Workers)
 	if err != nil {
 		return Evidence{}, Figures{}, err
 	}
-	defer p.crew.End()
+	defer p.crew.KillAll()
 	defer func() {
 		if t.Failed() {
-			t.Logf("the workers said: %s", p.crew.Said())
+			t.Logf("standard error of the workers: %s", p.crew.Stderr())
 		}
 	}()
 	if err := p.measure(ctx); err != nil {
@@ -114,11 +114,11 @@ func (r Run) Perform(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	e, err := Gather(ctx, p.deployment, p.upstream.Billing)
 	f := p.figures(e)
 	f.Wall = time.Since(began)
-	p.crew.End()
-	return e, f, errors.Join(err, p.crew.Trouble(), errors.Join(p.faults...))
+	p.crew.KillAll()
+	return e, f, errors.Join(err, p.crew.Panics(), errors.Join(p.faults...))
 }
 
-// knobs keep a provider's silence short: the shortest that a deployment may configure.
+// knobs make the silence timeout the shortest that a deployment may configure.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.IdleToken, k.CallTimeout = time.Second, 8*time.Second
@@ -126,7 +126,7 @@ func knobs() dream.Knobs {
 }
 
 // plan lets the measured dream, the first of its agent, meet no fault.
-func (p *performance) plan(rest provider.Plan) provider.Plan {
+func (p *execution) plan(rest provider.Plan) provider.Plan {
 	return func(a provider.Arrival) provider.Fault {
 		if c, ok := ReadKey(a.Key); ok && c.Dream == "dream/"+measured+"/0001" {
 			return provider.None
@@ -135,7 +135,7 @@ func (p *performance) plan(rest provider.Plan) provider.Plan {
 	}
 }
 
-func (p *performance) fault(err error) {
+func (p *execution) fault(err error) {
 	if err != nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -143,11 +143,11 @@ func (p *performance) fault(err error) {
 	}
 }
 
-// measured is the agent whose night is undisturbed.
+// measured is the agent whose dream is undisturbed.
 const measured = "measure"
 
 // measure dreams one night without faults, kills and caps, from which the budgets of the others are drawn.
-func (p *performance) measure(ctx context.Context) error {
+func (p *execution) measure(ctx context.Context) error {
 	agent, err := p.deployment.AddAgent(ctx, 1, measured)
 	if err != nil {
 		return err
@@ -169,8 +169,8 @@ func (p *performance) measure(ctx context.Context) error {
 	return nil
 }
 
-// dream lets all agents dream, while workers are killed and the books are compared.
-func (p *performance) dream(ctx context.Context) {
+// dream lets all agents dream, while workers are killed and provider and ledger are compared.
+func (p *execution) dream(ctx context.Context) {
 	around, stop := context.WithCancel(ctx)
 	var beside, lanes sync.WaitGroup
 	beside.Go(func() { p.kill(around) })
@@ -184,7 +184,7 @@ func (p *performance) dream(ctx context.Context) {
 }
 
 // kill ends worker processes at calls drawn from the seed, sometimes two at once, and starts others in their place.
-func (p *performance) kill(ctx context.Context) {
+func (p *execution) kill(ctx context.Context) {
 	if p.run.Kill == 0 {
 		return
 	}
@@ -208,8 +208,8 @@ func (p *performance) kill(ctx context.Context) {
 	}
 }
 
-// sample compares till and ledger all along.
-func (p *performance) sample(ctx context.Context) {
+// sample compares provider and ledger throughout the run.
+func (p *execution) sample(ctx context.Context) {
 	for at := 0; ; at = max(at, len(p.upstream.Billing.Calls())) {
 		at += sampleEvery
 		select {
@@ -221,8 +221,8 @@ func (p *performance) sample(ctx context.Context) {
 	}
 }
 
-// compare asks the till first and the ledger after it.
-func (p *performance) compare(ctx context.Context) {
+// compare reads the provider first and the ledger after it.
+func (p *execution) compare(ctx context.Context) {
 	book := p.upstream.Billing.Book()
 	rows, err := p.deployment.Store.Ledger().Rows(ctx, spend.Query{})
 	if err != nil {
@@ -232,15 +232,15 @@ func (p *performance) compare(ctx context.Context) {
 		return
 	}
 	for _, f := range Covered(book, rows) {
-		p.fault(fmt.Errorf("while the run was on: %w", f))
+		p.fault(fmt.Errorf("during the run: %w", f))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.samples++
 }
 
-// lane is one agent, whose dreams follow one another.
-func (p *performance) lane(ctx context.Context, lane int) error {
+// lane runs one agent's dreams, one after another.
+func (p *execution) lane(ctx context.Context, lane int) error {
 	agent, err := p.deployment.AddAgent(ctx, lane%2, fmt.Sprintf("agent-%d", lane))
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (p *performance) lane(ctx context.Context, lane int) error {
 		return err
 	}
 	for i := lane; i < p.run.Dreams; i += p.run.AtOnce {
-		if err := p.one(ctx, lane, i, agent); err != nil {
+		if err := p.dreamOnce(ctx, lane, i, agent); err != nil {
 			return err
 		}
 	}

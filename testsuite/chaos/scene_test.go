@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// scene is a company whose worker and server a test may kill.
+// scene is a deployment whose worker and server a test may kill.
 type scene struct {
 	t          *testing.T
 	ctx        context.Context
@@ -26,17 +26,23 @@ type scene struct {
 	upstream   *provider.Server
 	moments    *chaos.Moments
 	deployment *testdeploy.Deployment
-	crew       *chaos.Crew
+	crew       *chaos.Workers
 }
 
-// set opens a scene with one worker process. The server is the test's own when it may be killed.
-func set(t *testing.T, own bool, plan provider.Plan, edit func(*testdeploy.Config)) *scene {
+// openScene opens a scene with one worker process. The server is the test's own when it may be killed.
+func openScene(t *testing.T, own bool, plan provider.Plan, edit func(*testdeploy.Config)) *scene {
 	t.Helper()
-	return setSlow(t, own, plan, edit, 2*time.Millisecond)
+	return openSlowScene(t, own, plan, edit, 2*time.Millisecond)
 }
 
-// setSlow opens a scene whose provider takes so long for each token.
-func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*testdeploy.Config), token time.Duration) *scene {
+// openSlowScene opens a scene whose provider takes so long for each token.
+func openSlowScene(
+	t *testing.T,
+	own bool,
+	plan provider.Plan,
+	edit func(*testdeploy.Config),
+	token time.Duration,
+) *scene {
 	t.Helper()
 	s := &scene{t: t, moments: new(chaos.Moments)}
 	var cancel context.CancelFunc
@@ -62,26 +68,26 @@ func setSlow(t *testing.T, own bool, plan provider.Plan, edit func(*testdeploy.C
 		Queue:    s.server.TaskQueue,
 		Provider: s.upstream.URL, Model: "script", Knobs: dream.DefaultKnobs(),
 	}
-	config.Knobs.Depth = dream.DepthFixed // the moments of every cycle come
+	config.Knobs.Depth = dream.DepthFixed // so that the moments of every cycle occur
 	if edit != nil {
 		edit(&config)
 	}
 	s.deployment, err = testdeploy.Open(s.ctx, config, s.server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.deployment.Close()) })
-	s.crew, err = chaos.Muster(s.deployment.Config, 1)
+	s.crew, err = chaos.StartWorkers(s.deployment.Config, 1)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		s.crew.End()
-		require.NoError(t, s.crew.Trouble())
+		s.crew.KillAll()
+		require.NoError(t, s.crew.Panics())
 		if t.Failed() {
-			t.Logf("the workers said: %s", s.crew.Said())
+			t.Logf("standard error of the workers: %s", s.crew.Stderr())
 		}
 	})
 	return s
 }
 
-func (s *scene) hire() dream.Agent {
+func (s *scene) addAgent() dream.Agent {
 	s.t.Helper()
 	agent, err := s.deployment.AddAgent(s.ctx, 0, "")
 	require.NoError(s.t, err)
@@ -97,8 +103,8 @@ func (s *scene) begin(agent dream.Agent) workflows.Begun {
 	return begun
 }
 
-// come waits for a moment.
-func (s *scene) come(moment <-chan provider.Arrival) {
+// await waits for a moment.
+func (s *scene) await(moment <-chan provider.Arrival) {
 	s.t.Helper()
 	select {
 	case <-moment:
@@ -114,22 +120,22 @@ func (s *scene) result(id string) workflows.Result {
 	return result
 }
 
-// sound gathers the evidence and checks what must hold after any story.
-func (s *scene) sound() chaos.Evidence {
+// audit gathers the evidence and checks what must hold after any test.
+func (s *scene) audit() chaos.Evidence {
 	s.t.Helper()
 	e, err := chaos.Gather(s.ctx, s.deployment, s.upstream.Billing)
 	require.NoError(s.t, err)
 	require.NoError(s.t, e.Audit())
-	require.NoError(s.t, e.Once())
-	caught, err := e.Partials()
+	require.NoError(s.t, e.AuditOnce())
+	caught, err := e.AuditPartials()
 	require.NoError(s.t, err)
-	s.t.Logf("%d captured, %d discarded, %d cuts; %d attempts, till %s", caught.Captured, caught.Discarded,
+	s.t.Logf("%d captured, %d discarded, %d cuts; %d attempts, provider %s", caught.Captured, caught.Discarded,
 		caught.Cuts, len(e.Rows), e.Book.Total)
 	return e
 }
 
-// activity is true of the calls of one step, in any attempt; a step that embeds ends in a mark of its texts, left out
-// here.
+// activity is true of the calls of one step, in any attempt. The name of a step that embeds ends in a hash of its
+// texts, which is left out here.
 func activity(dreamID string, phase dream.Phase, name string) func(int, provider.Arrival) bool {
 	return func(_ int, a provider.Arrival) bool {
 		c, ok := chaos.ReadKey(a.Key)

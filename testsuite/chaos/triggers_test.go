@@ -13,15 +13,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestTriggersSurviveTheirWorker kills the only worker once the next call of a schedule is noted, lets that minute pass
-// with nobody there, and notices new episodes meanwhile. The worker that follows dreams once for each agent.
+// TestTriggersSurviveTheirWorker kills the only worker once the next call of a schedule is recorded, lets that minute
+// pass without any worker, and adds new episodes meanwhile. The next worker starts one dream for each agent.
 func TestTriggersSurviveTheirWorker(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for a minute of the clock on a real Temporal server; make test runs it")
 	}
-	s := set(t, false, nil, func(p *testdeploy.Config) {
-		p.Provider = "" // the built-in model: nobody pays
+	s := openScene(t, false, nil, func(p *testdeploy.Config) {
+		p.Provider = "" // the built-in model, which costs nothing
 		p.Settings = workflows.Settings{MinGap: 24 * time.Hour}
 	})
 	employ := func(name string, trigger dream.Trigger) dream.Agent {
@@ -44,7 +44,8 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		if made := agentState(timely).Triggering.Appointments; len(made) == 1 {
 			noted = made[0].At
 		}
-		return !noted.IsZero() && time.Until(noted) > 5*time.Second // not so late in the minute that it calls at once
+		// not so late in the minute that the schedule calls at once
+		return !noted.IsZero() && time.Until(noted) > 5*time.Second
 	}, 2*time.Minute, 50*time.Millisecond)
 	s.crew.Kill(0)
 	listener := func() *activities.Listener {
@@ -59,7 +60,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		require.NoError(t, err)
 		require.LessOrEqual(t, passed, 1)
 	}
-	passed, err := listener().Listen(s.ctx) // of the next worker, which remembers nothing
+	passed, err := listener().Listen(s.ctx) // by the next worker, which has no state in memory
 	require.NoError(t, err)
 	require.Equal(t, 1, passed)
 	require.Eventually(t, func() bool { return time.Now().After(noted.Add(time.Second)) }, 2*time.Minute,
@@ -81,7 +82,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		require.NotNil(t, records[0].Episodes)
 		require.Positive(t, *records[0].Episodes)
 	}
-	require.Nil(t, agentState(full).Triggering.Pending, "told twice, it calls once")
+	require.Nil(t, agentState(full).Triggering.Pending, "two notices cause one call")
 	last, err := first.Listen(s.ctx)
 	require.NoError(t, err)
 	require.Zero(t, last, "the dream has seen them all")

@@ -15,28 +15,28 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// Wakes are what a company tells of the wakes of its agents.
+// Wakes are what a deployment has recorded about the wakes of its agents.
 type Wakes struct {
-	Entries map[string]*dream.Journal // of interrupted sittings, by id
-	Waiting map[string]int            // snapshots that nobody has judged, by dream
+	Entries map[string]*dream.Journal // of interrupted stretches, by id
+	Waiting map[string]int            // snapshots that have not been judged, by dream
 	Status  map[string]presence.Status
 	Dreams  []Interrupted
-	Total   int // sittings that were woken
+	Total   int // stretches that were interrupted by a wake
 }
 
-// Interrupted is one dream and how its sittings were told.
+// Interrupted is one dream and its recorded stretches.
 type Interrupted struct {
 	Dream
 	Wakes   []event.DreamInterrupted // in order
 	Resumed []event.DreamResumed
-	Order   []string // names of both, as they came
+	Names   []string // event type names of both, in the order of the log
 }
 
-// Wakes asks a company for them; the evidence is its.
+// Wakes reads the wakes of a deployment from store and evidence.
 func (e *Evidence) Wakes(ctx context.Context, c *testdeploy.Deployment) (Wakes, error) {
 	w := Wakes{Entries: map[string]*dream.Journal{}, Waiting: map[string]int{}, Status: map[string]presence.Status{}}
 	for _, d := range e.Dreams {
-		result, err := e.told(d)
+		result, err := e.interruptions(d)
 		if err != nil {
 			return w, err
 		}
@@ -66,7 +66,7 @@ func (e *Evidence) Wakes(ctx context.Context, c *testdeploy.Deployment) (Wakes, 
 	return w, nil
 }
 
-func (e *Evidence) told(d Dream) (Interrupted, error) {
+func (e *Evidence) interruptions(d Dream) (Interrupted, error) {
 	i := Interrupted{Dream: d}
 	for _, one := range e.Events[d.Record.Agent] {
 		if one.Dream != d.Record.ID {
@@ -78,20 +78,20 @@ func (e *Evidence) told(d Dream) (Interrupted, error) {
 			if err := json.Unmarshal(one.Data, &result); err != nil {
 				return i, fmt.Errorf("read event %s: %w", one.ID, err)
 			}
-			i.Wakes, i.Order = append(i.Wakes, result), append(i.Order, one.Type)
+			i.Wakes, i.Names = append(i.Wakes, result), append(i.Names, one.Type)
 		case event.DreamResumed{}.EventType():
 			var result event.DreamResumed
 			if err := json.Unmarshal(one.Data, &result); err != nil {
 				return i, fmt.Errorf("read event %s: %w", one.ID, err)
 			}
-			i.Resumed, i.Order = append(i.Resumed, result), append(i.Order, one.Type)
+			i.Resumed, i.Names = append(i.Resumed, result), append(i.Names, one.Type)
 		}
 	}
 	return i, nil
 }
 
-// Audit checks what was promised about wakes: sittings end and begin by turns, each wake has an epoch of its
-// own and at most one entry in the journal, made of what was significant enough, and nothing waits to be judged.
+// Audit checks what was promised about wakes: stretches end and begin by turns, each wake has an epoch of its own and
+// at most one journal entry, made of what was significant enough, and nothing is left to be judged.
 func (w Wakes) Audit() error {
 	var faults []error
 	epochs, existing := map[string]map[int64]string{}, map[string]bool{}
@@ -113,7 +113,7 @@ func (w Wakes) Audit() error {
 			faults = append(faults, w.entry(d, wake)...)
 			existing[wake.Journal] = true
 		}
-		// of a sitting that was cancelled
+		// of a stretch that was cancelled
 		existing[fmt.Sprintf("%s/wake/%d", d.Record.ID, max(1, d.Record.Stretches))] = true
 	}
 	for id := range w.Entries {
@@ -124,39 +124,39 @@ func (w Wakes) Audit() error {
 	return errors.Join(faults...)
 }
 
-// turns checks that sittings follow one another, and that the record counts them.
+// turns checks that stretches follow one another, and that the record counts them.
 func (d Interrupted) turns() []error {
 	var faults []error
-	for i, name := range d.Order {
+	for i, name := range d.Names {
 		want := event.DreamInterrupted{}.EventType()
 		if i%2 == 1 {
 			want = event.DreamResumed{}.EventType()
 		}
 		if name != want {
-			faults = append(faults, fmt.Errorf("%s: its sittings were told as %v", d.Record.ID, d.Order))
+			faults = append(faults, fmt.Errorf("%s: the events of its stretches are %v", d.Record.ID, d.Names))
 			break
 		}
 	}
 	for i, wake := range d.Wakes {
 		if wake.Stretch != i+1 {
-			faults = append(faults, fmt.Errorf("%s: wake %d was of sitting %d", d.Record.ID, i+1, wake.Stretch))
+			faults = append(faults, fmt.Errorf("%s: wake %d was of stretch %d", d.Record.ID, i+1, wake.Stretch))
 		}
 	}
 	for i, resumed := range d.Resumed {
 		if resumed.Stretch != i+2 {
 			faults = append(faults,
-				fmt.Errorf("%s: resumption %d was of sitting %d", d.Record.ID, i+1, resumed.Stretch))
+				fmt.Errorf("%s: resumption %d was of stretch %d", d.Record.ID, i+1, resumed.Stretch))
 		}
 	}
 	if len(d.Wakes) > 0 && d.Record.Stretches != len(d.Resumed)+1 {
 		faults = append(faults,
-			fmt.Errorf("%s: its record counts %d sittings and its log %d", d.Record.ID, d.Record.Stretches,
+			fmt.Errorf("%s: its record counts %d stretches and its log %d", d.Record.ID, d.Record.Stretches,
 				len(d.Resumed)+1))
 	}
 	return faults
 }
 
-// entry checks the journal's share in one wake.
+// entry checks the journal entry of one wake.
 func (w Wakes) entry(d Interrupted, wake event.DreamInterrupted) []error {
 	var faults []error
 	fault := func(format string, args ...any) {

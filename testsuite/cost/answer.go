@@ -24,13 +24,13 @@ var usual = map[string]int{
 // others is how many tokens a text takes whose name says nothing.
 const others = 20
 
-// several is how many items a list has whose items are not about what the prompt shows.
+// several is how many items a list has whose items do not refer to something in the prompt.
 const several = 3
 
-// aloud is how many tokens a thought takes that nothing ends but its limit.
+// aloud is how many tokens of prose a call without a schema gets when only its limit ends it.
 const aloud = 400
 
-// answer makes one.
+// answer makes one answer of a model.
 type answer struct {
 	long  Length
 	prose []string
@@ -38,7 +38,7 @@ type answer struct {
 	turn  int
 }
 
-// to answers a schema, or without one speaks freely, in at most so many tokens; 0: as many as it takes.
+// to answers a schema, or without one writes prose, in at most so many tokens; 0: as many as it takes.
 func (a answer) to(schema json.RawMessage, most int) (text, finish string) {
 	if schema == nil {
 		text := a.speak(aloud)
@@ -67,7 +67,7 @@ func (a answer) to(schema json.RawMessage, most int) (text, finish string) {
 	}
 }
 
-// speak says so many tokens, from another place of the prose at every turn.
+// speak writes so many tokens, from another place of the prose at every turn.
 func (a answer) speak(tokens int) string {
 	var b strings.Builder
 	n := 0
@@ -125,7 +125,7 @@ func (f filler) value(s shape, name string) any {
 	return f.speak(max(3, int(float64(tokens)*f.stretch)))
 }
 
-// list has an item for every reference of the kind that the prompt is about, when its items name one.
+// list has one item for every reference of the prompt's main kind, when its items name one.
 func (f filler) list(s shape, name string) []any {
 	item := *s.Items
 	if name == "sources" {
@@ -163,7 +163,7 @@ func (f filler) list(s shape, name string) []any {
 	return out
 }
 
-// alike are the references of the first kind: what a prompt is about stands first.
+// alike are the references of the same kind as the first: what a prompt is about comes first.
 func alike(refs []string) []string {
 	var out []string
 	for _, ref := range refs {

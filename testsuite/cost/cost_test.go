@@ -30,7 +30,7 @@ var full = os.Getenv("PROVE") == "full"
 // patience bounds one night; nothing is measured by it.
 const patience = 3 * time.Minute
 
-// row of S4's table: what a hardened dream typically costs in a phase.
+// row is the estimate for one phase: what a hardened dream typically costs in it.
 type row struct {
 	phase     dream.Phase
 	low, high budget.Micros
@@ -44,13 +44,13 @@ var stated = []row{
 	{dream.Return, 10_000, 30_000},
 }
 
-// What S4 states of a core dream, and of a fragment of the onset.
+// The estimates for a core dream and for a fragment of the onset.
 const (
 	coreStated          = 1_000
 	fragmentLow, toHigh = 2_000, 10_000
 )
 
-// night is what one cost.
+// night is what one dream cost.
 type night struct {
 	outcome   dream.Outcome
 	reason    string
@@ -70,9 +70,9 @@ func (n night) perFragment() budget.Micros {
 
 func dollars(m budget.Micros) string { return fmt.Sprintf("$%.4f", float64(m)/1e6) }
 
-// TestWhatANightCostsAtThreePriceLists dreams a core and a hardened night of the companion's sample life at each price
-// list, with answers of the length that the prompts ask for, with nothing cached and with what a provider would have
-// kept, and as long as every call allows. Every figure is the ledger's; the provider's own count must agree with it.
+// TestWhatANightCostsAtThreePriceLists runs a core and a hardened dream over the companion's sample diary at each
+// price list: with answers of the length that the prompts ask for, uncached and cached, and with answers as long as
+// every call allows. Every figure is the ledger's; the provider's own count must agree with it.
 func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -98,7 +98,7 @@ func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 	for _, way := range ways {
 		nights[way.name] = map[string]night{}
 		for _, class := range cost.Classes {
-			nights[way.name][class.Name] = dreamt(t, class, way.tier, way.length, way.caches, way.budget)
+			nights[way.name][class.Name] = dreamAndReadLedger(t, class, way.tier, way.length, way.caches, way.budget)
 		}
 	}
 	var out strings.Builder
@@ -107,15 +107,28 @@ func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 			float64(class.Price.In)/1e6, float64(class.Price.CachedIn)/1e6, float64(class.Price.Out)/1e6)
 		for _, way := range ways {
 			n := nights[way.name][class.Name]
-			fmt.Fprintf(&out,
+			fmt.Fprintf(
+				&out,
 				"  %-26s %s: %d calls, %d tokens in (%d cached), %d out; onset %s, NREM %s, REM %s, integration %s, return %s; together %s; %d fragments, %s each of the onset %s\n",
-				way.name, n.outcome, n.calls, n.tokens.In, n.tokens.Cached, n.tokens.Out, n.of(dream.Onset),
-				n.of(dream.NREM), n.of(dream.REM),
-				n.of(dream.Integration), n.of(dream.Return), dollars(n.total), n.fragments, dollars(n.perFragment()),
-				n.reason)
+				way.name,
+				n.outcome,
+				n.calls,
+				n.tokens.In,
+				n.tokens.Cached,
+				n.tokens.Out,
+				n.of(dream.Onset),
+				n.of(dream.NREM),
+				n.of(dream.REM),
+				n.of(dream.Integration),
+				n.of(dream.Return),
+				dollars(n.total),
+				n.fragments,
+				dollars(n.perFragment()),
+				n.reason,
+			)
 		}
 		whole, core := nights["hardened, nothing cached"][class.Name], nights["core"][class.Name]
-		fmt.Fprintf(&out, "  against S4: core %s\n", against(core.total, coreStated, coreStated))
+		fmt.Fprintf(&out, "  against the estimate: core %s\n", against(core.total, coreStated, coreStated))
 		for _, s := range stated {
 			fmt.Fprintf(&out, "    %-12s %s\n", s.phase, against(whole.spent[s.phase], s.low, s.high))
 		}
@@ -141,7 +154,7 @@ func TestWhatANightCostsAtThreePriceLists(t *testing.T) {
 	}
 }
 
-// against says where an amount lies beside what S4 states.
+// against compares an amount with the estimate.
 func against(m, low, high budget.Micros) string {
 	text := dollars(low)
 	if high > low {
@@ -156,7 +169,7 @@ func against(m, low, high budget.Micros) string {
 	return fmt.Sprintf("%s, within %s", dollars(m), text)
 }
 
-// prose is what the clerk says: the other sample life's own sentences.
+// prose is what the provider answers with: sentences of the other sample diary.
 func prose(t *testing.T) []string {
 	t.Helper()
 	var texts []string
@@ -171,8 +184,8 @@ func prose(t *testing.T) []string {
 	return texts
 }
 
-// dreamt dreams one night and reads the ledger.
-func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length, caches bool,
+// dreamAndReadLedger runs one dream and reads its ledger.
+func dreamAndReadLedger(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length, caches bool,
 	amount budget.Micros,
 ) night {
 	t.Helper()
@@ -215,7 +228,7 @@ func dreamt(t *testing.T, class cost.Class, tier dream.Tier, length cost.Length,
 	require.NoError(t, err)
 	var vectors budget.Tokens
 	for _, r := range rows {
-		require.Equal(t, spend.Settled, r.State, "%s: every call ended with a usage that can be believed", r.Step)
+		require.Equal(t, spend.Settled, r.State, "%s: every call ended with a plausible usage", r.Step)
 		n.spent[dream.Phase(r.Phase)] += r.Counted
 		n.total += r.Counted
 		into := &n.tokens

@@ -23,8 +23,8 @@ import (
 // aRealModel is why a command is not run here.
 const aRealModel = "needs a model and llama.cpp; TestARealModelIsServedSteeredAndStopped of cmd/oneiros runs all three where the environment names them"
 
-// elsewhere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
-var elsewhere = map[string]string{
+// notRunHere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
+var notRunHere = map[string]string{
 	"make dream":                             "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
 	"make ablation":                          "needs a model and three quarters of an hour; testsuite/ablation holds the page to the record of such a run",
 	"make test":                              "runs this test",
@@ -39,16 +39,16 @@ var elsewhere = map[string]string{
 }
 
 var (
-	asked   = regexp.MustCompile(`^temporal workflow list --query '([^']+)'$`)
-	queried = regexp.MustCompile(`^temporal workflow query --workflow-id (\S+) --type (\S+)$`)
-	curled  = regexp.MustCompile(`^curl -sS (http://127\.0\.0\.1:7680)(/\S+)(?: -d '([^']+)')?$`)
-	entry   = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/v1 \(OpenAI\)`)
-	address = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+	listQuery = regexp.MustCompile(`^temporal workflow list --query '([^']+)'$`)
+	queried   = regexp.MustCompile(`^temporal workflow query --workflow-id (\S+) --type (\S+)$`)
+	curled    = regexp.MustCompile(`^curl -sS (http://127\.0\.0\.1:7680)(/\S+)(?: -d '([^']+)')?$`)
+	entry     = regexp.MustCompile(`(http://127\.0\.0\.1:\d+)/v1 \(OpenAI\)`)
+	address   = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
 // runs says whether the test below runs a command.
 func runs(text string) bool {
-	return strings.HasPrefix(text, "bin/oneiros ") || curled.MatchString(text) || asked.MatchString(text) ||
+	return strings.HasPrefix(text, "bin/oneiros ") || curled.MatchString(text) || listQuery.MatchString(text) ||
 		queried.MatchString(text)
 }
 
@@ -66,7 +66,7 @@ func commands(t *testing.T) []docs.Command {
 
 func TestEveryCommandOfTheDocumentsIsRunOrHasAReason(t *testing.T) {
 	t.Parallel()
-	unknown, idle := docs.Uncovered(commands(t), runs, elsewhere)
+	unknown, idle := docs.Uncovered(commands(t), runs, notRunHere)
 	require.Empty(t, unknown)
 	require.Empty(t, idle, "reasons for commands that no document shows")
 	for _, d := range every(t) {
@@ -79,28 +79,28 @@ func TestEveryCommandOfTheDocumentsIsRunOrHasAReason(t *testing.T) {
 	}
 }
 
-func TestACommandThatNobodyRunsIsFound(t *testing.T) {
+func TestACommandThatNoTestRunsIsFound(t *testing.T) {
 	t.Parallel()
 	made := docs.Parse("made-up.md",
 		"# Up\n\n```sh\nmake party   # twice\nbin/oneiros doctor\n```\n\n```go\nmake nothing\n```\n")
 	unknown, idle := docs.Uncovered(made.Commands(), runs, map[string]string{"make dream": "no longer shown"})
 	require.Equal(t, []docs.Command{{Document: "made-up.md", Line: 4, Text: "make party"}}, unknown)
 	require.Equal(t, []string{"make dream"}, idle)
-	require.Error(t, known(program(t), "frobnicate --agent iris"))
-	require.Error(t, known(program(t), "memory frobnicate"))
-	require.Error(t, known(program(t), "memory import --frobnicate docs/examples/diary.md"))
+	require.Error(t, checkCommand(program(t), "frobnicate --agent iris"))
+	require.Error(t, checkCommand(program(t), "memory frobnicate"))
+	require.Error(t, checkCommand(program(t), "memory import --frobnicate docs/examples/diary.md"))
 }
 
 func TestEveryCommandThatIsNamedExists(t *testing.T) {
 	t.Parallel()
 	for _, c := range commands(t) {
 		if line, ours := strings.CutPrefix(c.Text, "bin/oneiros "); ours {
-			require.NoError(t, known(program(t), line), "%s:%d", c.Document, c.Line)
+			require.NoError(t, checkCommand(program(t), line), "%s:%d", c.Document, c.Line)
 		}
 	}
 	for _, d := range every(t) {
 		for _, line := range d.Inline {
-			require.NoError(t, known(program(t), strings.TrimPrefix(line, "oneiros ")), "%s: %s", d.Path, line)
+			require.NoError(t, checkCommand(program(t), strings.TrimPrefix(line, "oneiros ")), "%s: %s", d.Path, line)
 		}
 	}
 }
@@ -135,13 +135,13 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// home is a machine on which nothing but a checkout lies.
+// home is a machine that has only a checkout.
 type home struct {
 	*testing.T
 	dir    string
 	env    []string
-	server string // of an `up` that runs
-	entry  string // where it answers clients
+	server string // the server of a running `up`
+	entry  string // address for clients
 }
 
 func newHome(t *testing.T) *home {
@@ -182,13 +182,13 @@ func TestTheHandbookDoesWhatItSays(t *testing.T) {
 	h := newHome(t)
 	for _, c := range commands(t) {
 		switch {
-		case elsewhere[c.Text] != "":
+		case notRunHere[c.Text] != "":
 		case c.Text == "bin/oneiros up", c.Text == "bin/oneiros worker":
 			h.serve(c)
 		case curled.MatchString(c.Text):
 			h.curl(c)
 		case strings.HasPrefix(c.Text, "temporal "):
-			h.ask(c)
+			h.runTemporalQuery(c)
 		default:
 			out, err := h.command(c.Text).CombinedOutput()
 			require.NoError(t, err, "%s:%d: %s\n%s", c.Document, c.Line, c.Text, out)
@@ -197,7 +197,7 @@ func TestTheHandbookDoesWhatItSays(t *testing.T) {
 	require.NotEmpty(t, h.server, "the handbook shows how to keep it running")
 }
 
-// serve starts what runs until it is told to stop, and stops it when the test is over.
+// serve starts a command that runs until it is stopped, and stops it at the end of the test.
 func (h *home) serve(c docs.Command) {
 	h.Helper()
 	cmd, answer := h.command(c.Text), &output{}
@@ -215,7 +215,7 @@ func (h *home) serve(c docs.Command) {
 	}
 }
 
-// curl asks the server as the command would, at whatever port it has here.
+// curl sends the request of a curl command to the server, at whatever port it has here.
 func (h *home) curl(c docs.Command) {
 	h.Helper()
 	require.NotEmpty(h, h.entry, "%s:%d: an `up` must run", c.Document, c.Line)
@@ -235,13 +235,13 @@ func (h *home) curl(c docs.Command) {
 	require.Equal(h, http.StatusOK, answer.StatusCode, "%s:%d: %s\n%s", c.Document, c.Line, c.Text, body)
 }
 
-// ask puts to the server what the temporal command would.
-func (h *home) ask(c docs.Command) {
+// ask sends the query of a temporal command to the server.
+func (h *home) runTemporalQuery(c docs.Command) {
 	h.Helper()
 	temporal, err := client.DialContext(h.Context(), client.Options{HostPort: h.server})
 	require.NoError(h, err)
 	defer temporal.Close()
-	if m := asked.FindStringSubmatch(c.Text); m != nil {
+	if m := listQuery.FindStringSubmatch(c.Text); m != nil {
 		_, err = temporal.ListWorkflow(h.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: m[1]})
 	} else if m := queried.FindStringSubmatch(c.Text); m != nil {
 		_, err = temporal.QueryWorkflow(h.Context(), m[1], "", m[2])
@@ -249,7 +249,7 @@ func (h *home) ask(c docs.Command) {
 	require.NoError(h, err, "%s:%d: %s", c.Document, c.Line, c.Text)
 }
 
-// output is what a process says, for two goroutines.
+// output collects what a process writes, for two goroutines.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer

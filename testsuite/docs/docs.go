@@ -1,4 +1,4 @@
-// Package docs reads the documents of this repository, so that its tests can hold them to what the product does.
+// Package docs reads the documents of this repository, so that its tests can compare them with what the product does.
 package docs
 
 import (
@@ -24,7 +24,7 @@ type Block struct {
 	Lines           []string
 }
 
-// Link leads from a document to somewhere else.
+// Link is a link from a document to another place.
 type Link struct {
 	To   string
 	Line int
@@ -103,7 +103,7 @@ func (d Document) Commands() []Command {
 	return list
 }
 
-// Uncovered are the commands that no test runs and that nobody gave a reason for, and the reasons that nothing needs.
+// Uncovered are the commands that no test runs and that have no stated reason, and the reasons that no command needs.
 func Uncovered(commands []Command, runs func(string) bool,
 	elsewhere map[string]string,
 ) (unknown []Command, idle []string) {

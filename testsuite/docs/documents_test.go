@@ -17,7 +17,7 @@ import (
 
 const root = "../.."
 
-// handbook are the documents whose commands are run, in the order in which a reader meets them.
+// handbook are the documents whose commands are run, in reading order.
 var handbook = []string{
 	"README.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md",
 	"docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
@@ -25,7 +25,7 @@ var handbook = []string{
 	"docs/ablation.md", "docs/serving.md", "docs/dreams-api.md",
 }
 
-// every document of the repository.
+// every reads all documents of the repository.
 func every(t *testing.T) []docs.Document {
 	t.Helper()
 	var paths []string

@@ -29,12 +29,12 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	require.Equal(t, "dream_sleeper_0001", begun.ID)
 	require.Equal(t, "the quay", begun.Record.Theme)
 	again := h.dream(http.StatusCreated, "POST", "/v1/dreams", request, "Idempotency-Key", "tonight")
-	require.Equal(t, begun, again, "the same request, come twice, begins one dream")
+	require.Equal(t, begun, again, "the same request sent twice starts one dream")
 
 	kinds, numbers := h.follow(access.Client, begun.ID)
 	require.Equal(t, "DreamStarted", kinds[0])
 	require.Equal(t, "DreamEnded", kinds[len(kinds)-1])
-	require.NotContains(t, kinds, "FragmentCaptured", "clients are told of states")
+	require.NotContains(t, kinds, "FragmentCaptured", "clients are sent events of states only")
 	all, every := h.follow(access.Operator, begun.ID)
 	require.Contains(t, all, "FragmentCaptured")
 	require.True(t, slices.IsSorted(numbers))
@@ -57,7 +57,7 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	require.Positive(t, d.Record.Usage.Output)
 	record, err := memory.One[*dream.Record](h.ctx, h.Store, h.agent.ID, begun.Dream)
 	require.NoError(t, err)
-	require.Equal(t, record.Status(time.Now()), d.Status, "what the command line tells")
+	require.Equal(t, record.Status(time.Now()), d.Status, "what the command line prints")
 	require.Equal(t, record.Phases, d.Record.Phases)
 
 	_, text := h.do(access.Operator, "GET", "/v1/dreams/"+begun.ID+"/fragments?limit=100", "")
@@ -71,8 +71,8 @@ func TestADreamIsBegunFollowedReadAndArchived(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, fragments.Data, len(items))
 
-	h.agrees(begun.ID)
-	h.entriesAgree()
+	h.requireSameDream(begun.ID)
+	h.requireSameJournal()
 	h.refused(http.StatusConflict, "dream_over", "POST", "/v1/dreams/"+begun.ID+"/cancel", "")
 	require.NotNil(t, h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/archive", "").Archived)
 	_, text = h.do(access.Client, "GET", "/v1/dreams", "")
@@ -90,7 +90,7 @@ func TestADreamIsCanceledAndKeepsWhatItHas(t *testing.T) {
 	h.served(10)
 	going := h.dream(http.StatusOK, "GET", "/v1/dreams/"+begun.ID, "")
 	require.Equal(t, dream.StatusRunning, going.Status)
-	require.NotEmpty(t, going.Record.Phases, "as its events tell them")
+	require.NotEmpty(t, going.Record.Phases, "as its events have them")
 	h.refused(http.StatusConflict, "already_dreaming", "POST", "/v1/dreams", request)
 	h.refused(http.StatusConflict, "dream_not_over", "POST", "/v1/dreams/"+begun.ID+"/archive", "")
 	h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/cancel", "")
@@ -103,7 +103,7 @@ func TestADreamIsCanceledAndKeepsWhatItHas(t *testing.T) {
 	require.NotNil(t, h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/archive", "").Archived)
 }
 
-func TestADreamThatIsConnectedAwakeIsRunningAndMayBeResumed(t *testing.T) {
+func TestADreamInterruptedByAClientIsRunningAndMayBeResumed(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1, Each: 4 * time.Millisecond})
 	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
@@ -143,7 +143,7 @@ func TestADreamThatIsConnectedAwakeIsRunningAndMayBeResumed(t *testing.T) {
 	require.Equal(t, dream.StatusCompleted, h.dream(http.StatusOK, "GET", "/v1/dreams/"+anew.ID, "").Status)
 }
 
-func TestManyWhoAskForTheSameDreamAtOnceBeginOne(t *testing.T) {
+func TestConcurrentRequestsForTheSameDreamStartOne(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1, Each: 4 * time.Millisecond})
 	var all sync.WaitGroup
@@ -157,7 +157,7 @@ func TestManyWhoAskForTheSameDreamAtOnceBeginOne(t *testing.T) {
 	all.Wait()
 	begun := 0
 	for _, status := range statuses {
-		require.Contains(t, []int{http.StatusCreated, http.StatusConflict}, status, "it is begun, or under way")
+		require.Contains(t, []int{http.StatusCreated, http.StatusConflict}, status, "it is started, or running already")
 		if status == http.StatusCreated {
 			begun++
 		}
@@ -170,7 +170,7 @@ func TestManyWhoAskForTheSameDreamAtOnceBeginOne(t *testing.T) {
 	h.follow(access.Client, "dream_sleeper_0001")
 }
 
-func TestADreamThatNoCapLeavesRoomForIsRefusedBeforeItBegins(t *testing.T) {
+func TestADreamThatACapForbidsIsRefusedBeforeItStarts(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 1})
 	h.refused(http.StatusPaymentRequired, "over_cap", "POST", "/v1/dreams",

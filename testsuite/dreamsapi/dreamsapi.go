@@ -1,3 +1,3 @@
-// Package dreamsapi plays whole dreams through the public wire, on a real Temporal server: begun, followed,
+// Package dreamsapi runs whole dreams through the public API, on a real Temporal server: started, followed,
 // interrupted, ended and archived.
 package dreamsapi

@@ -98,7 +98,7 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	t.Log(soak.Told(s, e, books, calm, after))
 	require.NoError(t, e.Judge())
 	require.NoError(t, books.Audit())
-	require.NoError(t, books.Once())
+	require.NoError(t, books.AuditOnce())
 	require.LessOrEqual(t, after.Goroutines, calm.Goroutines+100,
 		"goroutines of the first replica, before anybody came and after all went")
 	f := soak.Count(e)

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// The onset ends at once with its fragments saved, AlarmAbort takes the place of OnsetCompleted, and the mood stays.
+// An alarm ends the onset at once with its fragments saved. AlarmAbort takes the place of OnsetCompleted, and the
+// mood stays as it was.
 func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond},
@@ -31,18 +32,18 @@ func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 	require.Equal(t, before.PAD, after.PAD)
 	aborted := s.events("AlarmAbort")
 	require.Len(t, aborted, 1)
-	var told event.AlarmAbort
-	require.NoError(t, json.Unmarshal(aborted[0].Data, &told))
-	require.Equal(t, "harbour/price", told.Trigger)
-	require.NotZero(t, told.Spent, "what the onset has consumed (S4)")
-	require.Equal(t, s.night(id).Phases[0].Spent, told.Spent)
+	var payload event.AlarmAbort
+	require.NoError(t, json.Unmarshal(aborted[0].Data, &payload))
+	require.Equal(t, "harbour/price", payload.Trigger)
+	require.NotZero(t, payload.Spent, "what the onset has consumed")
+	require.Equal(t, s.night(id).Phases[0].Spent, payload.Spent)
 	kept, err := s.Store.Count(s.ctx,
 		memory.Query{
 			Agent: s.agent.ID, Dream: id, Kinds: []dream.Kind{dream.KindFragment},
 			Statuses: []string{dream.FragmentRaw},
 		})
 	require.NoError(t, err)
-	require.Equal(t, kept, told.Fragments)
+	require.Equal(t, kept, payload.Fragments)
 	require.NotZero(t, kept)
 
 	require.Eventually(t, func() bool {

@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// surprised gives an agent so many fresh days of one surprise that nothing else is sounded.
-func surprised(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, surprise float64) {
+// addSurprises gives an agent so many fresh episodes of one surprise that gathering selects nothing else.
+func addSurprises(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, surprise float64) {
 	t.Helper()
 	w := memory.Write{Agent: agent.ID, Cause: "import"}
 	for i := range hypnagogia.SoundedEpisodes {
@@ -40,8 +40,8 @@ func surprised(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agen
 	require.NoError(t, err)
 }
 
-// moves tells the onset's changes of depth and its interrupts, in the order of the log.
-func moves(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent) string {
+// depthMoves lists the onset's changes of depth and its interrupts, in the order of the log.
+func depthMoves(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent) string {
 	t.Helper()
 	events, err := deployment.Store.Events(context.Background(), agent.ID, 0, 500)
 	require.NoError(t, err)
@@ -61,8 +61,8 @@ func moves(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent) s
 	return strings.Join(lines, ", ")
 }
 
-// H3 and S4's HoriStage on a real server: a calm night stays shallow, one that was surprised goes to the peak, and one
-// whose model loses itself there comes back from too deep, cooler.
+// On a real server: a calm night stays shallow, one with surprising episodes goes to the peak, and one whose model
+// loses coherence there comes back from too deep, at a lower temperature.
 func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
@@ -90,7 +90,7 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			deployment := open(t, func(config *testdeploy.Config) { config.Provider, config.Model = p.URL, c.model })
 			agent, err := deployment.AddAgent(ctx, 1, "deep-"+c.name)
 			require.NoError(t, err)
-			surprised(t, deployment, agent, c.surprise)
+			addSurprises(t, deployment, agent, c.surprise)
 			seed := uint64(7)
 			begun, err := deployment.Starter.Begin(ctx,
 				starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
@@ -98,7 +98,7 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 			result, err := deployment.Result(ctx, begun.Dream)
 			require.NoError(t, err)
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-			require.Equal(t, c.moves, moves(t, deployment, agent))
+			require.Equal(t, c.moves, depthMoves(t, deployment, agent))
 
 			record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 			require.NoError(t, err)
@@ -117,7 +117,12 @@ func TestANightGoesAsDeepAsItsSurpriseAndComesBackFromTooDeep(t *testing.T) {
 				}
 				require.Equal(t, c.deepest, f.Stage, f.ID)
 				require.GreaterOrEqual(t, *f.Settings.Temperature, hypnagogia.Floor(c.deepest), f.ID)
-				require.LessOrEqual(t, *f.Settings.Temperature, hypnagogia.Ceiling(c.deepest, deployment.Config.Knobs), f.ID)
+				require.LessOrEqual(
+					t,
+					*f.Settings.Temperature,
+					hypnagogia.Ceiling(c.deepest, deployment.Config.Knobs),
+					f.ID,
+				)
 			}
 		})
 	}

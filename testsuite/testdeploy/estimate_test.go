@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// What the estimate says is what a night makes: all cycles to the peak, and no call more in any phase.
+// The estimate counts the calls that a dream makes when all its cycles go to the peak, and no more in any phase.
 func TestTheEstimateCountsEveryCallThatANightMakes(t *testing.T) {
 	t.Parallel()
 	paid := func(t *testing.T) func(*testdeploy.Config) {

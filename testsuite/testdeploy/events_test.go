@@ -28,7 +28,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// published is the schema that programs are given.
+// published is the schema of events that is given to programs.
 var published = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	body, err := os.ReadFile("../../docs/events.schema.json")
 	if err != nil {
@@ -46,7 +46,7 @@ var published = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return c.Compile(event.SchemaID)
 })
 
-// catalogue are the payload types by name.
+// catalogue maps the name of each payload type to the type.
 var catalogue = sync.OnceValue(func() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, e := range event.Catalogue() {
@@ -55,10 +55,9 @@ var catalogue = sync.OnceValue(func() map[string]reflect.Type {
 	return types
 })
 
-// eventsHold requires of everything that a company announced: numbers without gaps, data of the catalogue as the
-// published schema has them and no field beyond, and not four words in a row of anything that is remembered or was
-// dreamt.
-func eventsHold(t *testing.T, deployment *testdeploy.Deployment) []event.Event {
+// requireValidEvents requires of every event of a deployment: numbers without gaps, data that the published schema
+// allows without further fields, and not four words in a row of anything that is remembered or was dreamt.
+func requireValidEvents(t *testing.T, deployment *testdeploy.Deployment) []event.Event {
 	t.Helper()
 	ctx := context.Background()
 	schema, err := published()
@@ -85,21 +84,21 @@ func eventsHold(t *testing.T, deployment *testdeploy.Deployment) []event.Event {
 			strict.DisallowUnknownFields()
 			require.NoError(t, strict.Decode(reflect.New(payload).Interface()), string(line))
 		}
-		wordless(t, deployment, agent.ID, result.String())
+		requireNoQuotes(t, deployment, agent.ID, result.String())
 		all = append(all, events...)
 	}
 	return all
 }
 
-// wordless requires that a text quotes nothing of an agent's memory.
-func wordless(t *testing.T, deployment *testdeploy.Deployment, agent, text string) {
+// requireNoQuotes requires that a text quotes nothing of an agent's memory.
+func requireNoQuotes(t *testing.T, deployment *testdeploy.Deployment, agent, text string) {
 	t.Helper()
 	items, err := deployment.Store.Find(context.Background(),
 		memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived, dream.Superseded}})
 	require.NoError(t, err)
-	text = " " + plainly(text) + " "
+	text = " " + lowerWords(text) + " "
 	for _, item := range items {
-		words := strings.Fields(plainly(item.Text()))
+		words := strings.Fields(lowerWords(item.Text()))
 		for i := range max(0, len(words)-3) {
 			phrase := strings.Join(words[i:i+4], " ")
 			require.NotContains(t, text, " "+phrase+" ", "of %s", item.Header().ID)
@@ -107,8 +106,8 @@ func wordless(t *testing.T, deployment *testdeploy.Deployment, agent, text strin
 	}
 }
 
-// plainly are the words of a text in small letters.
-func plainly(text string) string {
+// lowerWords is the words of a text in lower case, separated by single spaces.
+func lowerWords(text string) string {
 	return strings.Join(
 		strings.FieldsFunc(strings.ToLower(text),
 			func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), " ")
@@ -116,11 +115,10 @@ func plainly(text string) string {
 
 func TestAQuotedMemoryIsFound(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, plainly(`{"reason":"The tide\n was LOW, at four."}`), "the tide n was low at four")
+	require.Contains(t, lowerWords(`{"reason":"The tide\n was LOW, at four."}`), "the tide n was low at four")
 }
 
-// Whatever becomes of a night, what is announced of it is as the published schema says, and so are the archive and the
-// figures that are made of it.
+// Whatever the outcome of a dream, its events, the archive and the metrics made of them follow the published schema.
 func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 	t.Parallel()
 	broken := func(a provider.Arrival) provider.Fault {
@@ -167,7 +165,9 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 				agent.ID, agent.Handle = "id-void", "void"
 				require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 			}
-			meter := telemetry.New(telemetry.Options{Log: deployment.Store, Version: "test", Agents: deployment.Store.Agents})
+			meter := telemetry.New(
+				telemetry.Options{Log: deployment.Store, Version: "test", Agents: deployment.Store.Agents},
+			)
 			require.NoError(t, meter.Begin(ctx))
 			seed := uint64(7)
 			request := starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night}
@@ -184,25 +184,25 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, night.outcome, result.Outcome, result.Reason)
 
-			events := eventsHold(t, deployment)
+			events := requireValidEvents(t, deployment)
 			last := events[len(events)-1]
 			if night.outcome == dream.Empty {
 				require.Contains(t, []string{"DreamEnded", "NothingAgain"}, last.Type)
 			} else {
 				require.Equal(t, "DreamEnded", last.Type)
 			}
-			archivedAs(t, deployment, agent.ID, events)
+			requireArchived(t, deployment, agent.ID, events)
 			answer := httptest.NewRecorder()
 			meter.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 			require.Contains(t, answer.Body.String(),
 				`oneiros_dreams_total{agent="`+agent.Handle+`",outcome="`+string(night.outcome)+`"} 1`)
-			wordless(t, deployment, agent.ID, answer.Body.String())
+			requireNoQuotes(t, deployment, agent.ID, answer.Body.String())
 		})
 	}
 }
 
-// archivedAs requires that an archive holds exactly these events of an agent.
-func archivedAs(t *testing.T, deployment *testdeploy.Deployment, agent string, want []event.Event) {
+// requireArchived requires that an archive holds exactly these events of an agent.
+func requireArchived(t *testing.T, deployment *testdeploy.Deployment, agent string, want []event.Event) {
 	t.Helper()
 	bucket, err := archive.Open(t.Context(), t.TempDir())
 	require.NoError(t, err)

@@ -28,8 +28,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// watchful is a deployment whose worker asks feeds and wakes agents.
-func watchful(t *testing.T) *testdeploy.Deployment {
+// openWithFeeds opens a deployment whose worker polls feeds and wakes agents.
+func openWithFeeds(t *testing.T) *testdeploy.Deployment {
 	t.Helper()
 	needsServer(t)
 	server := temporal.Shared(t)
@@ -41,16 +41,26 @@ func watchful(t *testing.T) *testdeploy.Deployment {
 	deployment, err := testdeploy.Open(t.Context(), config, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
-	w := workers.New(deployment.Client, deployment.Ports, starter.Executions{Client: deployment.Client}, deployment.Starter,
+	w := workers.New(
+		deployment.Client,
+		deployment.Ports,
+		starter.Executions{Client: deployment.Client},
+		deployment.Starter,
 		workers.Options{
 			TaskQueue: server.TaskQueue, Fetch: feedhttp.NewClient("oneiros/test", 0), Alarms: deployment.Starter,
-		})
+		},
+	)
 	require.NoError(t, w.Start())
 	t.Cleanup(w.Stop)
 	return deployment
 }
 
-func feedState(t *testing.T, c *testdeploy.Deployment, name string, is func(workflows.FeedState) bool) workflows.FeedState {
+func feedState(
+	t *testing.T,
+	c *testdeploy.Deployment,
+	name string,
+	is func(workflows.FeedState) bool,
+) workflows.FeedState {
 	t.Helper()
 	var state workflows.FeedState
 	require.Eventually(t, func() bool {
@@ -61,7 +71,7 @@ func feedState(t *testing.T, c *testdeploy.Deployment, name string, is func(work
 	return state
 }
 
-// histories are every run of a probe, as text.
+// histories is the histories of all runs of a probe, as text.
 func histories(t *testing.T, c *testdeploy.Deployment, name string) string {
 	t.Helper()
 	var text strings.Builder
@@ -74,9 +84,9 @@ func histories(t *testing.T, c *testdeploy.Deployment, name string) string {
 	return text.String()
 }
 
-func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
+func TestAPriceThatMovesSixPerCentWakesEachFollowerOnce(t *testing.T) {
 	t.Parallel()
-	deployment := watchful(t)
+	deployment := openWithFeeds(t)
 	ctx := t.Context()
 	var price atomic.Int64
 	price.Store(100)
@@ -109,7 +119,7 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 	require.Equal(t, "price: 100 to 106", state.Last.What)
 	before := state.Readings
 	state = feedState(t, deployment, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= before+2 })
-	require.Equal(t, 1, state.Alarms, "it stays moved")
+	require.Equal(t, 1, state.Alarms, "a value that stays where it moved to raises no further alarm")
 	require.Empty(t, state.Sounding)
 	require.Zero(t, state.Failures, state.Failure)
 
@@ -122,7 +132,7 @@ func TestAPriceThatMovesSixPerCentWakesWhoeverFollowsItOnce(t *testing.T) {
 	require.Nil(t, status.Last)
 	require.Empty(t, raisedFor(t, deployment, bystander.ID))
 	text := histories(t, deployment, feed.Name)
-	require.Contains(t, text, string(dream.RelativeMove), "payloads can be read here")
+	require.Contains(t, text, string(dream.RelativeMove), "payloads are not sealed in this test")
 	require.NotContains(t, text, "secret")
 
 	require.NoError(t, deployment.Starter.DropFeed(ctx, feed.Name))
@@ -141,7 +151,7 @@ func raisedFor(t *testing.T, c *testdeploy.Deployment, agent string) []event.Eve
 
 func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 	t.Parallel()
-	deployment := watchful(t)
+	deployment := openWithFeeds(t)
 	ctx := t.Context()
 	rule, _ := alarm.Preset("price")
 	feed := dream.Feed{Name: "pushed", Rules: []dream.Rule{rule}}

@@ -16,15 +16,15 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// sentry is a hook that an alarm interrupts when it is first asked about a cycle, and that holds everything once it may
-// answer.
-type sentry struct {
-	guard
+// interruptedHook is a hook that an alarm interrupts at its first question about a cycle, and that holds every
+// fragment of the questions it answers.
+type interruptedHook struct {
+	holdingHook
 	alarm func()
 	once  sync.Once
 }
 
-func (g *sentry) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
+func (g *interruptedHook) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
 	interrupted := false
 	if c.Cycle > 0 {
 		g.once.Do(func() { interrupted = true })
@@ -34,14 +34,14 @@ func (g *sentry) Capture(ctx context.Context, c activities.HookCapture) ([]activ
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return g.guard.Capture(ctx, c)
+	return g.holdingHook.Capture(ctx, c)
 }
 
-// An alarm ends the onset at once, and takes neither its fragments from whoever may hold them nor the rules in words
-// from the observer.
-func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
+// An alarm ends the onset at once. Fragments that the hook could not judge are not developed, and the observer still
+// judges the rules that are stated in words.
+func TestFragmentsThatAnAlarmKeptFromTheHooksAreNotDeveloped(t *testing.T) {
 	t.Parallel()
-	g := &sentry{guard: guard{hold: true}}
+	g := &interruptedHook{holdingHook: holdingHook{hold: true}}
 	breaches := 0
 	s := newSleeper(t, provider.Options{Seed: 5, Each: time.Millisecond, Say: func(request provider.Request) string {
 		if request.Schema == "breaches" {
@@ -71,7 +71,7 @@ func TestWhatAnAlarmKeptFromTheHooksIsNotDevelopedUnasked(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Len(t, s.events("AlarmAbort"), 1)
-	require.Empty(t, s.events("HookSilent"), "an alarm is no silence")
+	require.Empty(t, s.events("HookSilent"), "a hook cut off by an alarm is not reported as silent")
 	kept := 0
 	for _, f := range fragmentsOf(t, s.Deployment, s.agent, id) {
 		if f.Status == dream.FragmentDiscarded {

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// guard is a hook of this process that holds every fragment, and remembers what it saw.
-type guard struct {
+// holdingHook is a hook in this process that holds every fragment and records what it was shown.
+type holdingHook struct {
 	veto string
 	hold bool
 
@@ -31,9 +31,11 @@ type guard struct {
 	exits []activities.HookExit
 }
 
-func (g *guard) Entry(context.Context, activities.HookEntry) (string, error) { return g.veto, nil }
+func (g *holdingHook) Entry(context.Context, activities.HookEntry) (string, error) {
+	return g.veto, nil
+}
 
-func (g *guard) Capture(_ context.Context, c activities.HookCapture) ([]activities.Concern, error) {
+func (g *holdingHook) Capture(_ context.Context, c activities.HookCapture) ([]activities.Concern, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var concerns []activities.Concern
@@ -46,14 +48,14 @@ func (g *guard) Capture(_ context.Context, c activities.HookCapture) ([]activiti
 	return concerns, nil
 }
 
-func (g *guard) Exit(_ context.Context, x activities.HookExit) error {
+func (g *holdingHook) Exit(_ context.Context, x activities.HookExit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.exits = append(g.exits, x)
 	return nil
 }
 
-// guardedNight dreams one night under a hook.
+// guardedNight dreams one night with a hook.
 func guardedNight(t *testing.T, hook activities.Hook) (*testdeploy.Deployment, dream.Agent, workflows.Result) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -69,7 +71,10 @@ func guardedNight(t *testing.T, hook activities.Hook) (*testdeploy.Deployment, d
 	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
@@ -86,7 +91,7 @@ func fragmentsOf(t *testing.T, deployment *testdeploy.Deployment, agent dream.Ag
 
 func TestAVetoedOnsetIsSkippedAndTheNightGoesOn(t *testing.T) {
 	t.Parallel()
-	g := &guard{veto: "not tonight"}
+	g := &holdingHook{veto: "not tonight"}
 	deployment, agent, result := guardedNight(t, g)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Equal(t, "skipped", result.Tallies[0].State)
@@ -103,7 +108,7 @@ func TestHeldFragmentsAreShownAndNeverDeveloped(t *testing.T) {
 	for _, hold := range []bool{false, true} { // the hook that holds nothing is the control
 		t.Run(map[bool]string{true: "held", false: "let pass"}[hold], func(t *testing.T) {
 			t.Parallel()
-			g := &guard{hold: hold}
+			g := &holdingHook{hold: hold}
 			deployment, agent, result := guardedNight(t, g)
 			require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 			developed := 0
@@ -133,7 +138,7 @@ func TestAWebhookGovernsANight(t *testing.T) {
 		defer mu.Unlock()
 		request[r.Header.Get(governor.BorderHeader)]++
 		if r.Header.Get(governor.BorderHeader) == "capture" {
-			w.WriteHeader(http.StatusInternalServerError) // its silence allows
+			w.WriteHeader(http.StatusInternalServerError) // a failing hook allows
 		}
 	}))
 	t.Cleanup(server.Close)

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// judgedNight dreams a whole night and tells the calls of its observer, what they cost, and the fragments of its
+// judgedNight dreams a whole night. It returns the calls of its observer, their cost, and the fragments of its
 // cycles.
 func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, []*dream.Fragment) {
 	t.Helper()
@@ -32,7 +32,10 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
@@ -54,8 +57,8 @@ func judgedNight(t *testing.T, judging string) ([]provider.Call, budget.Micros, 
 	return calls, cost, caught
 }
 
-// Batched or single, chosen by cost. The same night costs its observer less in one call a cycle, and every verdict
-// keeps its parts.
+// The observer judges fragments together or one by one, whichever is cheaper. The same night costs less in one call a
+// cycle, and every verdict has all its fields.
 func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 	t.Parallel()
 	var costs []budget.Micros
@@ -67,7 +70,7 @@ func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 			p := f.Verdict.Parts
 			require.NotNil(t, p, f.ID)
 			require.Equal(t, .10, *f.Verdict.Floor)
-			require.Equal(t, 1.0, p.Bias, "no outcome is known yet")
+			require.Equal(t, 1.0, p.Bias, "no prediction is resolved yet")
 			if judging == dream.BySingle {
 				require.NotEqual(t, dream.ByTogether, p.Way)
 			} else if p.Judged != nil {
@@ -95,8 +98,8 @@ func TestANightIsJudgedTogetherWhereThatIsCheaper(t *testing.T) {
 	require.Less(t, costs[1], costs[0])
 }
 
-// A knock in the midst of a batch: it is made again when the dream goes on, nothing is judged twice, and the books
-// agree.
+// A client connects during a batch of verdicts: the batch is made again when the dream resumes, nothing is judged
+// twice, and ledger and provider agree.
 func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 3 * time.Millisecond},
@@ -121,7 +124,7 @@ func TestABatchThatIsWokenIsMadeAgain(t *testing.T) {
 		return slices.DeleteFunc(memory.As[*dream.Fragment](items),
 			func(f *dream.Fragment) bool { return f.Cycle != 1 })
 	}
-	require.Empty(t, fragments(), "half an answer judges nobody")
+	require.Empty(t, fragments(), "half an answer gives no verdict")
 	require.NoError(t, s.Starter.Leave(s.ctx, s.agent.Handle, "guest"))
 	require.Eventually(t, func() bool {
 		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)

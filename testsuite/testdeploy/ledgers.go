@@ -6,7 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
-// noCapLedger is a ledger that checks no cap: the negative control that must turn the money proof red.
+// noCapLedger checks no cap. It is the negative control that must turn the money proof red.
 type noCapLedger struct{ spend.Ledger }
 
 func (l noCapLedger) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
@@ -14,7 +14,7 @@ func (l noCapLedger) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, erro
 	return l.Ledger.Reserve(ctx, a)
 }
 
-// doublingLedger is a ledger that books every settlement doubled: the other negative control.
+// doublingLedger books every settlement twice over. It is the other negative control.
 type doublingLedger struct{ spend.Ledger }
 
 func (l doublingLedger) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
@@ -22,7 +22,7 @@ func (l doublingLedger) Settle(ctx context.Context, h spend.Hold, b spend.Bill) 
 	return l.Ledger.Settle(ctx, h, b)
 }
 
-// answerKeepingLedger is a ledger that keeps the answers of ended dreams: an audit compares them with what the till sold.
+// answerKeepingLedger keeps the answers of ended dreams: an audit compares them with what the provider sold.
 type answerKeepingLedger struct{ spend.Ledger }
 
 func (answerKeepingLedger) Forget(context.Context, string) error { return nil }

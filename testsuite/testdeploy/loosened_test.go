@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// loosenedNight dreams a whole night with a model of the scripted provider and tells the calls of its onset, the
+// loosenedNight dreams a whole night with a model of the scripted provider. It returns the calls of the onset, the
 // fragments of its cycles and what the onset cost.
 func loosenedNight(t *testing.T, model string, way dream.Loosening,
 	edit func(*dream.Knobs),
@@ -34,7 +34,10 @@ func loosenedNight(t *testing.T, model string, way dream.Loosening,
 	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
@@ -73,7 +76,7 @@ func distinct(fragments []*dream.Fragment) int {
 	return len(texts)
 }
 
-// The onset runs whole on a model that answers 400 to every sampling field, and nothing that it refuses is ever sent.
+// The onset completes on a model that answers 400 to every sampling field, and no field that it refuses is ever sent.
 func TestAnOnsetRunsWholeOnModelsThatRefuseEverySamplingField(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]struct {
@@ -119,7 +122,7 @@ func TestAThinkersAllowanceIsReservedWithEveryCall(t *testing.T) {
 	}
 }
 
-// A model that has settled on one answer says it to every partial, whatever drifts by; asked for several at once it has
+// A model that always gives one answer gives it to every partial; asked for several ideas in one call it gives
 // several.
 func TestAModelThatHasSettledOnOneAnswerHasMoreIdeasWhenItIsLoosened(t *testing.T) {
 	t.Parallel()
@@ -132,11 +135,18 @@ func TestAModelThatHasSettledOnOneAnswerHasMoreIdeasWhenItIsLoosened(t *testing.
 	require.Less(t, len(looseCalls), len(plainCalls))
 	t.Logf(
 		"%d partials: %d distinct ideas for %s and %d calls by heat that is refused, %d for %s and %d calls when loosened",
-		len(plain), distinct(plain), before.Spent, len(plainCalls), distinct(loose), after.Spent, len(looseCalls))
+		len(plain),
+		distinct(plain),
+		before.Spent,
+		len(plainCalls),
+		distinct(loose),
+		after.Spent,
+		len(looseCalls),
+	)
 }
 
-// A table that is wrong ends the dream with the field and the line to change, after one call: nothing is quietly made
-// again.
+// A wrong entry in the table of models ends the dream after one call, with the field and the line to change; the call
+// is not made again without the field.
 func TestADreamWhoseModelRefusesAFieldAgainstTheTableSaysWhichLineToChange(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -19,24 +19,25 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 3 * time.Minute
 
-// needsServer skips a test that plays on the real server where only quick tests are wanted.
+// needsServer skips a test that needs the real server where only quick tests are wanted.
 func needsServer(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("plays on a real Temporal server; make test runs it")
+		t.Skip("runs on a real Temporal server; make test runs it")
 	}
 }
 
-// open sets a stage with a running worker.
+// open opens a deployment with a running worker.
 func open(t *testing.T, edit func(*testdeploy.Config)) *testdeploy.Deployment {
 	t.Helper()
-	deployment, w := rehearse(t, edit)
+	deployment, w := openWithoutWorker(t, edit)
 	t.Cleanup(w.Stop)
 	return deployment
 }
 
-// rehearse sets a stage on the shared server with a store of its own; the caller stops the worker.
-func rehearse(t *testing.T, edit func(*testdeploy.Config)) (*testdeploy.Deployment, worker.Worker) {
+// openWithoutWorker opens a deployment on the shared server with a store of its own; the caller starts and stops the
+// worker.
+func openWithoutWorker(t *testing.T, edit func(*testdeploy.Config)) (*testdeploy.Deployment, worker.Worker) {
 	t.Helper()
 	needsServer(t)
 	server := temporal.Shared(t)
@@ -51,7 +52,7 @@ func rehearse(t *testing.T, edit func(*testdeploy.Config)) (*testdeploy.Deployme
 	deployment, err := testdeploy.Open(context.Background(), config, server.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, deployment.Close()) })
-	t.Cleanup(func() { eventsHold(t, deployment) })
+	t.Cleanup(func() { requireValidEvents(t, deployment) })
 	w, err := deployment.StartWorker()
 	require.NoError(t, err)
 	return deployment, w
@@ -73,7 +74,10 @@ func TestAWholeNightWithTheBuiltInModel(t *testing.T) {
 	agent, err := deployment.AddAgent(ctx, 0, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	require.Equal(t, "dream/echo/0001", begun.Dream)
 	result, err := deployment.Result(ctx, begun.Dream)
@@ -91,12 +95,15 @@ func TestAWholeNightWithAPaidModel(t *testing.T) {
 	agent, err := deployment.AddAgent(ctx, 1, "")
 	require.NoError(t, err)
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	require.Equal(t, p.Billing.Book().Total, result.Spent, "a night without faults costs what the till took")
+	require.Equal(t, p.Billing.Book().Total, result.Spent, "a night without faults costs what the provider billed")
 	for _, row := range rowsOf(t, ctx, deployment, begun.Dream) {
 		_, kept, err := deployment.Store.Ledger().Answer(ctx, row.Step)
 		require.NoError(t, err)

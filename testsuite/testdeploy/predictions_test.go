@@ -14,9 +14,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
+func TestAQuietRuleResolvesItsPredictionsWithoutWakingTheAgent(t *testing.T) {
 	t.Parallel()
-	deployment := watchful(t)
+	deployment := openWithFeeds(t)
 	ctx := t.Context()
 	agent, err := deployment.AddAgent(ctx, 1, "oracle")
 	require.NoError(t, err)
@@ -64,7 +64,7 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	}
 	status, err := deployment.Store.Status(ctx, agent.ID, time.Now())
 	require.NoError(t, err)
-	require.Nil(t, status.Last, "nobody woke it")
+	require.Nil(t, status.Last, "no wake is recorded")
 	require.Empty(t, raisedFor(t, deployment, agent.ID))
 	events, err := deployment.Store.Events(ctx, agent.ID, 0, 100)
 	require.NoError(t, err)
@@ -86,5 +86,5 @@ func TestAQuietRuleResolvesWhatWatchesItAndTheAgentSleepsOn(t *testing.T) {
 	require.Equal(t, 2, lapsed)
 	p, err := memory.One[*dream.Prediction](ctx, deployment.Store, agent.ID, silent.ID)
 	require.NoError(t, err)
-	require.Equal(t, dream.PredictionVoid, p.Status, "the feed has said nothing since, and so has the rule")
+	require.Equal(t, dream.PredictionVoid, p.Status, "without a later reading the rule decides nothing")
 }

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// configVariable is the variable that makes a test program a worker: it holds the Play.
+	// configVariable makes a test program a worker process: it holds the Config as JSON.
 	configVariable = "ONEIROS_TEST_WORKER"
-	// readyLine is what an actor says when it works.
+	// readyLine is what a worker process prints when its worker has started.
 	readyLine = "ready"
-	// readyWithin bounds the wait for it: under a second on an idle machine, more on two busy cores.
+	// readyWithin bounds the wait for that line: under a second on an idle machine, more on two busy cores.
 	readyWithin = 90 * time.Second
 )
 
-// RunIfWorkerProcess makes this test program a worker process, if it was started as one, and ends it when its parent lets go of it
-// or dies. TestMain calls it first.
+// RunIfWorkerProcess makes this test program a worker process if it was started as one, and exits when its parent
+// closes its standard input or dies. TestMain calls it first.
 func RunIfWorkerProcess() {
 	config, isWorker := os.LookupEnv(configVariable)
 	if !isWorker {
@@ -70,14 +70,14 @@ func runWorker(ctx context.Context, body string) error {
 	return errors.Join(err, deployment.Close())
 }
 
-// WorkerProcess is a worker process of a company, to be killed.
+// WorkerProcess is a worker of a deployment in a process of its own, which a test may kill.
 type WorkerProcess struct {
 	child  *exec.Cmd
 	hold   io.Closer
 	stderr tail
 }
 
-// StartWorkerProcess starts a worker process of the play out of this test program and returns when it works.
+// StartWorkerProcess starts this test program as a worker of the deployment and returns when the worker has started.
 func StartWorkerProcess(config Config) (*WorkerProcess, error) {
 	body, err := json.Marshal(config)
 	if err != nil {
@@ -106,7 +106,7 @@ func StartWorkerProcess(config Config) (*WorkerProcess, error) {
 	late.Stop()
 	if err != nil || strings.TrimSpace(line) != readyLine {
 		a.Kill()
-		return nil, fmt.Errorf("start a worker: it said %q and then: %s", line, a.Stderr())
+		return nil, fmt.Errorf("start a worker: it printed %q, and on standard error: %s", line, a.Stderr())
 	}
 	return a, nil
 }
@@ -114,25 +114,25 @@ func StartWorkerProcess(config Config) (*WorkerProcess, error) {
 // PID is the process id.
 func (p *WorkerProcess) PID() int { return p.child.Process.Pid }
 
-// Kill ends the process at once, as a power cut or the kernel would, and returns when it is gone.
+// Kill ends the process at once, as a power cut or the kernel would, and waits for it.
 func (p *WorkerProcess) Kill() {
 	_ = p.child.Process.Kill()
 	_ = p.child.Wait()
 }
 
-// Freeze stops the process without ending it: its connections stay, and it does and says nothing.
+// Freeze stops the process without ending it: its connections stay open, and it sends nothing.
 func (p *WorkerProcess) Freeze() { _ = p.child.Process.Signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen process go on from where it was.
+// Thaw lets a frozen process continue.
 func (p *WorkerProcess) Thaw() { _ = p.child.Process.Signal(syscall.SIGCONT) }
 
-// Stop lets the process finish what it does, and returns when it is gone.
+// Stop lets the process finish its running activities, and waits for it.
 func (p *WorkerProcess) Stop() error {
 	late := time.AfterFunc(readyWithin, func() { _ = p.child.Process.Signal(syscall.SIGKILL) })
 	defer late.Stop()
 	_ = p.hold.Close()
 	if err := p.child.Wait(); err != nil {
-		return fmt.Errorf("dismiss worker %d: %w: %s", p.PID(), err, p.Stderr())
+		return fmt.Errorf("stop worker %d: %w: %s", p.PID(), err, p.Stderr())
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ type tail struct {
 	text []byte
 }
 
-// kept is how much of a process's words is kept.
+// kept is how many bytes of a process's standard error are kept.
 const kept = 64 << 10
 
 func (t *tail) Write(p []byte) (int, error) {

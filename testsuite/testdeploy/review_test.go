@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// reviewed dreams one night of an agent that is reviewed in a way.
+// reviewed dreams one night of an agent with this kind of review.
 func reviewed(t *testing.T, ctx context.Context,
 	way dream.Review,
 ) (*testdeploy.Deployment, dream.Agent, workflows.Result, *provider.Server) {
@@ -32,7 +32,10 @@ func reviewed(t *testing.T, ctx context.Context,
 	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	faded(t, ctx, deployment, agent)
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
@@ -40,7 +43,7 @@ func reviewed(t *testing.T, ctx context.Context,
 	return deployment, agent, result, p
 }
 
-// faded gives an agent an entry that is to be let go of tonight: nothing in its life mentions it.
+// faded gives an agent an entry that is due to be archived tonight: no memory mentions it.
 func faded(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, agent dream.Agent) {
 	t.Helper()
 	at := testdeploy.Night.AddDate(-1, 0, 0)
@@ -87,8 +90,8 @@ func kindsIn(t *testing.T, ctx context.Context, deployment *testdeploy.Deploymen
 	return kinds
 }
 
-// Of a reviewed night nothing counts until a person accepts it; accepted it is as if nobody had been asked; undoing the
-// dream takes all of it back.
+// Nothing of a reviewed dream is used until a person accepts it. Once accepted it is as if there had been no review,
+// and undoing the dream takes all of it back.
 func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -119,7 +122,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 		For:    time.Second,
 	})
 	require.NoError(t, err)
-	require.Empty(t, status.Digest, "a client is told nothing")
+	require.Empty(t, status.Digest, "a client is sent no digest")
 
 	reviewing := activities.Reviewing{Memory: deployment.Store, Now: time.Now, MaxStaged: 10}
 	items, err := reviewing.Waiting(ctx, agent.ID)
@@ -161,7 +164,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	require.Equal(t, before.PAD, again.PAD)
 }
 
-// A night that writes only its journal leaves its record and nothing else, and says so.
+// A dream that writes only its journal leaves the journal and its record, and its record says so.
 func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -186,11 +189,11 @@ func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
 	for _, j := range journal {
 		sources, err := deployment.Store.Get(ctx, agent.ID, j.Header().Sources...)
 		require.NoError(t, err)
-		require.Len(t, sources, len(j.Header().Sources), "what it rests on is there")
+		require.Len(t, sources, len(j.Header().Sources), "its sources exist")
 	}
 	notes, err := deployment.Store.Notes(ctx, agent.ID, result.Dream, "")
 	require.NoError(t, err)
-	require.Empty(t, notes, "its drafts are gone")
+	require.Empty(t, notes, "its drafts are deleted")
 	for _, tally := range result.Tallies {
 		if tally.Phase == dream.NREM || tally.Phase == dream.Integration {
 			require.Zero(t, tally.Kept, "%s", tally.Phase)
@@ -198,8 +201,8 @@ func TestAJournalOnlyNightLeavesItsJournalAndItsRecord(t *testing.T) {
 	}
 }
 
-// A night dreamt anew from a phase takes over what came before by name, pays for the rest anew, and leaves the other as
-// it was.
+// A dream run again from a phase reuses the results of earlier phases, pays for the others anew, and leaves the first
+// dream as it was.
 func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -217,11 +220,11 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		result, err := deployment.Result(ctx, begun.Dream)
 		require.NoError(t, err)
 		require.Contains(t, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
-		require.Greater(t, len(p.Billing.Calls()), calls, "it is paid anew")
+		require.Greater(t, len(p.Billing.Calls()), calls, "its calls are made and paid again")
 		record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 		require.NoError(t, err)
 		require.Equal(t, &dream.Redream{Dream: first.Dream, From: from}, record.Redreams)
-		require.Nil(t, record.Depth, "its onset was not dreamt: nothing is learned from it")
+		require.Nil(t, record.Depth, "its onset was not dreamt, so no depth is learned from it")
 		for _, tally := range record.Phases {
 			taken := record.Redreams.Taken(tally.Phase)
 			require.Equal(t, taken, tally.State == "skipped" && tally.Reason == "taken over from "+first.Dream,
@@ -238,7 +241,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 			DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: testdeploy.Night},
 			Dream:        "dream/" + agent.Handle + "/0002", From: dream.REM,
 		})
-	require.NoError(t, err, "what it took over itself is found where it was made")
+	require.NoError(t, err, "what was itself taken over is found in the first dream")
 	result, err := deployment.Result(ctx, again.Dream)
 	require.NoError(t, err)
 	require.NotEqual(t, dream.Aborted, result.Outcome, result.Reason)
@@ -251,7 +254,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	require.ErrorContains(t, err, "was undone")
 }
 
-// A rehearsal writes nothing anywhere, and asks no model.
+// A rehearsal writes nothing anywhere and calls no model.
 func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -266,10 +269,10 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	agent, err := deployment.AddAgent(ctx, 1, "")
 	require.NoError(t, err)
 	calls := len(p.Billing.Calls())
-	before := keeps(t, ctx, deployment)
+	before := storedKeys(t, ctx, deployment)
 	r, err := deployment.Starter.Rehearse(ctx, starter.DreamRequest{Agent: agent.Handle, AsOf: testdeploy.Night})
 	require.NoError(t, err)
-	require.Equal(t, before, keeps(t, ctx, deployment))
+	require.Equal(t, before, storedKeys(t, ctx, deployment))
 	require.Len(t, p.Billing.Calls(), calls)
 	require.Positive(t, r.Gather.Shown)
 	require.NotNil(t, r.Depth)
@@ -284,14 +287,14 @@ func TestARehearsalWritesNothingAndAsksNoModel(t *testing.T) {
 	require.NoError(t, err)
 	record, err := memory.One[*dream.Record](ctx, deployment.Store, agent.ID, begun.Dream)
 	require.NoError(t, err)
-	require.Equal(t, r.Gather.Pieces, record.Selected, "it gathered what was rehearsed")
+	require.Equal(t, r.Gather.Pieces, record.Selected, "the dream gathers what the rehearsal listed")
 	require.Equal(t, r.Gather.Shown, record.Shown)
 	require.Equal(t, r.Depth.Aim.Stage, record.Depth.Stage)
 	require.LessOrEqual(t, result.Spent, r.Estimate.Worst)
 }
 
-// keeps is everything that the store keeps.
-func keeps(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment) []string {
+// storedKeys lists everything that the store holds.
+func storedKeys(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment) []string {
 	t.Helper()
 	var all []string
 	for record, err := range deployment.Store.(memory.Movable).Export(ctx) {

@@ -25,15 +25,15 @@ func runs() int {
 	return 4
 }
 
-// TestTheSameNightTwiceIsTheSame proves decision 3: same seed, memory and model give the same dream, whatever the order
-// in which answers arrive, and also when its worker goes in the middle and another goes on. The nights differ in their
-// delays only. What is compared is everything that was written and spent, but for times.
+// TestTheSameNightTwiceIsTheSame proves decision 3: the same seed, memory and model give the same dream, whatever the
+// order in which answers arrive, and also when its worker stops in the middle and another takes over. The nights
+// differ only in their delays. Everything that was written and spent is compared, except times.
 func TestTheSameNightTwiceIsTheSame(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	var first string
 	for run := range runs() {
-		got := told(t, run, run == runs()-1)
+		got := describeDream(t, run, run == runs()-1)
 		if run == 0 {
 			first = got
 		}
@@ -41,25 +41,30 @@ func TestTheSameNightTwiceIsTheSame(t *testing.T) {
 	}
 }
 
-// TestAnotherSeedIsAnotherNight is the negative control: the comparison does see a difference.
+// TestAnotherSeedIsAnotherNight is the negative control: the comparison does find a difference.
 func TestAnotherSeedIsAnotherNight(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
-	require.NotEqual(t, told(t, 0, false), tellNight(t, 0, false, 12))
+	require.NotEqual(t, describeDream(t, 0, false), describeDreamOfSeed(t, 0, false, 12))
 }
 
-func told(t *testing.T, run int, interrupted bool) string { return tellNight(t, run, interrupted, 11) }
+func describeDream(t *testing.T, run int, interrupted bool) string {
+	return describeDreamOfSeed(t, run, interrupted, 11)
+}
 
-// tellNight dreams one night on a deployment of its own and tells all of it but its times.
-func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
+// describeDreamOfSeed dreams one night on a deployment of its own and describes all of it except times.
+func describeDreamOfSeed(t *testing.T, run int, interrupted bool, seed uint64) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 5, Jitter: 3 * time.Millisecond, JitterSeed: uint64(run)})
-	deployment, w := rehearse(t, func(config *testdeploy.Config) { config.Provider = p.URL })
+	deployment, w := openWithoutWorker(t, func(config *testdeploy.Config) { config.Provider = p.URL })
 	agent, err := deployment.AddAgent(ctx, 0, fmt.Sprintf("same-%d-%d", seed, os.Getpid()))
 	require.NoError(t, err)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	if interrupted {
 		settled := func() bool { return len(p.Billing.Calls()) > 20 }
@@ -74,11 +79,11 @@ func tellNight(t *testing.T, run int, interrupted bool, seed uint64) string {
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	return write(t, ctx, deployment, agent, begun.Dream, interrupted)
+	return describe(t, ctx, deployment, agent, begun.Dream, interrupted)
 }
 
-// write lays out everything a night left behind, without what the clock decided.
-func write(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, agent dream.Agent, dreamID string,
+// describe writes out everything that a dream left behind, without what depends on the clock.
+func describe(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, agent dream.Agent, dreamID string,
 	_ bool,
 ) string {
 	t.Helper()
@@ -93,7 +98,8 @@ func write(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment,
 			for i := range record.Phases {
 				tally := &record.Phases[i]
 				tally.Started, tally.Ended = time.Time{}, time.Time{}
-				// A worker that goes leaves attempts of unknown end; they count in full, on top of what the night cost.
+				// A worker that stops leaves attempts of unknown result; they count in full, on top of what the night
+				// cost.
 				tally.Spent = 0
 				tally.Calls = 0
 				tally.In = 0

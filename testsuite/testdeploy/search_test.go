@@ -26,15 +26,15 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// judging stands before a scripted provider and weighs scenarios as it is told to, by the step that weighs; everything
-// else passes. What it was asked to weigh is remembered.
-type judging struct {
-	scores map[string][]float64
-	mu     sync.Mutex
-	asked  []string
+// scoringProxy stands in front of a scripted provider and answers the calls that score scenarios with given scores,
+// by step; other calls pass through. It records what it was asked to score.
+type scoringProxy struct {
+	scores  map[string][]float64
+	mu      sync.Mutex
+	weighed []string
 }
 
-func (j *judging) before(t *testing.T, behind string) string {
+func (j *scoringProxy) before(t *testing.T, behind string) string {
 	t.Helper()
 	to, err := url.Parse(strings.TrimSuffix(behind, "/v1"))
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func (j *judging) before(t *testing.T, behind string) string {
 		}
 		body, _ := io.ReadAll(r.Body)
 		j.mu.Lock()
-		j.asked = append(j.asked, c.Activity)
+		j.weighed = append(j.weighed, c.Activity)
 		j.mu.Unlock()
 		w.Header().Set("Content-Type", "text/event-stream")
 		chunk := func(v map[string]any) {
@@ -89,7 +89,7 @@ func answerOf(scores []float64) string {
 	return `{"scores":[` + strings.Join(lines, ",") + `]}`
 }
 
-// searchNight dreams one night whose scenarios are weighed as told, and answers what REM made of it.
+// searchNight dreams one night whose scenarios get the given scores, and returns what REM made of it.
 func searchNight(t *testing.T, name string, scores map[string][]float64, edit func(*testdeploy.Config),
 	w starter.DreamRequest,
 ) ([]*dream.Scenario, dream.Tally, *testdeploy.Deployment, dream.Agent) {
@@ -97,7 +97,7 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	p := billedProvider(t, provider.Options{Seed: 1})
-	judge := &judging{scores: scores}
+	judge := &scoringProxy{scores: scores}
 	deployment := open(t, func(config *testdeploy.Config) {
 		config.Provider = judge.before(t, p.URL)
 		if edit != nil {
@@ -150,11 +150,11 @@ func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 	require.Equal(t, []string{
 		"1 branch", "1 branch", "1 branch",
 		"2 merge 1 2", "2 refine 1",
-		"3 merge 4 3", "3 refine 4", // 5 was left: in its place what was beside the beam, 3, was taken up
+		"3 merge 4 3", "3 refine 4", // 5 was dropped, and 3, the best outside the beam, took its place
 	}, ops)
 	t.Logf("%d calls, %d tokens in, %d out, %s of %s", tally.Calls, tally.In, tally.Out, tally.Spent, tally.Cap)
 	require.Equal(t, "ran", tally.State, tally.Reason)
-	require.Equal(t, 10, tally.Calls, "three branches, two moves in each of two rounds, three weighings")
+	require.Equal(t, 10, tally.Calls, "three branches, two moves in each of two rounds, three scorings")
 	require.Equal(t, []int{7, 1}, []int{tally.Made, tally.Kept})
 	require.Contains(t, all[4].Reason, "left: it scored 0.20")
 	require.Contains(t, all[6].Reason, "left: it scored 0.30")
@@ -170,11 +170,11 @@ func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 		for _, p := range memory.As[*dream.Prediction](items) {
 			require.InDelta(t, prediction.Clamp(dream.REM, p.Confidence), p.Confidence, 1e-9)
 		}
-		require.Len(t, items, 1, "scenario %d foretells something", i+1)
+		require.Len(t, items, 1, "scenario %d has a prediction", i+1)
 	}
 	seeds, err := deployment.Store.Get(ctx, agent.ID, all[5].Develops()...)
 	require.NoError(t, err)
-	require.Len(t, seeds, 3, "the merger of three branches develops what they develop")
+	require.Len(t, seeds, 3, "a merge of three branches has the seeds of all three")
 	for _, f := range memory.As[*dream.Fragment](seeds) {
 		require.NotEqual(t, dream.FragmentRaw, f.Status)
 		require.Equal(t, all[5].ID, f.Scenario)
@@ -185,8 +185,15 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	t.Parallel()
 	needsServer(t)
 	little := budget.Dollar / 10
-	all, tally, deployment, _ := searchNight(t, "thrifty",
-		map[string][]float64{"weigh": {.6, .5, .4}, "weigh-2": {.7, .65}, "weigh-3": {.8, .8}}, func(config *testdeploy.Config) {
+	all, tally, deployment, _ := searchNight(
+		t,
+		"thrifty",
+		map[string][]float64{
+			"weigh":   {.6, .5, .4},
+			"weigh-2": {.7, .65},
+			"weigh-3": {.8, .8},
+		},
+		func(config *testdeploy.Config) {
 			config.Knobs.Shares = budget.Shares{
 				Onset:       10,
 				NREM:        40,
@@ -195,7 +202,9 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 				Return:      5,
 			}
 			config.Knobs.RemRounds = 8
-		}, starter.DreamRequest{Budget: &little})
+		},
+		starter.DreamRequest{Budget: &little},
+	)
 	require.Equal(t, "ran", tally.State, "it stopped before its cap, and did not meet it: %s", tally.Reason)
 	require.LessOrEqual(t, tally.Spent, tally.Cap)
 	last := all[len(all)-1].Round
@@ -203,7 +212,7 @@ func TestANightsSearchStopsWhenAnotherRoundMightCostTooMuch(t *testing.T) {
 	require.Less(t, last, 8)
 	require.Positive(t, tally.Kept)
 	for _, s := range all {
-		require.NotNil(t, s.Worth, "everything that was paid for was weighed")
+		require.NotNil(t, s.Worth, "every scenario that was paid for has a score")
 	}
 	rows := rowsOf(t, context.Background(), deployment, all[0].Dream)
 	for _, row := range rows {

@@ -29,7 +29,10 @@ func settled(t *testing.T, ctx context.Context, deployment *testdeploy.Deploymen
 // rowsOf are the finished steps of a dream.
 func rowsOf(t *testing.T, ctx context.Context, deployment *testdeploy.Deployment, dreamID string) []spend.Row {
 	t.Helper()
-	rows, err := deployment.Ports.Guard.Ledger.Rows(ctx, spend.Query{Dream: dreamID, States: []spend.State{spend.Settled}})
+	rows, err := deployment.Ports.Guard.Ledger.Rows(
+		ctx,
+		spend.Query{Dream: dreamID, States: []spend.State{spend.Settled}},
+	)
 	require.NoError(t, err)
 	require.NotEmpty(t, rows)
 	return rows

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t *testing.T) {
+func TestAnAgentWorkflowStartedByADreamHasItsSettingsAndItsStateIsSearchable(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -28,7 +28,10 @@ func TestAAgentStateBegunWithADreamKnowsItsAgentsSettingsAndIsFoundByItsState(t 
 	agent.Auto = true
 	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	seed := uint64(7)
-	begun, err := deployment.Starter.Begin(ctx, starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := deployment.Starter.Begin(
+		ctx,
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	result, err := deployment.Result(ctx, begun.Dream)
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ type redisStore struct{ *redisstore.Store }
 
 func (s redisStore) Ledger() spend.Ledger { return s.Store.Ledger() }
 
-// openStore opens the play's: Redis when it names one, else the file.
+// openStore opens the store: Redis when the configuration has its URL, else the file.
 func (c Config) openStore(ctx context.Context) (Store, error) {
 	if c.Redis != "" {
 		store, err := redisstore.Open(ctx, c.Redis, redisstore.Prefix(c.Prefix))

@@ -1,4 +1,4 @@
-// Package stage sets up a whole deployment for a test: store, spend guard, models, agent, worker and starter.
+// Package testdeploy opens a whole deployment for a test: store, spend guard, models, agents, workers and starter.
 package testdeploy
 
 import (
@@ -29,46 +29,46 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Config is everything that two processes need to share to be one deployment; it travels as JSON.
+// Config is everything that two processes must share to be one deployment. It travels as JSON.
 type Config struct {
 	Store     string        `json:"store"`   // file
 	Redis     string        `json:"redis"`   // URL of a Redis server that keeps everything instead
-	Prefix    string        `json:"prefix"`  // of its keys
+	Prefix    string        `json:"prefix"`  // prefix of its keys
 	Address   string        `json:"address"` // Temporal
 	Namespace string        `json:"namespace"`
 	Queue     string        `json:"queue"`
 	Provider  string        `json:"provider"` // URL of a scripted provider; empty: the built-in model
-	Model     string        `json:"model"`    // of the scripted provider: "script", "strict", "thinker"
+	Model     string        `json:"model"`    // model of the scripted provider: "script", "strict", "thinker"
 	MiniLM    string        `json:"minilm"`   // folder of the files of builtin/minilm; empty: it is not served
 	Knobs     dream.Knobs   `json:"knobs"`
 	FleetDay  budget.Micros `json:"fleet_day"`
 
-	// of models that the provider serves beside those of the scripted one
+	// models that the provider serves beside those of the scripted one
 	Specs inference.Table `json:"specs,omitempty"`
 
 	Activities int                `json:"activities"` // paid calls at once; 0: the worker's own
 	Cache      int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
-	Deaf       bool               `json:"deaf"`       // workers do not listen to the bell
-	Settings   workflows.Settings `json:"settings"`   // of agents' lives
+	Deaf       bool               `json:"deaf"`       // workers do not listen to the wake bus
+	Settings   workflows.Settings `json:"settings"`   // settings of the agents
 	ResumeTTL  time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
 
 	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
-	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice over
-	// as a house does; otherwise the answers of ended dreams are kept, for an audit to read
+	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice
+	// The answers of ended dreams are deleted, as in a real deployment; otherwise they are kept for an audit.
 	DropAnswers bool `json:"forgets"`
 
-	Rules   []activities.HookRule // who is asked at the borders of dreams
+	Rules   []activities.HookRule // which hooks are called at the borders of dreams
 	Webhook string                `json:"webhook"` // URL of the hook WebhookName of every process; empty: none
 	Hooks   activities.Hooks      `json:"-"`       // those of this process
 }
 
-// The hook behind Play.Webhook, and what its questions are signed with.
+// WebhookName is the name of the hook at Config.Webhook; WebhookSecret signs the requests to it.
 const (
 	WebhookName   = "webhook"
 	WebhookSecret = "a secret of at least sixteen bytes"
 )
 
-// hooks are those that a process can ask.
+// hooks are those that this process can call.
 func (c Config) hooks() activities.Hooks {
 	if c.Webhook == "" {
 		return c.Hooks
@@ -78,7 +78,7 @@ func (c Config) hooks() activities.Hooks {
 	return all
 }
 
-// Deployment is a deployment that plays.
+// Deployment is an opened deployment.
 type Deployment struct {
 	Config  Config
 	Store   Store
@@ -87,7 +87,7 @@ type Deployment struct {
 	Starter *starter.Starter
 }
 
-// Night is the night's now of every test: the day after the sample lives end.
+// Night is the current time of every test: the evening after the sample diaries end.
 var Night = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 
 // Open builds a deployment around a connected client.
@@ -197,7 +197,8 @@ func modelsByRole(config Config) map[dream.Role]string {
 	return assigned
 }
 
-// AddAgent makes an agent with a sample life: 0 is the companion, 1 the watcher of a market. Name makes it another agent.
+// AddAgent makes an agent with a sample diary: 0 is the companion, 1 the watcher of a market. A name makes a copy of
+// it.
 func (d *Deployment) AddAgent(ctx context.Context, diary int, name string) (dream.Agent, error) {
 	sampleDiary := sample.Diaries()[diary]
 	agent := sampleDiary.Agent
@@ -218,12 +219,12 @@ func (d *Deployment) AddAgent(ctx context.Context, diary int, name string) (drea
 		},
 	})
 	if err == nil && report.Added == 0 && report.Known == 0 {
-		err = fmt.Errorf("the life of %s came in empty", agent.Handle)
+		err = fmt.Errorf("the sample diary of %s imported no memory", agent.Handle)
 	}
 	return agent, err
 }
 
-// embed places memories without a spend guard: it is the test's own setting-up, and leaves no trace at the till.
+// embed makes the vectors of memories without a spend guard: the setting-up of a test is not billed.
 func (d *Deployment) embed(_ context.Context, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	space := localmodel.EmbedSpace
@@ -251,14 +252,14 @@ func (d *Deployment) StartWorker() (worker.Worker, error) {
 	return w, w.Start()
 }
 
-// Result waits for a dream to end and answers how.
+// Result waits for a dream to end and returns how it ended.
 func (d *Deployment) Result(ctx context.Context, dreamID string) (workflows.Result, error) {
 	var r workflows.Result
 	err := d.Client.GetWorkflow(ctx, dreamID, "").Get(ctx, &r)
 	return r, err
 }
 
-// Close lets go of the store.
+// Close stops the starter and closes the store.
 func (d *Deployment) Close() error {
 	d.Starter.Close()
 	return d.Store.Close()

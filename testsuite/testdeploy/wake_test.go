@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// sleeper is a company with one agent that dreams at a slow provider.
+// sleeper is a deployment with one agent that dreams at a slow provider.
 type sleeper struct {
 	*testdeploy.Deployment
 	t        *testing.T
@@ -58,12 +58,15 @@ func newSleeper(t *testing.T, o provider.Options, edit func(*testdeploy.Config))
 
 func (s *sleeper) begin() string {
 	seed := uint64(7)
-	begun, err := s.Starter.Begin(s.ctx, starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	begun, err := s.Starter.Begin(
+		s.ctx,
+		starter.DreamRequest{Agent: s.agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(s.t, err)
 	return begun.Dream
 }
 
-// served waits for the till to have served so many tokens.
+// served waits until the provider has served so many tokens.
 func (s *sleeper) served(tokens int64) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool { return s.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)
@@ -95,7 +98,7 @@ func (s *sleeper) events(kind string) []event.Event {
 	return found
 }
 
-func TestAConnectPutsADreamDownAndItGoesOnLater(t *testing.T) {
+func TestAConnectingClientInterruptsADreamThatResumesLater(t *testing.T) {
 	t.Parallel()
 	s := newSleeper(t, provider.Options{Seed: 1, Each: 20 * time.Millisecond}, nil)
 	id := s.begin()

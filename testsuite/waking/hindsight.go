@@ -18,7 +18,7 @@ import (
 // again. That is counted; the histories tell whether the fault was ours.
 func (d *disturbance) trouble() error {
 	var faults []error
-	for _, text := range d.crew.Said() {
+	for _, text := range d.crew.Stderr() {
 		for line := range strings.Lines(text) {
 			switch {
 			case strings.Contains(line, "Workflow panic") && strings.Contains(line, "[TMPRL1100]"):

@@ -46,7 +46,7 @@ type disturbance struct {
 	run        Interruptions
 	upstream   *provider.Server
 	deployment *testdeploy.Deployment
-	crew       *chaos.Crew
+	crew       *chaos.Workers
 	moments    chaos.Moments
 	counted    counter
 
@@ -108,14 +108,14 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	}
 	defer d.deployment.Close()
 	defer d.deployment.Starter.Close()
-	d.crew, err = chaos.Muster(config, r.Workers)
+	d.crew, err = chaos.StartWorkers(config, r.Workers)
 	if err != nil {
 		return chaos.Evidence{}, chaos.Wakes{}, d.tally, err
 	}
-	defer d.crew.End()
+	defer d.crew.KillAll()
 	defer func() {
 		if t.Failed() {
-			t.Logf("the workers said: %s", d.crew.Said())
+			t.Logf("the workers said: %s", d.crew.Stderr())
 		}
 	}()
 	d.disturb(ctx)
@@ -126,7 +126,7 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	}
 	w, err := e.Wakes(ctx, d.deployment)
 	d.tally.Woken = w.Total
-	d.crew.End()
+	d.crew.KillAll()
 	return e, w, d.tally, errors.Join(append(d.faults, err, d.trouble(), d.replay(ctx, e))...)
 }
 

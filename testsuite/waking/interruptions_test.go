@@ -60,8 +60,8 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	}
 	require.NoError(t, err)
 	require.NoError(t, e.Audit())
-	require.NoError(t, e.Once())
-	caught, err := e.Partials()
+	require.NoError(t, e.AuditOnce())
+	caught, err := e.AuditPartials()
 	require.NoError(t, err)
 	require.Zero(t, caught.Twins, "nobody was frozen, and calls were made twice at once")
 	require.NoError(t, w.Audit())

@@ -141,9 +141,9 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	r.deployment.Config.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
 		"integration/consolidate")
 	var err error
-	r.crew, err = chaos.Muster(r.deployment.Config, 1)
+	r.crew, err = chaos.StartWorkers(r.deployment.Config, 1)
 	require.NoError(t, err)
-	t.Cleanup(r.crew.End)
+	t.Cleanup(r.crew.KillAll)
 	agent := r.remember("sieve")
 	id, h := first(agent), &received{t: t, all: map[string][]byte{}}
 
@@ -193,8 +193,8 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 	answer, partials := r.marked(agent)
 	require.Positive(t, answer, "the journal holds what was dreamt")
 	require.Positive(t, partials, "and what was cut off")
-	require.NoError(t, r.crew.Dismiss(0))
-	for _, words := range r.crew.Said() {
+	require.NoError(t, r.crew.Stop(0))
+	for _, words := range r.crew.Stderr() {
 		require.Contains(t, words, "a call failed", "the provider's errors were met")
 		h.all["the log of a worker"] = []byte(words)
 	}

@@ -35,7 +35,7 @@ type room struct {
 	upstream   *provider.Server
 	moments    *chaos.Moments
 	deployment *testdeploy.Deployment
-	crew       *chaos.Crew
+	crew       *chaos.Workers
 	named      *atomic.Int64
 	twins      int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
 }
@@ -115,13 +115,13 @@ func furnish(t *testing.T, f furniture) *room {
 	t.Cleanup(func() { require.NoError(t, r.deployment.Close()) })
 	t.Cleanup(r.deployment.Starter.Close)
 	if f.workers >= 0 {
-		r.crew, err = chaos.Muster(r.deployment.Config, max(1, f.workers))
+		r.crew, err = chaos.StartWorkers(r.deployment.Config, max(1, f.workers))
 		require.NoError(t, err)
 		t.Cleanup(func() {
-			r.crew.End()
-			require.NoError(t, r.crew.Trouble())
+			r.crew.KillAll()
+			require.NoError(t, r.crew.Panics())
 			if t.Failed() {
-				t.Logf("the workers said: %s", r.crew.Said())
+				t.Logf("the workers said: %s", r.crew.Stderr())
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// run is a stretch of one style.
+// run is a piece of text in one style.
 type run struct {
 	s         string
 	bold, dim bool
@@ -23,7 +23,7 @@ func (l line) text() string {
 	return b.String()
 }
 
-// read takes a capture apart into lines of runs. A style lasts until it is changed, over the ends of lines too.
+// read splits a capture into lines of runs. A style lasts until it is changed, across line ends too.
 func read(capture string) []line {
 	var lines []line
 	style := run{}

@@ -27,14 +27,14 @@ func main() {
 	}
 }
 
-// crop keeps the parts of a report that a picture has room for, and marks where something was left out.
+// crop keeps the parts of a report that fit into the picture, and marks where something was left out.
 func crop(lines []line, fragments int) []line {
 	var kept []line
 	part, keep, after := "", false, true // after an empty line
 	for _, l := range lines {
 		text := strings.TrimRight(l.text(), " ")
 		if part == "" && !strings.Contains(text, " dreamt ") {
-			continue // what was said before the report
+			continue // output before the report
 		}
 		if after && len(l) > 0 && l[0].bold && !strings.HasPrefix(text, " ") || part == "" {
 			part = text

@@ -14,8 +14,8 @@ const (
 	margin  = 22
 )
 
-// draw sets the lines on a dark ground. Each run is set where its column lies and held to its width, so that columns
-// stay columns whatever font the reader has.
+// draw sets the lines on a dark background. Each run is placed at its column and fixed to its width, so that columns
+// stay aligned with any font.
 func draw(title string, lines []line) string {
 	if title != "" {
 		lines = append([]line{{{s: "$ ", colour: "#7fae7f"}, {s: title, bold: true}}, nil}, lines...)

@@ -9,19 +9,19 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// Crew is several worker processes of one company: one store, one task queue.
-type Crew struct {
+// Workers is several worker processes of one deployment: one store, one task queue.
+type Workers struct {
 	config testdeploy.Config
 
 	mu     sync.Mutex
 	actors []*testdeploy.WorkerProcess
 	killed int
-	said   []string // the last words of the killed
+	stderr []string // standard error of the ended processes
 }
 
-// Muster starts n worker processes and returns when all of them work.
-func Muster(config testdeploy.Config, n int) (*Crew, error) {
-	c := &Crew{config: config, actors: make([]*testdeploy.WorkerProcess, n)}
+// StartWorkers starts n worker processes and returns when all of them work.
+func StartWorkers(config testdeploy.Config, n int) (*Workers, error) {
+	c := &Workers{config: config, actors: make([]*testdeploy.WorkerProcess, n)}
 	faults := make([]error, n)
 	var starting sync.WaitGroup
 	for i := range n {
@@ -29,31 +29,31 @@ func Muster(config testdeploy.Config, n int) (*Crew, error) {
 	}
 	starting.Wait()
 	if err := errors.Join(faults...); err != nil {
-		c.End()
+		c.KillAll()
 		return nil, err
 	}
 	return c, nil
 }
 
 // Kill ends the i-th process at once.
-func (c *Crew) Kill(i int) {
+func (c *Workers) Kill(i int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.actors[i]; a != nil {
 		a.Kill()
 		c.actors[i] = nil
 		c.killed++
-		c.said = append(c.said, a.Stderr())
+		c.stderr = append(c.stderr, a.Stderr())
 	}
 }
 
 // Freeze stops the i-th process without ending it, as a machine that swaps or a debugger does.
-func (c *Crew) Freeze(i int) { c.each(i, (*testdeploy.WorkerProcess).Freeze) }
+func (c *Workers) Freeze(i int) { c.each(i, (*testdeploy.WorkerProcess).Freeze) }
 
-// Thaw lets a frozen process go on.
-func (c *Crew) Thaw(i int) { c.each(i, (*testdeploy.WorkerProcess).Thaw) }
+// Thaw lets a frozen process continue.
+func (c *Workers) Thaw(i int) { c.each(i, (*testdeploy.WorkerProcess).Thaw) }
 
-func (c *Crew) each(i int, do func(*testdeploy.WorkerProcess)) {
+func (c *Workers) each(i int, do func(*testdeploy.WorkerProcess)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.actors[i]; a != nil {
@@ -62,24 +62,24 @@ func (c *Crew) each(i int, do func(*testdeploy.WorkerProcess)) {
 }
 
 // PID is the process id of the i-th; 0 when it was killed.
-func (c *Crew) PID(i int) (pid int) {
+func (c *Workers) PID(i int) (pid int) {
 	c.each(i, func(a *testdeploy.WorkerProcess) { pid = a.PID() })
 	return pid
 }
 
-// Dismiss lets the i-th process finish what it does, and returns when it is gone.
-func (c *Crew) Dismiss(i int) error {
+// Stop lets the i-th process finish its running activities, and waits for it.
+func (c *Workers) Stop(i int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a := c.actors[i]
 	c.actors[i] = nil
 	err := a.Stop()
-	c.said = append(c.said, a.Stderr())
+	c.stderr = append(c.stderr, a.Stderr())
 	return err
 }
 
 // Replace starts a process in the place of a killed one.
-func (c *Crew) Replace(i int) error {
+func (c *Workers) Replace(i int) error {
 	fresh, err := testdeploy.StartWorkerProcess(c.config)
 	if err != nil {
 		return err
@@ -91,39 +91,38 @@ func (c *Crew) Replace(i int) error {
 }
 
 // Killed counts the kills.
-func (c *Crew) Killed() int {
+func (c *Workers) Killed() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.killed
 }
 
-// End kills whoever still works.
-func (c *Crew) End() {
+// KillAll kills the processes that still run.
+func (c *Workers) KillAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, a := range c.actors {
 		if a != nil {
 			a.Kill()
 			c.actors[i] = nil
-			c.said = append(c.said, a.Stderr())
+			c.stderr = append(c.stderr, a.Stderr())
 		}
 	}
 }
 
-// Said is what the killed had to say.
-func (c *Crew) Said() []string {
+// Stderr returns what the ended processes wrote to standard error.
+func (c *Workers) Stderr() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return append([]string(nil), c.said...)
+	return append([]string(nil), c.stderr...)
 }
 
-// Trouble says which of the gone had something to tell that no worker may tell: a panic, or a data race where they are
-// looked for.
-func (c *Crew) Trouble() error {
-	for _, text := range c.Said() {
+// Panics returns an error when an ended process reported a panic, or a data race in a race build.
+func (c *Workers) Panics() error {
+	for _, text := range c.Stderr() {
 		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") ||
 			strings.Contains(text, "DATA RACE") {
-			return fmt.Errorf("a worker said: %s", text)
+			return fmt.Errorf("standard error of a worker: %s", text)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-// Package cost dreams at the price lists of real providers and reads from the ledger what a night comes to.
+// Package cost runs dreams at the price lists of real providers and reads from the ledger what each cost.
 package cost
 
 import (
@@ -15,34 +15,34 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// Class is a price list.
+// Class is one price list.
 type Class struct {
 	Name  string
 	Price budget.Price
 }
 
-// Classes are three that are on the market: small models, the middle, and the dearest. Prompts that a provider has seen
-// before cost half of the full price at the first and a tenth at the others, as their providers have it.
+// Classes are three that are on the market: small models, middle ones, and the dearest. A cached part of a prompt
+// costs half the full price at the first and a tenth at the others, as the providers charge.
 var Classes = []Class{
 	{"small", budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}},
 	{"middle", budget.Price{In: 3 * budget.Dollar, CachedIn: 300_000, Out: 15 * budget.Dollar}},
 	{"large", budget.Price{In: 15 * budget.Dollar, CachedIn: 1_500_000, Out: 75 * budget.Dollar}},
 }
 
-// embedding is the price of the embedder beside every class: that of a small one.
+// embedding is the price of the embedder in every class: that of a small one.
 var embedding = budget.Price{In: 20_000, CachedIn: 20_000}
 
-// Tokenizer counts prompts and answers of every class. Those of other makers are not public; theirs count up to a third
+// Tokenizer counts prompts and answers of every class. Other makers do not publish theirs; those count up to a third
 // more.
 const Tokenizer = "o200k_base"
 
-// From so many tokens on, and in steps of so many, providers keep what prompts have in common at their beginning.
+// Providers cache the common beginning of prompts from this many tokens on, in steps of this many.
 const (
 	cachedFrom = 1024
 	cachedStep = 128
 )
 
-// Specs are the models of the classes and their embedder, as a deployment would write them down.
+// Specs are the catalogue entries of the classes' models and their embedder, as a deployment would configure them.
 func Specs(with ...Class) inference.Table {
 	t := inference.Table{}
 	for _, c := range with {
@@ -74,8 +74,8 @@ func Specs(with ...Class) inference.Table {
 	return t
 }
 
-// Clerk is a provider that counts as real ones do, and answers at the length that it is told.
-type Clerk struct {
+// Provider is a fake provider that counts tokens as real ones do and answers at a given length.
+type Provider struct {
 	URL string
 
 	long   Length
@@ -89,13 +89,13 @@ type Clerk struct {
 	calls int
 }
 
-// prompt is one that was answered, of the step that it belonged to.
+// prompt is one that was answered, with the step that it belongs to.
 type prompt struct{ model, step, text string }
 
-// Open starts a clerk who speaks in these sentences. One who caches charges less for what prompts of earlier steps
-// began with; those of the same step are under way at the same time.
-func Open(prose []string, long Length, caches bool) *Clerk {
-	c := &Clerk{long: long, caches: caches, prose: prose, bill: map[string]budget.Tokens{}}
+// Open starts a provider that answers with these sentences. With caches it charges less for the beginning that a
+// prompt shares with prompts of earlier steps; calls of one step run at the same time and share nothing.
+func Open(prose []string, long Length, caches bool) *Provider {
+	c := &Provider{long: long, caches: caches, prose: prose, bill: map[string]budget.Tokens{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", c.chat)
 	mux.HandleFunc("POST /v1/embeddings", c.embed)
@@ -104,18 +104,18 @@ func Open(prose []string, long Length, caches bool) *Clerk {
 	return c
 }
 
-// Close ends it.
-func (c *Clerk) Close() { c.server.Close() }
+// Close stops it.
+func (c *Provider) Close() { c.server.Close() }
 
 // Bill is what it sold of a model.
-func (c *Clerk) Bill(model string) budget.Tokens {
+func (c *Provider) Bill(model string) budget.Tokens {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.bill[model]
 }
 
 // Calls counts its answers.
-func (c *Clerk) Calls() int {
+func (c *Provider) Calls() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls
@@ -123,13 +123,13 @@ func (c *Clerk) Calls() int {
 
 func count(text string) int64 { return inference.CountText(inference.Spec{Tokenizer: Tokenizer}, text) }
 
-// What a chat format wraps around a message and a conversation, by OpenAI's own account.
+// Tokens that a chat format adds around each message and the conversation, as OpenAI states them.
 const (
 	aroundMessage = 3
 	aroundPrompt  = 3
 )
 
-func (c *Clerk) chat(w http.ResponseWriter, r *http.Request) {
+func (c *Provider) chat(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model    string `json:"model"`
 		Messages []struct{ Role, Content string }
@@ -154,8 +154,16 @@ func (c *Clerk) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	turn := fnv.New32a()
 	_, _ = turn.Write([]byte(activity(r.Header.Get("Idempotency-Key")))) // a hash never fails
-	said, finish := answer{c.long, c.prose, references(text), int(turn.Sum32() >> 8)}.to(q.Format.Schema.Schema, q.Most)
-	used := budget.Tokens{In: in, Out: count(said)}
+	completion, finish := answer{
+		c.long,
+		c.prose,
+		references(text),
+		int(turn.Sum32() >> 8),
+	}.to(
+		q.Format.Schema.Schema,
+		q.Most,
+	)
+	used := budget.Tokens{In: in, Out: count(completion)}
 	if q.Most > 0 && used.Out > int64(q.Most) { // cut by the limit
 		used.Out = int64(q.Most)
 	}
@@ -164,10 +172,10 @@ func (c *Clerk) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	c.book(q.Model, used)
 	reply(w, map[string]any{
-		"id": "clerk", "object": "chat.completion", "model": q.Model,
+		"id": "cost", "object": "chat.completion", "model": q.Model,
 		"choices": []any{
 			map[string]any{
-				"index": 0, "message": map[string]any{"role": "assistant", "content": said},
+				"index": 0, "message": map[string]any{"role": "assistant", "content": completion},
 				"finish_reason": finish,
 			},
 		},
@@ -178,7 +186,7 @@ func (c *Clerk) chat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (c *Clerk) book(model string, used budget.Tokens) {
+func (c *Provider) book(model string, used budget.Tokens) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := c.bill[model]
@@ -187,8 +195,8 @@ func (c *Clerk) book(model string, used budget.Tokens) {
 	c.calls++
 }
 
-// cached is how much of a prompt had been the beginning of one of an earlier step.
-func (c *Clerk) cached(p prompt) int64 {
+// cached is how much of a prompt was the beginning of a prompt of an earlier step.
+func (c *Provider) cached(p prompt) int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	common := ""
@@ -212,7 +220,7 @@ func (c *Clerk) cached(p prompt) int64 {
 	return n / cachedStep * cachedStep
 }
 
-// activity is a key without its dream, so that other dreams hear the same: "onset/2/partial-3".
+// activity is a key without its dream, so that other dreams get the same answers: "onset/2/partial-3".
 func activity(key string) string {
 	key, _, _ = strings.Cut(key, "#")
 	if parts := strings.SplitN(key, "/", 4); len(parts) == 4 {
@@ -223,13 +231,13 @@ func activity(key string) string {
 
 var numbered = regexp.MustCompile(`-\d+$`)
 
-// step is what the calls of one moment have in common: "…/2/partial" of "…/2/partial-3#1".
+// step is the common part of the keys of calls that run together: "…/2/partial" of "…/2/partial-3#1".
 func step(key string) string {
 	key, _, _ = strings.Cut(key, "#")
 	return numbered.ReplaceAllString(key, "")
 }
 
-func (c *Clerk) embed(w http.ResponseWriter, r *http.Request) {
+func (c *Provider) embed(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model string   `json:"model"`
 		Input []string `json:"input"`

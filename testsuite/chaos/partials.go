@@ -15,11 +15,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// Caught says what became of every answer that was bought for a partial completion.
-type Caught struct {
+// PartialCounts says what became of every answer that was bought for a partial completion.
+type PartialCounts struct {
 	Captured, Discarded int // fragments
 	Cuts                int // attempts whose answer never arrived, in the ledger
-	// attempts that were answered and paid for while another of their step was, whose answer is kept
+	// attempts that were answered and paid for although another attempt's answer is stored for the same step
 	Twins int
 }
 
@@ -38,7 +38,7 @@ func (e *Evidence) answers(ctx context.Context, c *testdeploy.Deployment) error 
 			continue
 		}
 		var paid struct {
-			Attempt int `json:"attempt"` // 0 for vectors, which do not tell
+			Attempt int `json:"attempt"` // 0 for vectors, which have no attempt
 		}
 		if err := json.Unmarshal(body, &paid); err != nil {
 			return fmt.Errorf("read the answer of %s: %w", row.Step, err)
@@ -59,12 +59,13 @@ func (e *Evidence) fragments(ctx context.Context, c *testdeploy.Deployment, agen
 	return err
 }
 
-// fragmentOf is the id of what a partial becomes: "dream/echo/0001/onset/2/partial-1" is "dream/echo/0001/onset/2.1".
+// fragmentOf is the id of the fragment of a partial: "dream/echo/0001/onset/2/partial-1" is
+// "dream/echo/0001/onset/2.1".
 func fragmentOf(c Call) string {
 	return c.Dream + "/" + string(c.Phase) + "/" + strings.Replace(c.Activity, "/partial-", ".", 1)
 }
 
-// fragmentsOf are the ids of what the answer of a call became: one of a partial, at least one of a call that gave all
+// fragmentsOf are the ids of the fragments of a call's answer: one of a partial, at least one of a call that gave all
 // those of its cycle.
 func (e *Evidence) fragmentsOf(c Call) []string {
 	if !c.IsIdeas() {
@@ -83,10 +84,10 @@ func (e *Evidence) fragmentsOf(c Call) []string {
 	return ids
 }
 
-// Partials checks that the till's completed answers of partial completions are exactly and disjointly the fragments,
-// captured or discarded, and the cuts of the ledger.
-func (e *Evidence) Partials() (Caught, error) {
-	var caught Caught
+// AuditPartials checks that the provider's completed answers to partial completions are exactly and without overlap
+// the fragments, captured or discarded, and the attempts that the ledger calls cut.
+func (e *Evidence) AuditPartials() (PartialCounts, error) {
+	var caught PartialCounts
 	var faults []error
 	byKey, paid := keyed(e.Rows), map[string]bool{}
 	twin := func(c Call) bool {
@@ -100,9 +101,9 @@ func (e *Evidence) Partials() (Caught, error) {
 		}
 		ids, row := e.fragmentsOf(c), byKey[call.Key]
 		stored := e.Answers[c.Step] == c.Attempt
-		// where no idea could be read it was asked for once more
+		// where no idea could be parsed the call was repeated once
 		if stored && len(ids) == 0 && e.Answers[c.Step+repair] == 0 {
-			faults = append(faults, fmt.Errorf("the answer %s is kept and no fragment tells of it", call.Key))
+			faults = append(faults, fmt.Errorf("the answer %s is stored and no fragment has it", call.Key))
 		}
 		for _, id := range ids {
 			switch {
@@ -120,7 +121,7 @@ func (e *Evidence) Partials() (Caught, error) {
 			caught.Twins++
 		case call.Completed && !slices.Contains([]spend.State{spend.Lost, spend.Partial}, row.State):
 			faults = append(faults,
-				fmt.Errorf("the till completed %s, nobody has its answer, and the ledger calls it %s", call.Key,
+				fmt.Errorf("the provider completed %s, its answer is not stored, and the ledger calls it %s", call.Key,
 					row.State))
 		case call.Completed:
 			caught.Cuts++
@@ -128,16 +129,16 @@ func (e *Evidence) Partials() (Caught, error) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.Fragments)) {
 		if f := e.Fragments[id]; f.Cycle > 0 && !paid[id] {
-			faults = append(faults, fmt.Errorf("fragment %s has no answer at the till", id))
+			faults = append(faults, fmt.Errorf("fragment %s has no answer at the provider", id))
 		}
 	}
 	return caught, errors.Join(faults...)
 }
 
-// Once checks that no step was asked for again after its answer had been stored. Two attempts may overlap, and both be
-// answered and paid for: a worker that is frozen comes back in the midst of its call when another has been given the
-// deed.
-func (e *Evidence) Once() error {
+// AuditOnce checks that no step was bought again after its answer had been stored. Two attempts may overlap and both
+// be answered and paid for: a frozen worker continues in the middle of its call after the activity has been given to
+// another.
+func (e *Evidence) AuditOnce() error {
 	var faults []error
 	byStep := map[string][]spend.Row{}
 	for _, row := range e.Rows {

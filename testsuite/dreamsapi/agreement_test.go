@@ -19,8 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// line runs a command of the command line over the same store, and reads its JSON.
-func (h *dreamsAPI) line(v any, args ...string) {
+// runCLI runs the command line on the same store and decodes its JSON output.
+func (h *dreamsAPI) runCLI(v any, args ...string) {
 	h.t.Helper()
 	var out, complaints bytes.Buffer
 	app := &console.App{
@@ -41,8 +41,8 @@ func (h *dreamsAPI) line(v any, args ...string) {
 	require.NoError(h.t, json.Unmarshal(out.Bytes(), v), out.String())
 }
 
-// told is what the command line says of a dream.
-type told struct {
+// dreamJSON is what the command line prints of a dream.
+type dreamJSON struct {
 	ID        string         `json:"id"`
 	Status    dream.Status   `json:"status"`
 	Outcome   dream.Outcome  `json:"outcome"`
@@ -60,14 +60,14 @@ type told struct {
 	Archived  time.Time      `json:"archived_at"`
 }
 
-// agrees holds what the wire says of a dream against what the command line says.
-func (h *dreamsAPI) agrees(id string) {
+// requireSameDream compares what the API and the command line say of a dream.
+func (h *dreamsAPI) requireSameDream(id string) {
 	h.t.Helper()
 	d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
 	var report struct {
-		Night told `json:"night"`
+		Night dreamJSON `json:"night"`
 	}
-	h.line(&report, "dreams", "show", d.Dream)
+	h.runCLI(&report, "dreams", "show", d.Dream)
 	n := report.Night
 	require.Equal(h.t, n.ID, d.Dream)
 	require.Equal(h.t, n.Status, d.Status)
@@ -88,29 +88,29 @@ func (h *dreamsAPI) agrees(id string) {
 	}
 }
 
-func TestTheWireSaysOfADreamWhatTheCommandLineSays(t *testing.T) {
+func TestTheAPIAndTheCommandLineAgreeOnADream(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 3, Each: 4 * time.Millisecond})
 	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
 	h.served(10)
-	h.agrees(begun.ID)
+	h.requireSameDream(begun.ID)
 	woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	_, err = h.Starter.Recorded(h.ctx, h.agent.ID, woken.Epoch)
 	require.NoError(t, err)
-	h.agrees(begun.ID)
+	h.requireSameDream(begun.ID)
 	h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/cancel", "")
 	h.follow(access.Client, begun.ID)
-	h.agrees(begun.ID)
+	h.requireSameDream(begun.ID)
 	h.dream(http.StatusOK, "POST", "/v1/dreams/"+begun.ID+"/archive", "")
-	h.agrees(begun.ID)
+	h.requireSameDream(begun.ID)
 }
 
-// entriesAgree holds the journal of the wire against the command line's.
-func (h *dreamsAPI) entriesAgree() {
+// requireSameJournal compares the journal of the API with the command line's.
+func (h *dreamsAPI) requireSameJournal() {
 	h.t.Helper()
 	var journal []map[string]any
-	h.line(&journal, "journal")
+	h.runCLI(&journal, "journal")
 	_, text := h.do(access.Operator, "GET", "/v1/agents/sleeper/journal", "")
 	var page struct {
 		Data []map[string]any `json:"data"`
@@ -120,23 +120,23 @@ func (h *dreamsAPI) entriesAgree() {
 	require.Equal(h.t, journal, page.Data)
 }
 
-// A knock interrupts the dream in each of its phases; what a client can read of it then and after holds no word that
-// was dreamt but the insights, and no stream that operators did not ask words of does either.
-func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing.T) {
+// A client connects in each phase of the dream. What a client can read of the dream then and afterwards holds none of
+// its text except the insights, and a stream that did not ask for text holds none either.
+func TestNoDreamtTextReachesAClientWhenADreamIsInterrupted(t *testing.T) {
 	t.Parallel()
 	h := open(t, provider.Options{Seed: 5, Each: 4 * time.Millisecond})
 	begun := h.dream(http.StatusCreated, "POST", "/v1/dreams", request)
 	connections := 0
 	for _, phase := range dream.Phases {
-		if !h.reaches(begun.ID, phase) {
+		if !h.waitForPhase(begun.ID, phase) {
 			continue
 		}
 		woken, err := h.Starter.Wake(h.ctx, starter.Connection{Agent: h.agent.Handle, Client: "guest"})
 		require.NoError(t, err)
-		h.leaksNothing(begun.ID)
+		h.requireNoLeak(begun.ID)
 		_, err = h.Starter.Recorded(h.ctx, h.agent.ID, woken.Epoch)
 		require.NoError(t, err)
-		h.leaksNothing(begun.ID)
+		h.requireNoLeak(begun.ID)
 		connections++
 		require.NoError(t, h.Starter.Leave(h.ctx, h.agent.Handle, "guest"))
 		require.Eventually(t, func() bool {
@@ -147,11 +147,11 @@ func TestNothingThatWasDreamtReachesAClientWhoeverConnectionsWhenever(t *testing
 	}
 	require.GreaterOrEqual(t, connections, 3)
 	h.follow(access.Client, begun.ID)
-	require.Greater(t, h.leaksNothing(begun.ID), 10, "there was something to look for")
+	require.Greater(t, h.requireNoLeak(begun.ID), 10, "there was something to look for")
 }
 
-// reaches waits until a dream is in a phase; false when it is over before.
-func (h *dreamsAPI) reaches(id string, phase dream.Phase) (there bool) {
+// waitForPhase waits until a dream is in a phase; false when the dream ends before.
+func (h *dreamsAPI) waitForPhase(id string, phase dream.Phase) (there bool) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool {
 		d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
@@ -163,9 +163,9 @@ func (h *dreamsAPI) reaches(id string, phase dream.Phase) (there bool) {
 	return there
 }
 
-// leaksNothing reads all that a client can, looks for every text that the store has of the dream, and answers how many
-// there are.
-func (h *dreamsAPI) leaksNothing(id string) (texts int) {
+// requireNoLeak reads all that a client can, looks for every text that the store has of the dream, and returns how
+// many texts there are.
+func (h *dreamsAPI) requireNoLeak(id string) (texts int) {
 	h.t.Helper()
 	var read bytes.Buffer
 	for _, path := range []string{
@@ -175,13 +175,13 @@ func (h *dreamsAPI) leaksNothing(id string) (texts int) {
 		_, text := h.do(access.Client, "GET", path, "")
 		read.Write(text)
 	}
-	read.WriteString(h.soFar(access.Client, id))
-	read.WriteString(h.soFar(access.Operator, id))
+	read.WriteString(h.streamSoFar(access.Client, id))
+	read.WriteString(h.streamSoFar(access.Operator, id))
 	_, insights := h.do(access.Client, "GET", "/v1/dreams/"+id+"/insights", "")
 	items, err := h.Store.Find(h.ctx,
 		memory.Query{Agent: h.agent.ID, Dream: strings.ReplaceAll(id, "_", "/"), States: dream.States})
 	require.NoError(h.t, err)
-	const telling = 12 // shorter texts may stand anywhere
+	const telling = 12 // shorter texts may occur anywhere
 	for _, item := range items {
 		words, err := json.Marshal(item.Text()) // as they would stand in JSON
 		require.NoError(h.t, err)
@@ -192,14 +192,20 @@ func (h *dreamsAPI) leaksNothing(id string) (texts int) {
 		texts++
 		require.NotContains(h.t, read.String(), text)
 		if j, ok := item.(*dream.Journal); !ok || j.Interrupted {
-			require.NotContains(h.t, string(insights), text, "%s is none that a client is told", item.Header().ID)
+			require.NotContains(
+				h.t,
+				string(insights),
+				text,
+				"%s is a text that a client must not see",
+				item.Header().ID,
+			)
 		}
 	}
 	return texts
 }
 
-// soFar is what a stream of a dream's events has told until it falls silent.
-func (h *dreamsAPI) soFar(role access.Role, id string) string {
+// streamSoFar reads a stream of a dream's events until it pauses.
+func (h *dreamsAPI) streamSoFar(role access.Role, id string) string {
 	h.t.Helper()
 	heads, err := h.Store.Heads(h.ctx)
 	require.NoError(h.t, err)
@@ -222,7 +228,7 @@ func (h *dreamsAPI) soFar(role access.Role, id string) string {
 	}
 }
 
-// lastID is the number of the last event that stands whole in what a stream has told.
+// lastID is the number of the last complete event in a stream.
 func lastID(text string) (last int64) {
 	for block := range strings.SplitSeq(text, "\n\n") {
 		var e struct {

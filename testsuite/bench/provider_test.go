@@ -19,19 +19,20 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// upstreamEnv makes this test program a scripted provider: it holds a tariff as JSON.
+// upstreamEnv makes this test program a scripted provider: it holds a providerSpeed as JSON.
 const upstreamEnv = "ONEIROS_BENCH_TILL"
 
-// tariff is how fast a provider in a process of its own speaks.
-type tariff struct {
+// providerSpeed is how fast a provider in a process of its own answers.
+type providerSpeed struct {
 	Each    time.Duration `json:"each"`     // before every token
 	AtLeast int           `json:"at_least"` // tokens of an answer
 }
 
-// sell is a provider in a process of its own, as a real one is. It says its address, then for every line that it is
-// sent how many calls have been given a word and are still being served, and ends when its standard input does.
-func sell(text string) error {
-	var t tariff
+// runProvider runs a provider in a process of its own, as a real one would. It prints its address; then for every
+// line on its standard input it prints how many calls have had a first token and are still being served. It ends when
+// its standard input ends.
+func runProvider(text string) error {
+	var t providerSpeed
 	if err := json.Unmarshal([]byte(text), &t); err != nil {
 		return err
 	}
@@ -63,12 +64,12 @@ type billedServer struct {
 	URL   string
 	child *exec.Cmd
 
-	mu   sync.Mutex
-	ask  io.WriteCloser
-	said *bufio.Reader
+	mu    sync.Mutex
+	ask   io.WriteCloser
+	lines *bufio.Reader
 }
 
-func openBilledServer(b *testing.B, each tariff) *billedServer {
+func openBilledServer(b *testing.B, each providerSpeed) *billedServer {
 	b.Helper()
 	body, err := json.Marshal(each)
 	require.NoError(b, err)
@@ -81,20 +82,20 @@ func openBilledServer(b *testing.B, each tariff) *billedServer {
 	require.NoError(b, err)
 	require.NoError(b, t.child.Start())
 	b.Cleanup(func() { _ = t.ask.Close(); _ = t.child.Wait() })
-	t.said = bufio.NewReader(out)
-	line, err := t.said.ReadString('\n')
+	t.lines = bufio.NewReader(out)
+	line, err := t.lines.ReadString('\n')
 	require.NoError(b, err)
 	t.URL = strings.TrimSpace(line)
 	return t
 }
 
-// served counts the calls that are under way.
+// served returns how many calls are being served.
 func (t *billedServer) served(tb testing.TB) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, err := fmt.Fprintln(t.ask)
 	require.NoError(tb, err)
-	line, err := t.said.ReadString('\n')
+	line, err := t.lines.ReadString('\n')
 	require.NoError(tb, err)
 	n, err := strconv.Atoi(strings.TrimSpace(line))
 	require.NoError(tb, err)

@@ -17,52 +17,52 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// Guard is a webhook that governs the dreams of a run: by the seed it vetoes some onsets, holds some fragments for
-// review and leaves some questions without an answer. The same question has the same answer, however often it is asked.
-type Guard struct {
+// Webhook is a hook that governs the dreams of a run. By the seed it vetoes some onsets, holds some fragments for
+// review and leaves some requests unanswered. The same request has the same answer each time.
+type Webhook struct {
 	seed   uint64
 	server *httptest.Server
 
 	mu    sync.Mutex
-	asked map[activities.Border]int
+	calls map[activities.Border]int
 }
 
-// Of so many questions one is vetoed, held, or fails.
+// Of so many requests one is vetoed, held, or fails.
 const (
 	vetoed = 12
 	holds  = 6
 	fails  = 15
 )
 
-// guardTimeout is how long a dream waits for it.
+// guardTimeout is how long a dream waits for the hook.
 const guardTimeout = 2 * time.Second
 
-// Watch starts a guard.
-func Watch(seed uint64) *Guard {
-	g := &Guard{seed: seed, asked: map[activities.Border]int{}}
+// StartWebhook starts it.
+func StartWebhook(seed uint64) *Webhook {
+	g := &Webhook{seed: seed, calls: map[activities.Border]int{}}
 	g.server = httptest.NewServer(http.HandlerFunc(g.answer))
 	return g
 }
 
-// Close ends it.
-func (g *Guard) Close() { g.server.Close() }
+// Close stops it.
+func (g *Webhook) Close() { g.server.Close() }
 
-// Govern lets the guard watch over a deployment, in every process of it.
-func (g *Guard) Govern(p *testdeploy.Config) {
+// Configure makes it the hook of a deployment, in every process.
+func (g *Webhook) Configure(p *testdeploy.Config) {
 	p.Webhook = g.server.URL
 	p.Rules = []activities.HookRule{
 		{Name: testdeploy.WebhookName, At: activities.Borders, Timeout: guardTimeout, Silent: activities.SilentAllow},
 	}
 }
 
-// Asked is how often each border was.
-func (g *Guard) Asked() map[activities.Border]int {
+// Calls returns how often it was called, by border.
+func (g *Webhook) Calls() map[activities.Border]int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return maps.Clone(g.asked)
+	return maps.Clone(g.calls)
 }
 
-func (g *Guard) answer(w http.ResponseWriter, r *http.Request) {
+func (g *Webhook) answer(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	border := activities.Border(r.Header.Get(governor.BorderHeader))
 	var q struct {
@@ -77,7 +77,7 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request) {
 		err = governor.Verify([]byte(testdeploy.WebhookSecret), r.Header, body, time.Now())
 	}
 	g.mu.Lock()
-	g.asked[border]++
+	g.calls[border]++
 	g.mu.Unlock()
 	if err != nil || HandleIs(q.Dream, measured) {
 		return
@@ -100,8 +100,8 @@ func (g *Guard) answer(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(values)
 }
 
-// one is true of one of so many questions.
-func (g *Guard) one(of uint64, parts ...string) bool {
+// one is true of one of so many requests.
+func (g *Webhook) one(of uint64, parts ...string) bool {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, g.seed, parts) // a hash never fails
 	x := h.Sum64()
@@ -109,7 +109,7 @@ func (g *Guard) one(of uint64, parts ...string) bool {
 	return x*0x9e3779b97f4a7c15>>32%of == 0
 }
 
-// held checks that nothing that a hook or the policy bars was developed, in any dream.
+// held checks that no fragment that a hook or the policy bars was developed, in any dream.
 func (e *Evidence) held() []error {
 	var faults []error
 	for id, f := range e.Fragments {

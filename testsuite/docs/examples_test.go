@@ -16,10 +16,10 @@ import (
 
 var used = regexp.MustCompile(`(?m)^  oneiros ?(.*)$`)
 
-// known asks the program's help whether a command line names a command that there is, with flags that it has.
-func known(program, line string) error {
+// checkCommand compares a command line with the program's help: its command and its flags must exist.
+func checkCommand(program, line string) error {
 	if strings.HasPrefix(line, "help ") {
-		return nil // what it prints is run
+		return nil // a command inside a pipe or substitution is run elsewhere
 	}
 	out, err := exec.Command("sh", "-c", program+" "+line+" --help").CombinedOutput()
 	if err != nil {
@@ -49,7 +49,7 @@ func known(program, line string) error {
 	return nil
 }
 
-// Each format's example must be told for what it is and go in whole.
+// Each format's example must be recognized as that format and be imported in whole.
 func TestTheExamplesOfImportsAreImported(t *testing.T) {
 	t.Parallel()
 	d, err := docs.Read(root, "docs/memory.md")

@@ -34,7 +34,7 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 3 * time.Minute
 
-// deployment is a deployment with a slow provider, a worker, and the public wire before it.
+// dreamsAPI is a deployment with a slow provider, a worker, and the public API.
 type dreamsAPI struct {
 	*testdeploy.Deployment
 	t        *testing.T
@@ -48,7 +48,7 @@ type dreamsAPI struct {
 func open(t *testing.T, o provider.Options) *dreamsAPI {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("plays on a real Temporal server; make test runs it")
+		t.Skip("runs on a real Temporal server; make test runs it")
 	}
 	server := temporal.Shared(t)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -84,11 +84,11 @@ func open(t *testing.T, o provider.Options) *dreamsAPI {
 	return h
 }
 
-// listen opens the wire before the deployment.
+// listen serves the API of the deployment.
 func (h *dreamsAPI) listen() {
 	h.t.Helper()
 	keys, ok := h.Store.(interface{ access.Store })
-	require.True(h.t, ok, "a store keeps keys as well")
+	require.True(h.t, ok, "the store keeps keys as well")
 	for _, role := range []access.Role{access.Client, access.Operator} {
 		key, secret := access.New(string(role), role, nil, time.Now())
 		require.NoError(h.t, keys.PutKey(h.ctx, key))
@@ -135,7 +135,7 @@ func (h *dreamsAPI) do(role access.Role, method, path, body string, header ...st
 	return resp, text
 }
 
-// published is the description that each answer is held to.
+// published is the OpenAPI description that each answer is held to.
 var published = sync.OnceValues(func() (*described.Document, error) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "openapi.json"))
 	if err != nil {
@@ -144,7 +144,7 @@ var published = sync.OnceValues(func() (*described.Document, error) {
 	return described.Read(text)
 })
 
-// dream asks for something that a dream is the answer to.
+// dream sends a request that is answered with a dream.
 func (h *dreamsAPI) dream(status int, method, path, body string, header ...string) psyche.Dream {
 	h.t.Helper()
 	resp, text := h.do(access.Operator, method, path, body, header...)
@@ -163,7 +163,7 @@ func (h *dreamsAPI) refused(status int, code, method, path, body string) {
 	require.Contains(h.t, string(text), `"code":"`+code+`"`)
 }
 
-// served waits for the provider to have served so many tokens.
+// served waits until the provider has served so many tokens.
 func (h *dreamsAPI) served(tokens int64) {
 	h.t.Helper()
 	require.Eventually(h.t, func() bool { return h.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)

@@ -57,7 +57,7 @@ func (e *Evidence) outcomes() []error {
 	return faults
 }
 
-// allowances checks that of an agent's day is taken what its ended dreams spent, and nothing by the aborted.
+// allowances checks that an agent's day has counted what its ended dreams spent, and nothing of the aborted ones.
 func (e *Evidence) allowances() []error {
 	var faults []error
 	want := map[string]budget.Micros{}
@@ -75,8 +75,8 @@ func (e *Evidence) allowances() []error {
 	return faults
 }
 
-// order checks that every agent's events are numbered without a gap and none is told twice.
-func (e *Evidence) order() []error {
+// eventOrder checks that every agent's events are numbered without a gap and that none is recorded twice.
+func (e *Evidence) eventOrder() []error {
 	var faults []error
 	for agent, events := range e.Events {
 		seen := map[string]bool{}
@@ -85,7 +85,7 @@ func (e *Evidence) order() []error {
 				faults = append(faults, fmt.Errorf("event %d of %s has the number %d", i+1, agent, one.Seq))
 			}
 			if seen[one.ID] {
-				faults = append(faults, fmt.Errorf("event %s of %s is told twice", one.ID, agent))
+				faults = append(faults, fmt.Errorf("event %s of %s is recorded twice", one.ID, agent))
 			}
 			seen[one.ID] = true
 		}
