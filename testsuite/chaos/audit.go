@@ -16,6 +16,7 @@ type Exceeded struct {
 	Limit, Billed budget.Micros
 }
 
+// Error names the account or key and both amounts.
 func (f *Exceeded) Error() string {
 	return fmt.Sprintf("cap %s is %s and the provider billed %s", f.Scope, f.Limit, f.Billed)
 }
@@ -26,6 +27,7 @@ type Short struct {
 	Counted, Billed budget.Micros
 }
 
+// Error names the account or key and both amounts.
 func (f *Short) Error() string {
 	return fmt.Sprintf("the ledger counts %s for %s and the provider billed %s", f.Counted, f.Key, f.Billed)
 }
@@ -37,6 +39,7 @@ type Unequal struct {
 	Counted, Billed budget.Micros
 }
 
+// Error names the account or key and both amounts.
 func (f *Unequal) Error() string {
 	return fmt.Sprintf("%s was billed correctly: the provider billed %s and the ledger counts %s", f.Key, f.Billed,
 		f.Counted)

@@ -116,7 +116,7 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		says string
 	}{
 		"unreserved call": {
-			func(e *chaos.Evidence) { e.Book.Calls[1].Key = "dream/echo/0001/onset/1/partial-9#1" }, "nobody reserved",
+			func(e *chaos.Evidence) { e.Book.Calls[1].Key = "dream/echo/0001/onset/1/partial-9#1" }, "was never reserved",
 		},
 		"key used twice": {
 			func(e *chaos.Evidence) { e.Book.Calls[1].Key = e.Book.Calls[0].Key },
@@ -125,20 +125,20 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		"ledger below till": {func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 61 }, "the ledger counts"},
 		"cap exceeded": {
 			func(e *chaos.Evidence) { e.Book.Calls[1].Cost = 91 },
-			"cap phase:dream/echo/0001/onset is $0.0001 and the till took $0.000101",
+			"cap phase:dream/echo/0001/onset is $0.0001 and the provider billed $0.000101",
 		},
-		"doubled settlement": {func(e *chaos.Evidence) { e.Rows[0].Counted = 20 }, "truthfully billed"},
+		"doubled settlement": {func(e *chaos.Evidence) { e.Rows[0].Counted = 20 }, "was billed correctly"},
 		"account left out": {
 			func(e *chaos.Evidence) { e.Rows[0].Accounts = e.Rows[0].Accounts[:2] },
 			"was reserved under",
 		},
 		"wrong balance": {
 			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = spend.Balance{Spent: 71} },
-			"its rows make",
+			"its rows add up to",
 		},
 		"reserved for ever": {
 			func(e *chaos.Evidence) { e.Balances["day:a/2026-10-19"] = spend.Balance{Spent: 70, Reserved: 1} },
-			"its rows make",
+			"its rows add up to",
 		},
 		"open attempts": {func(e *chaos.Evidence) { e.Open = []string{"dream/echo/0001"} }, "open reservations"},
 		"slot held":     {func(e *chaos.Evidence) { e.Slots = map[string]memory.Slot{"a": {}} }, "still held"},
@@ -161,10 +161,10 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		"record above ledger": {
 			func(e *chaos.Evidence) { e.Dreams[0].Record.Spent, e.Dreams[0].Result.Spent = 71, 71 }, "were spent",
 		},
-		"two ends":            {func(e *chaos.Evidence) { e.Events["a"][0].Type = "DreamEnded" }, "2 ends"},
-		"gap in the log":      {func(e *chaos.Evidence) { e.Events["a"][1].Seq = 3 }, "has the number 3"},
-		"event told twice":    {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "told twice"},
-		"allowance kept back": {func(e *chaos.Evidence) { e.Allowances["a/2026-10-19"] = 0 }, "the allowance taken"},
+		"two ends":             {func(e *chaos.Evidence) { e.Events["a"][0].Type = "DreamEnded" }, "2 ends"},
+		"gap in the log":       {func(e *chaos.Evidence) { e.Events["a"][1].Seq = 3 }, "has the number 3"},
+		"event recorded twice": {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "told twice"},
+		"allowance kept back":  {func(e *chaos.Evidence) { e.Allowances["a/2026-10-19"] = 0 }, "the allowance taken"},
 		"aborted keeps it": {func(e *chaos.Evidence) {
 			e.Dreams[0].Record.Outcome, e.Dreams[0].Result.Outcome = dream.Aborted, dream.Aborted
 		}, "the allowance taken"},

@@ -13,18 +13,19 @@ import (
 
 // Figures count what happened.
 type Figures struct {
-	Kinds             map[Kind]int
-	Excused, Failed   int // requests at killed replicas, and elsewhere
-	Woke              int // requests that woke their agent
-	Own, Labelled     int // answers that told a client its own secret, asked for; and that told a dream as such
-	Leases            int
-	Dreams, Stretches int
-	Woken             int // sittings that ended by a knock
-	Crossed           int // sittings that began as the lease was granted that woke them
-	Rests, Begun      int // stretches alone in which a dream was due or began; those in which it began
-	Gaps              int // of them, those that waited for the gap
-	Late              []time.Duration
-	Worse             []string // those that began later than an agent that nobody hinders
+	Kinds           map[Kind]int
+	Excused, Failed int // requests at killed replicas, and elsewhere
+	Wakes           int // requests that woke their agent
+	// answers that contain a client's own secret, as requested; and those marked as dream content
+	Own, Labelled      int
+	Leases             int
+	Dreams, Stretches  int
+	Woken              int // stretches that a wake ended
+	Crossed            int // stretches that began while the lease that woke them was granted
+	QuietSpells, Begun int // quiet spells in which a dream was due or began; those in which it began
+	Gaps               int // of them, those that waited for the gap
+	Late               []time.Duration
+	Worse              []string // those that began later than an undisturbed agent would
 }
 
 // Count counts.
@@ -47,7 +48,7 @@ func Count(e Evidence) Figures {
 				}
 			}
 		}
-		for _, r := range e.Rests(agent) {
+		for _, r := range e.QuietSpells(agent) {
 			f.rest(agent, r)
 		}
 	}
@@ -64,7 +65,7 @@ func (f *Figures) turn(t Turn) {
 		f.Failed++
 	}
 	if t.Woke {
-		f.Woke++
+		f.Wakes++
 	}
 	if t.Asks && strings.Contains(t.Text, Secret(t.Client)) {
 		f.Own++
@@ -74,8 +75,8 @@ func (f *Figures) turn(t Turn) {
 	}
 }
 
-func (f *Figures) rest(agent string, r Rest) {
-	f.Rests++
+func (f *Figures) rest(agent string, r QuietSpell) {
+	f.QuietSpells++
 	if r.Gap {
 		f.Gaps++
 	}
@@ -86,24 +87,29 @@ func (f *Figures) rest(agent string, r Rest) {
 			f.Late = append(f.Late, late)
 			if late > idleTimeout+2*jitter {
 				f.Worse = append(f.Worse,
-					fmt.Sprintf("%s left at %s, begun %s later", agent, clock(r.Left), short(late)))
+					fmt.Sprintf("%s left at %s, started %s later", agent, clock(r.Left), short(late)))
 			}
 		}
 	}
 }
 
-// Told writes the figures of a run down.
-func Told(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string {
+// Report writes down the figures of a run.
+func Report(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string {
 	f := Count(e)
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "\n"+format, args...) }
 	line("seed %d: %d clients, %d agents, %d replicas, %s; %d kills", s.Seed, s.Clients, s.Size.Agents, s.Replicas,
 		s.For, len(s.Fleet.Deaths()))
 	line("%d requests: %v; %d woke their agent; %d failed at a killed replica, %d elsewhere", len(e.Turns), f.Kinds,
-		f.Woke, f.Excused, f.Failed)
-	line("%d leases seen; %d dreams, %d sittings, %d of them woken, %d of these as they began", f.Leases, f.Dreams,
+		f.Wakes, f.Excused, f.Failed)
+	line("%d leases seen; %d dreams, %d stretches, %d of them woken, %d of these as they began", f.Leases, f.Dreams,
 		f.Stretches, f.Woken, f.Crossed)
-	line("%d rests in which a dream was due or began, %d began, %d waited for the gap", f.Rests, f.Begun, f.Gaps)
+	line(
+		"%d quiet spells in which a dream was due or began, %d began, %d waited for the gap",
+		f.QuietSpells,
+		f.Begun,
+		f.Gaps,
+	)
 	if n := len(f.Late); n > 0 {
 		line("from the end of the last lease to the dream: %s median, %s p90, %s at most", short(f.Late[n/2]),
 			short(f.Late[n*9/10]), short(f.Late[n-1]))

@@ -20,15 +20,15 @@ import (
 // startWithin bounds the wait for a replica: a second on an idle machine, more on two busy cores.
 const startWithin = time.Minute
 
-// Replica is one life of one server process.
+// Replica is one server process. A restarted one is another Replica.
 type Replica struct {
-	Name   string // place and life
+	Name   string // place and number of the process
 	Base   string // http://host:port
 	Killed time.Time
 
-	cmd   *exec.Cmd
-	ended chan struct{}
-	said  *transcript
+	cmd    *exec.Cmd
+	ended  chan struct{}
+	output *transcript
 }
 
 // Fleet is the replicas of one deployment, each a process of the program with a folder of its own.
@@ -36,22 +36,22 @@ type Fleet struct {
 	program, dir, settings string
 
 	mu     sync.Mutex
-	places []*Replica // nil while nobody serves there
+	places []*Replica // nil while no replica runs there
 	all    []*Replica
 }
 
-// transcript is what a process says, while it says it.
+// transcript collects what a process writes, for reading while it runs.
 type transcript struct {
 	mu        sync.Mutex
 	out, errs bytes.Buffer
 }
 
-type ear struct {
+type streamWriter struct {
 	t    *transcript
 	into *bytes.Buffer
 }
 
-func (e ear) Write(p []byte) (int, error) {
+func (e streamWriter) Write(p []byte) (int, error) {
 	e.t.mu.Lock()
 	defer e.t.mu.Unlock()
 	return e.into.Write(p)
@@ -88,7 +88,7 @@ func (f *Fleet) Run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// Start starts a server at a place and answers when it serves.
+// Start starts a server at a place and returns when it serves.
 func (f *Fleet) Start(place int) error {
 	cmd, err := f.command(context.Background(), fmt.Sprintf("replica-%d", place), "--json", "up")
 	if err != nil {
@@ -97,17 +97,17 @@ func (f *Fleet) Start(place int) error {
 	f.mu.Lock()
 	r := &Replica{
 		Name: fmt.Sprintf("%d/%d", place, len(f.all)), cmd: cmd, ended: make(chan struct{}),
-		said: new(transcript),
+		output: new(transcript),
 	}
 	f.all = append(f.all, r)
 	f.mu.Unlock()
-	cmd.Stdout, cmd.Stderr = ear{r.said, &r.said.out}, ear{r.said, &r.said.errs}
+	cmd.Stdout, cmd.Stderr = streamWriter{r.output, &r.output.out}, streamWriter{r.output, &r.output.errs}
 	if err := cmd.Start(); err != nil {
 		close(r.ended)
 		return err
 	}
 	go func() {
-		_ = cmd.Wait() // how it ended is what whoever ended it knows
+		_ = cmd.Wait() // the exit code is read where the process is ended
 		close(r.ended)
 	}()
 	r.Base, err = r.serves()
@@ -120,7 +120,7 @@ func (f *Fleet) Start(place int) error {
 	return nil
 }
 
-// serves waits until the process tells where it answers.
+// serves waits until the process prints its address.
 func (r *Replica) serves() (string, error) {
 	limit, tick := time.NewTimer(startWithin), time.NewTicker(10*time.Millisecond)
 	defer limit.Stop()
@@ -129,25 +129,25 @@ func (r *Replica) serves() (string, error) {
 		var result struct {
 			Places []struct{ Name, Where string }
 		}
-		if json.Unmarshal([]byte(r.said.read(&r.said.out)), &result) == nil {
+		if json.Unmarshal([]byte(r.output.read(&r.output.out)), &result) == nil {
 			for _, p := range result.Places {
 				if base, _, found := strings.Cut(p.Where, "/v1"); p.Name == "serve" && found {
 					return base, nil
 				}
 			}
-			return "", errors.New("nobody is answered: " + r.said.read(&r.said.out))
+			return "", errors.New("the server has no address: " + r.output.read(&r.output.out))
 		}
 		select {
 		case <-tick.C:
 		case <-r.ended:
-			return "", errors.New("a replica ended by itself: " + r.said.read(&r.said.errs))
+			return "", errors.New("a replica ended by itself: " + r.output.read(&r.output.errs))
 		case <-limit.C:
-			return "", errors.New("a replica does not begin to serve: " + r.said.read(&r.said.errs))
+			return "", errors.New("a replica does not start to serve: " + r.output.read(&r.output.errs))
 		}
 	}
 }
 
-// Dream asks the first replica for a dream of an agent.
+// Dream requests a dream of an agent from the first replica.
 func (f *Fleet) Dream(ctx context.Context, agent string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, f.First().Base+"/v1/dreams",
 		strings.NewReader(fmt.Sprintf(`{"agent":%q}`, agent)))
@@ -160,12 +160,12 @@ func (f *Fleet) Dream(ctx context.Context, agent string) error {
 	}
 	defer func() { _ = res.Body.Close() }()
 	if body, err := io.ReadAll(res.Body); err != nil || res.StatusCode/100 != 2 {
-		return fmt.Errorf("a dream of %s is asked for and answered %d: %s: %w", agent, res.StatusCode, body, err)
+		return fmt.Errorf("request a dream of %s: status %d: %s: %w", agent, res.StatusCode, body, err)
 	}
 	return nil
 }
 
-// Pick is one that serves now.
+// Pick returns one that serves now.
 func (f *Fleet) Pick(dice *rand.Rand) *Replica {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -176,14 +176,14 @@ func (f *Fleet) Pick(dice *rand.Rand) *Replica {
 	}
 }
 
-// First is the one that is never killed.
+// First returns the one that is never killed.
 func (f *Fleet) First() *Replica {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.places[0]
 }
 
-// Kill ends the process at a place at once; nobody new is sent there.
+// Kill ends the process at a place at once; no new request is sent there.
 func (f *Fleet) Kill(place int) {
 	f.mu.Lock()
 	r := f.places[place]
@@ -193,14 +193,14 @@ func (f *Fleet) Kill(place int) {
 	<-r.ended
 }
 
-// KilledAt is when a life was ended at once; zero when it was not.
+// KilledAt is when a process was killed; zero when it was not.
 func (f *Fleet) KilledAt(r *Replica) time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return r.Killed
 }
 
-// Deaths are the lives that were ended at once.
+// Deaths are the killed processes.
 func (f *Fleet) Deaths() (killed []*Replica) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -212,8 +212,8 @@ func (f *Fleet) Deaths() (killed []*Replica) {
 	return killed
 }
 
-// Dismiss stops whoever serves as a supervisor would.
-func (f *Fleet) Dismiss() error {
+// Stop stops the running processes as a supervisor would.
+func (f *Fleet) Stop() error {
 	var faults []error
 	for _, r := range f.living() {
 		if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -222,7 +222,10 @@ func (f *Fleet) Dismiss() error {
 		}
 		<-r.ended
 		if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-			faults = append(faults, fmt.Errorf("replica %s ended with %d: %s", r.Name, code, r.said.read(&r.said.errs)))
+			faults = append(
+				faults,
+				fmt.Errorf("replica %s ended with %d: %s", r.Name, code, r.output.read(&r.output.errs)),
+			)
 		}
 	}
 	return errors.Join(faults...)
@@ -242,35 +245,35 @@ func (f *Fleet) living() []*Replica {
 	return living
 }
 
-// End kills whoever is left.
-func (f *Fleet) End() {
+// KillAll kills the processes that are left.
+func (f *Fleet) KillAll() {
 	for _, r := range f.living() {
 		_ = r.cmd.Process.Kill()
 		<-r.ended
 	}
 }
 
-// Trouble says which process had something to tell that none may tell.
-func (f *Fleet) Trouble() error {
+// Panics returns an error when a process reported a panic or a data race.
+func (f *Fleet) Panics() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, r := range f.all {
-		text := r.said.read(&r.said.errs)
+		text := r.output.read(&r.output.errs)
 		if strings.Contains(text, "panic:") || strings.Contains(text, "[panic]") ||
 			strings.Contains(text, "DATA RACE") {
-			return fmt.Errorf("replica %s said: %s", r.Name, text)
+			return fmt.Errorf("standard error of replica %s: %s", r.Name, text)
 		}
 	}
 	return nil
 }
 
-// Said is what all of them said beside their answers, for a test that fails.
-func (f *Fleet) Said() string {
+// Output is the standard error of all processes, for a test that fails.
+func (f *Fleet) Output() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var all strings.Builder
 	for _, r := range f.all {
-		text := r.said.read(&r.said.errs)
+		text := r.output.read(&r.output.errs)
 		fmt.Fprintf(&all, "--- replica %s\n%s\n", r.Name, text[max(0, len(text)-4000):])
 	}
 	return all.String()

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// Alone waits until every agent has dreamt again since it was left alone, or was due to at the latest, and answers when
-// it has. Those that must wait for the least gap are waited for only when patient.
-func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, error) {
+// WaitForDreams waits until every agent has dreamt again since its last lease, or was due to at the latest, and
+// returns that time. With patient it also waits for agents that must wait for the minimum gap.
+func (s *Soak) WaitForDreams(ctx context.Context, w *Watch, patient bool) (time.Time, error) {
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -28,7 +28,7 @@ func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, er
 			return time.Now(), err
 		}
 		e := Evidence{
-			Leases: leases, Nights: map[string][]week.Night{}, Ends: map[string]map[string]time.Time{},
+			Leases: leases, Nights: map[string][]week.ObservedDream{}, Ends: map[string]map[string]time.Time{},
 			Until: time.Now(),
 		}
 		owing := 0
@@ -36,7 +36,7 @@ func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, er
 			if err := s.nights(ctx, &e, agent, false); err != nil {
 				return time.Now(), err
 			}
-			if e.owes(agent.ID, patient) {
+			if e.mayStillDream(agent.ID, patient) {
 				owing++
 			}
 		}
@@ -46,9 +46,9 @@ func (s *Soak) Alone(ctx context.Context, w *Watch, patient bool) (time.Time, er
 	}
 }
 
-// owes says whether a dream may still be waited for after the last lease.
-func (e Evidence) owes(agent string, patient bool) bool {
-	var last Rest
+// mayStillDream says whether a dream may still come after the last lease.
+func (e Evidence) mayStillDream(agent string, patient bool) bool {
+	var last QuietSpell
 	for _, l := range e.Leases[agent] {
 		if l.To.After(last.Left) {
 			last.Left = l.To
@@ -58,18 +58,18 @@ func (e Evidence) owes(agent string, patient bool) bool {
 		return false
 	}
 	last.Next = e.Until
-	e.rest(agent, &last)
+	e.findDream(agent, &last)
 	return last.Begun.IsZero() && !last.Due.Before(e.Until) && (patient || !last.Gap)
 }
 
-// nights reads an agent's dreams. While some are under way they are told as far as they have come.
+// nights reads an agent's dreams. Those that still run are returned as far as they have come.
 func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over bool) error {
-	items, err := s.Company.Store.Find(ctx,
+	items, err := s.Deployment.Store.Find(ctx,
 		memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Oldest})
 	if err != nil {
 		return err
 	}
-	events, err := s.Company.Store.Events(ctx, agent.ID, 0, 0)
+	events, err := s.Deployment.Store.Events(ctx, agent.ID, 0, 0)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 	}
 	records := memory.As[*dream.Record](items)
 	if over {
-		e.Nights[agent.ID], err = week.Story(records, events)
+		e.Nights[agent.ID], err = week.Reconstruct(records, events)
 		if err != nil {
 			return fmt.Errorf("the nights of %s: %w", agent.Handle, err)
 		}
 		return nil
 	}
 	for _, n := range records {
-		night := week.Night{Record: n}
+		night := week.ObservedDream{Record: n}
 		for _, one := range events {
 			if one.Dream == n.ID &&
 				(one.Type == (event.DreamStarted{}).EventType() || one.Type == (event.DreamResumed{}).EventType()) {
@@ -100,14 +100,14 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 	return nil
 }
 
-// Rest keeps every agent from dreaming by itself, ends the dreams, and returns when all of them are over.
-func (s *Soak) Rest(ctx context.Context) error {
+// EndDreams stops every agent from dreaming by itself, ends the running dreams, and returns when all have ended.
+func (s *Soak) EndDreams(ctx context.Context) error {
 	for _, agent := range s.Agents {
 		agent.Auto = false
-		if err := s.Company.Store.PutAgent(ctx, agent); err != nil {
+		if err := s.Deployment.Store.PutAgent(ctx, agent); err != nil {
 			return err
 		}
-		if err := s.Company.Starter.Live(ctx, agent); err != nil {
+		if err := s.Deployment.Starter.Live(ctx, agent); err != nil {
 			return err
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Soak) Rest(ctx context.Context) error {
 	for {
 		open := 0
 		for _, agent := range s.Agents {
-			items, err := s.Company.Store.Find(ctx,
+			items, err := s.Deployment.Store.Find(ctx,
 				memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, Sort: memory.Newest})
 			if err != nil {
 				return err
@@ -128,14 +128,14 @@ func (s *Soak) Rest(ctx context.Context) error {
 				}
 				open++
 				if !request[n.ID] {
-					if err := s.Company.Starter.Cancel(ctx, n.ID); err != nil {
+					if err := s.Deployment.Starter.Cancel(ctx, n.ID); err != nil {
 						return fmt.Errorf("end %s: %w", n.ID, err)
 					}
 					request[n.ID] = true
 				}
 			}
 		}
-		if slots, err := s.Company.Store.Slots(ctx); err != nil || open+len(slots) == 0 {
+		if slots, err := s.Deployment.Store.Slots(ctx); err != nil || open+len(slots) == 0 {
 			return err
 		}
 		select {
@@ -146,14 +146,14 @@ func (s *Soak) Rest(ctx context.Context) error {
 	}
 }
 
-// Gather reads everything that was left behind, of a deployment that rests.
+// Gather reads everything that the run left behind, after the deployment has stopped dreaming.
 func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence, chaos.Evidence, error) {
 	e := Evidence{
-		Turns:  s.Turns(),
-		Nights: map[string][]week.Night{},
-		Ends:   map[string]map[string]time.Time{},
-		Dreamt: map[string][]string{},
-		Until:  until,
+		Turns:     s.Turns(),
+		Nights:    map[string][]week.ObservedDream{},
+		Ends:      map[string]map[string]time.Time{},
+		DreamText: map[string][]string{},
+		Until:     until,
 	}
 	s.mu.Lock()
 	e.Loads = s.loads
@@ -166,7 +166,7 @@ func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence,
 	if err != nil {
 		return e, chaos.Evidence{}, err
 	}
-	books, err := chaos.Gather(ctx, s.Company, s.Provider.Billing)
+	books, err := chaos.Gather(ctx, s.Deployment, s.Provider.Billing)
 	if err != nil {
 		return e, books, err
 	}
@@ -174,16 +174,16 @@ func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence,
 		if err := s.nights(ctx, &e, agent, true); err != nil {
 			return e, books, err
 		}
-		if err := s.dreamt(ctx, &e, agent); err != nil {
+		if err := s.collectDreamText(ctx, &e, agent); err != nil {
 			return e, books, err
 		}
 	}
 	return e, books, nil
 }
 
-// dreamt collects the words of an agent's dreams that are long enough to be nobody else's.
-func (s *Soak) dreamt(ctx context.Context, e *Evidence, agent dream.Agent) error {
-	items, err := s.Company.Store.Find(ctx,
+// collectDreamText collects sequences of words from an agent's dreams that are long enough to be unique.
+func (s *Soak) collectDreamText(ctx context.Context, e *Evidence, agent dream.Agent) error {
+	items, err := s.Deployment.Store.Find(ctx,
 		memory.Query{
 			Agent: agent.ID, Kinds: []dream.Kind{dream.KindFragment, dream.KindScenario, dream.KindJournal},
 			Sort: memory.Oldest,
@@ -193,7 +193,7 @@ func (s *Soak) dreamt(ctx context.Context, e *Evidence, agent dream.Agent) error
 	}
 	for _, item := range items {
 		if words := []rune(item.Text()); len(words) >= 24 {
-			e.Dreamt[agent.Handle] = append(e.Dreamt[agent.Handle], string(words[:min(len(words), 60)]))
+			e.DreamText[agent.Handle] = append(e.DreamText[agent.Handle], string(words[:min(len(words), 60)]))
 		}
 	}
 	return nil

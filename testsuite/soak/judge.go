@@ -11,52 +11,52 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// What may be wrong with a run.
+// The faults that a run may have.
 var (
-	ErrFailed  = errors.New("a request failed that was not at a killed replica")
-	ErrOverlap = errors.New("a dream began while a lease lived")
-	ErrRest    = errors.New("an agent did not dream again in time")
-	ErrTold    = errors.New("a client was told what is another's")
-	ErrDreamt  = errors.New("a client was told what was dreamt")
-	ErrGrown   = errors.New("a replica holds more and more")
+	ErrFailed    = errors.New("a request failed that was not at a killed replica")
+	ErrOverlap   = errors.New("a dream began while a lease was held")
+	ErrNoDream   = errors.New("an agent did not dream again in time")
+	ErrLeak      = errors.New("a client was sent another client's secret")
+	ErrDreamText = errors.New("a client was sent dream text")
+	ErrGrowth    = errors.New("a replica's memory or goroutines grow")
 )
 
 const (
-	// slack is how much later than it is due a dream may begin: what was under way on a killed replica is found missing
-	// by Temporal only after 10 s for a workflow's task, and two busy cores take the rest.
+	// slack is how much later than it is due a dream may begin: Temporal notices a workflow task lost on a killed
+	// replica only after 10 s, and two busy cores take the rest.
 	slack = 20 * time.Second
-	// crossing is by how much a beginning may come after a grant when the grant has woken that dream: each is stamped
-	// by its own process before the store puts them in order.
+	// crossing is how much later than a grant a dream may begin when the grant has woken that dream: each time is
+	// taken by its own process before the store puts them in order.
 	crossing = time.Second
 )
 
-// Evidence is what was left behind by a run.
+// Evidence is what a run has left behind.
 type Evidence struct {
-	Turns   []Turn
-	Leases  map[string][]Lease // by agent
-	Nights  map[string][]week.Night
-	Ends    map[string]map[string]time.Time // by agent and dream: when it ended for good
-	Dreamt  map[string][]string             // by handle: the words of dreams
-	Clients []string
-	Until   time.Time // the agents were left alone until then
-	Loads   []Load
+	Turns     []Turn
+	Leases    map[string][]Lease // by agent
+	Nights    map[string][]week.ObservedDream
+	Ends      map[string]map[string]time.Time // by agent and dream: when it finally ended
+	DreamText map[string][]string             // by handle: the words of dreams
+	Clients   []string
+	Until     time.Time // no client came to the agents until then
+	Loads     []Load
 }
 
-// Judge says all that is wrong.
+// Judge returns all faults.
 func (e Evidence) Judge() error {
 	var faults []error
 	faults = append(faults, e.failures()...)
 	for _, agent := range e.agents() {
 		faults = append(faults, e.overlaps(agent)...)
-		for _, r := range e.Rests(agent) {
+		for _, r := range e.QuietSpells(agent) {
 			if r.Due.Before(r.Next) && (r.Begun.IsZero() || r.Begun.After(r.Due)) {
 				faults = append(faults,
-					fmt.Errorf("%s was left alone at %s, was due to dream by %s and did at %s: %w", agent,
-						clock(r.Left), clock(r.Due), clock(r.Begun), ErrRest))
+					fmt.Errorf("%s was last held at %s, was due to dream by %s and did at %s: %w", agent,
+						clock(r.Left), clock(r.Due), clock(r.Begun), ErrNoDream))
 			}
 		}
 	}
-	return errors.Join(append(append(faults, e.secrets()...), e.grown()...)...)
+	return errors.Join(append(append(faults, e.secrets()...), e.growth()...)...)
 }
 
 func (e Evidence) agents() []string {
@@ -82,14 +82,14 @@ func (e Evidence) failures() []error {
 	return faults
 }
 
-// Excused says whether it was at a replica that was killed before it ended. Nobody is sent there any more once it is
-// killed.
+// Excused says whether the request was at a replica that was killed before it ended. No request is sent to a replica
+// after its kill.
 func (t Turn) Excused() bool {
 	killed := t.Replica.Killed
 	return !killed.IsZero() && !t.Ended.Before(killed) && t.Began.Before(killed.Add(time.Second))
 }
 
-// overlaps are the sittings that began while a lease lived.
+// overlaps are the stretches that began while a lease was held.
 func (e Evidence) overlaps(agent string) []error {
 	var faults []error
 	for _, n := range e.Nights[agent] {
@@ -97,7 +97,7 @@ func (e Evidence) overlaps(agent string) []error {
 			for _, l := range e.Leases[agent] {
 				if s.From.After(l.From) && s.From.Before(l.To) && !crossed(s, l) {
 					faults = append(faults,
-						fmt.Errorf("%s lay down at %s, and %s held it from %s to %s: %w", n.ID, clock(s.From),
+						fmt.Errorf("%s began at %s, and %s held the agent from %s to %s: %w", n.ID, clock(s.From),
 							l.Client, clock(l.From), clock(l.To), ErrOverlap))
 				}
 			}
@@ -106,21 +106,21 @@ func (e Evidence) overlaps(agent string) []error {
 	return faults
 }
 
-// crossed says whether the lease was granted as the sitting began, and woke it.
+// crossed says whether the lease was granted as the stretch began, and woke it.
 func crossed(s week.Stretch, l Lease) bool {
 	return s.Woken && s.From.After(l.From) && s.From.Before(l.From.Add(crossing))
 }
 
-// Rest is a stretch in which nobody held an agent, when it was due to dream at the latest, and when it did.
-type Rest struct {
+// QuietSpell is a time in which no client held an agent, when it was due to dream at the latest, and when it did.
+type QuietSpell struct {
 	Left, Due, Begun time.Time
-	Next             time.Time // somebody came again, or the watch ended
-	Gap              bool      // the least time between two dreams was waited for
+	Next             time.Time // a client came again, or the watch ended
+	Gap              bool      // the minimum time between two dreams applied
 }
 
-// Rests are all those of an agent that were long enough for a dream to be due, or in which one began.
-func (e Evidence) Rests(agent string) []Rest {
-	var rests []Rest
+// QuietSpells are all those of an agent that were long enough for a dream to be due, or in which one began.
+func (e Evidence) QuietSpells(agent string) []QuietSpell {
+	var rests []QuietSpell
 	leases := e.Leases[agent]
 	for i := 0; i < len(leases); {
 		left := leases[i].To
@@ -129,11 +129,11 @@ func (e Evidence) Rests(agent string) []Rest {
 				left = leases[i].To
 			}
 		}
-		r := Rest{Left: left, Next: e.Until}
+		r := QuietSpell{Left: left, Next: e.Until}
 		if i < len(leases) {
 			r.Next = leases[i].From
 		}
-		e.rest(agent, &r)
+		e.findDream(agent, &r)
 		if !r.Begun.IsZero() || r.Due.Before(r.Next) {
 			rests = append(rests, r)
 		}
@@ -141,9 +141,10 @@ func (e Evidence) Rests(agent string) []Rest {
 	return rests
 }
 
-// rest finds when a dream was due and when one began. One that was woken goes on; another waits for the least gap.
-func (e Evidence) rest(agent string, r *Rest) {
-	var before time.Time // the end of the last dream that is over
+// findDream finds when a dream was due and when one began. A woken dream resumes; a new one waits for the minimum
+// gap.
+func (e Evidence) findDream(agent string, r *QuietSpell) {
+	var before time.Time // the end of the last finished dream
 	waits := false
 	for _, n := range e.Nights[agent] {
 		began, within := false, false
@@ -170,32 +171,40 @@ func (e Evidence) rest(agent string, r *Rest) {
 	}
 }
 
-// secrets looks for what another client has said, and for what was dreamt where it is not told as such, in every
-// answer.
+// secrets looks in every answer for another client's secret, and for dream text that is not marked as such.
 func (e Evidence) secrets() []error {
 	var faults []error
 	for _, t := range e.Turns {
 		for _, other := range e.Clients {
 			if other != t.Client && strings.Contains(t.Answer, Secret(other)) {
-				faults = append(faults,
-					fmt.Errorf("%s of %s to %s tells the secret of %s: %w", t.Kind, t.Agent, t.Client, other, ErrTold))
+				faults = append(
+					faults,
+					fmt.Errorf(
+						"%s of %s to %s contains the secret of %s: %w",
+						t.Kind,
+						t.Agent,
+						t.Client,
+						other,
+						ErrLeak,
+					),
+				)
 			}
 		}
 		if strings.Contains(t.Text, journal.Label) || t.Text == "" {
 			continue
 		}
-		for _, words := range e.Dreamt[t.Agent] {
+		for _, words := range e.DreamText[t.Agent] {
 			if strings.Contains(t.Text, words) {
 				faults = append(faults,
-					fmt.Errorf("%s of %s to %s tells %q: %w", t.Kind, t.Agent, t.Client, words, ErrDreamt))
+					fmt.Errorf("%s of %s to %s contains %q: %w", t.Kind, t.Agent, t.Client, words, ErrDreamText))
 			}
 		}
 	}
 	return faults
 }
 
-// grown compares the second quarter of the time with the last, by their medians.
-func (e Evidence) grown() []error {
+// growth compares the medians of the second and the last quarter of the run.
+func (e Evidence) growth() []error {
 	if len(e.Loads) < 8 {
 		return nil
 	}
@@ -203,10 +212,10 @@ func (e Evidence) grown() []error {
 	var faults []error
 	if late.Goroutines > early.Goroutines*3/2+100 {
 		faults = append(faults,
-			fmt.Errorf("%d goroutines, and then %d: %w", early.Goroutines, late.Goroutines, ErrGrown))
+			fmt.Errorf("%d goroutines, and then %d: %w", early.Goroutines, late.Goroutines, ErrGrowth))
 	}
 	if late.Resident > early.Resident*3/2+32<<20 {
-		faults = append(faults, fmt.Errorf("%d bytes, and then %d: %w", early.Resident, late.Resident, ErrGrown))
+		faults = append(faults, fmt.Errorf("%d bytes, and then %d: %w", early.Resident, late.Resident, ErrGrowth))
 	}
 	return faults
 }

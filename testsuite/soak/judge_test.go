@@ -15,7 +15,7 @@ var dusk = time.Date(2026, 3, 1, 20, 0, 0, 0, time.UTC)
 
 func at(seconds float64) time.Time { return dusk.Add(time.Duration(seconds * float64(time.Second))) }
 
-// flawless is a run of one agent: two visits, a dream that was woken by the second and went on, and one replica killed.
+// flawless is a run of one agent: two visits, a dream that the second woke and that resumed, and one killed replica.
 func flawless() soak.Evidence {
 	good, killed := &soak.Replica{Name: "0/0"}, &soak.Replica{Name: "1/1", Killed: at(31)}
 	turn := func(from, to float64, r *soak.Replica, fault string) soak.Turn {
@@ -37,13 +37,13 @@ func flawless() soak.Evidence {
 		Leases: map[string][]soak.Lease{
 			"a": {{Client: "talk//1", From: at(0), To: at(3)}, {Client: "talk//1", From: at(30), To: at(34)}},
 		},
-		Nights: map[string][]week.Night{"a": {{
+		Nights: map[string][]week.ObservedDream{"a": {{
 			Record:    &dream.Record{Head: dream.Head{ID: id}},
 			Stretches: []week.Stretch{{From: at(13.5), To: at(30.1), Woken: true}, {From: at(38), To: at(60)}},
 		}}},
-		Ends:    map[string]map[string]time.Time{"a": {id: at(60)}},
-		Dreamt:  map[string][]string{"iris": {"the lighthouse follows the river back"}},
-		Clients: []string{"guest-00", "guest-01"}, Until: at(90),
+		Ends:      map[string]map[string]time.Time{"a": {id: at(60)}},
+		DreamText: map[string][]string{"iris": {"the lighthouse follows the river back"}},
+		Clients:   []string{"guest-00", "guest-01"}, Until: at(90),
 	}
 }
 
@@ -89,26 +89,26 @@ func TestTheJudgeFindsEveryFlaw(t *testing.T) {
 		"a dream never went on": {func(e *soak.Evidence) {
 			e.Nights["a"][0].Stretches = e.Nights["a"][0].Stretches[:1]
 			delete(e.Ends["a"], "dream/iris/0001")
-		}, soak.ErrRest},
+		}, soak.ErrNoDream},
 		"a dream went on too late": {
-			func(e *soak.Evidence) { e.Nights["a"][0].Stretches[1].From, e.Until = at(80), at(100) }, soak.ErrRest,
+			func(e *soak.Evidence) { e.Nights["a"][0].Stretches[1].From, e.Until = at(80), at(100) }, soak.ErrNoDream,
 		},
 		"a secret reached another": {
-			func(e *soak.Evidence) { e.Turns[2].Answer += soak.Secret("guest-01") }, soak.ErrTold,
+			func(e *soak.Evidence) { e.Turns[2].Answer += soak.Secret("guest-01") }, soak.ErrLeak,
 		},
 		"what was dreamt is told as if it were so": {
-			func(e *soak.Evidence) { e.Turns[2].Text += e.Dreamt["iris"][0] }, soak.ErrDreamt,
+			func(e *soak.Evidence) { e.Turns[2].Text += e.DreamText["iris"][0] }, soak.ErrDreamText,
 		},
 		"more and more goroutines": {func(e *soak.Evidence) {
 			for i := range 40 {
 				e.Loads = append(e.Loads, soak.Load{Goroutines: 100 + 20*i, Resident: 1 << 20})
 			}
-		}, soak.ErrGrown},
+		}, soak.ErrGrowth},
 		"more and more memory": {func(e *soak.Evidence) {
 			for i := range 40 {
 				e.Loads = append(e.Loads, soak.Load{Goroutines: 100, Resident: i * (8 << 20)})
 			}
-		}, soak.ErrGrown},
+		}, soak.ErrGrowth},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

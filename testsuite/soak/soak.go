@@ -1,5 +1,5 @@
-// Package soak keeps a whole deployment busy with clients that come and go while its servers are killed, and judges
-// what was left behind.
+// Package soak keeps a whole deployment busy with clients that connect and disconnect while its servers are killed,
+// and judges what the run left behind.
 package soak
 
 import (
@@ -23,16 +23,16 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Size is how much of it there is.
+// Size is how large a run is.
 type Size struct {
 	Clients, Agents, Replicas int
-	For                       time.Duration // clients come and go for so long
+	For                       time.Duration // clients connect for so long
 	Kill                      time.Duration // from one kill of a replica to the next
-	Away                      time.Duration // the longest that a client stays away
+	Away                      time.Duration // the longest time between two visits of a client
 	Seed                      uint64
 }
 
-// The hours of the agents: as short as the configuration allows.
+// The times of the agents: as short as the configuration allows.
 const (
 	clientTimeout = 2 * time.Second
 	wakeLock      = time.Second
@@ -64,17 +64,17 @@ dream: {cycles: 2}
 feed: {listen: ""}
 `
 
-// Soak is a deployment under way: servers as processes, over one Redis and one Temporal, with a model that talks and
+// Soak is a running deployment: servers as processes, over one Redis and one Temporal, with one model that talks and
 // one that dreams.
 type Soak struct {
 	Size
-	t        testing.TB
-	dir      string
-	Fleet    *Fleet
-	Talker   *talker.Talker
-	Provider *provider.Server
-	Company  *testdeploy.Deployment // reads the same store; works on nothing
-	Agents   []dream.Agent
+	t          testing.TB
+	dir        string
+	Fleet      *Fleet
+	Talker     *talker.Talker
+	Provider   *provider.Server
+	Deployment *testdeploy.Deployment // reads the same store; runs no worker
+	Agents     []dream.Agent
 
 	mu    sync.Mutex
 	turns []Turn
@@ -87,13 +87,13 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	s := &Soak{Size: size, t: t, dir: t.TempDir()}
 	cluster, store := temporal.Shared(t), redis.Start(t)
 	var err error
-	s.Talker, err = talker.Start(talker.Options{Each: 8 * time.Millisecond, Say: everything})
+	s.Talker, err = talker.Start(talker.Options{Each: 8 * time.Millisecond, Say: echoPrompt})
 	require.NoError(t, err)
 	t.Cleanup(s.Talker.Close)
 	s.Provider, err = provider.Start(provider.Options{Seed: size.Seed, Each: 15 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(s.Provider.Close)
-	s.Company, err = testdeploy.Open(ctx, testdeploy.Config{
+	s.Deployment, err = testdeploy.Open(ctx, testdeploy.Config{
 		Redis:       store.URL,
 		Prefix:      "oneiros:",
 		Address:     cluster.Address,
@@ -111,20 +111,20 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 		},
 	}, cluster.Dial(t))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Company.Close()) })
+	t.Cleanup(func() { require.NoError(t, s.Deployment.Close()) })
 	text := fmt.Sprintf(settings, s.Talker.URL, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace,
 		cluster.TaskQueue)
 	s.Fleet = &Fleet{program: program, dir: s.dir, settings: text, places: make([]*Replica, size.Replicas)}
-	t.Cleanup(s.Fleet.End)
+	t.Cleanup(s.Fleet.KillAll)
 	for place := range size.Replicas {
 		require.NoError(t, s.Fleet.Start(place))
 	}
-	s.hire(ctx)
+	s.addAgents(ctx)
 	return s
 }
 
-// everything says back all that the model was sent: what the server put before it too.
-func everything(a talker.Request) string {
+// echoPrompt answers with all that the model was sent, including what the server put before it.
+func echoPrompt(a talker.Request) string {
 	var all bytes.Buffer
 	for _, m := range a.Messages {
 		all.WriteString(m.Text + "\n")
@@ -132,8 +132,8 @@ func everything(a talker.Request) string {
 	return all.String()
 }
 
-// hire makes the agents as a user does, each with the diary of the handbook. A third of them dream in one call.
-func (s *Soak) hire(ctx context.Context) {
+// addAgents makes the agents as a user does, each with the diary of the handbook. A third of them dream in one call.
+func (s *Soak) addAgents(ctx context.Context) {
 	s.t.Helper()
 	diary, err := filepath.Abs("../../docs/examples/diary.md")
 	require.NoError(s.t, err)
@@ -146,13 +146,13 @@ func (s *Soak) hire(ctx context.Context) {
 			s.Fleet.Run(ctx, "agents", "add", name, "--auto", "--tier", tier, "--persona", "a quiet companion"))
 		require.NoError(s.t, s.Fleet.Run(ctx, "memory", "import", "--agent", name, diary))
 	}
-	s.Agents, err = s.Company.Store.Agents(ctx)
+	s.Agents, err = s.Deployment.Store.Agents(ctx)
 	require.NoError(s.t, err)
 	require.Len(s.t, s.Agents, s.Size.Agents)
 }
 
-// Play lets clients come and go, and kills. The agents dream when the first come.
-func (s *Soak) Play(ctx context.Context) error {
+// Run lets clients come and go, and kills replicas. The agents dream when the first clients come.
+func (s *Soak) Run(ctx context.Context) error {
 	for _, agent := range s.Agents {
 		if err := s.Fleet.Dream(ctx, agent.Handle); err != nil {
 			return err
@@ -162,15 +162,15 @@ func (s *Soak) Play(ctx context.Context) error {
 	defer cancel()
 	var all sync.WaitGroup
 	for i := range s.Clients {
-		all.Go(func() { s.newClient(i).live(ctx) })
+		all.Go(func() { s.newClient(i).run(ctx) })
 	}
 	all.Go(func() { s.kill(ctx) })
 	all.Wait()
 	return nil
 }
 
-// kill ends a replica at once, again and again, and starts it anew as a supervisor would. The first is spared, so that
-// what it holds can be told over the whole time.
+// kill kills a replica again and again, and starts it anew as a supervisor would. The first is spared, so that its
+// memory can be measured over the whole time.
 func (s *Soak) kill(ctx context.Context) {
 	dice := rand.New(rand.NewPCG(s.Seed, 1))
 	tick := time.NewTicker(s.Size.Kill)
@@ -187,7 +187,7 @@ func (s *Soak) kill(ctx context.Context) {
 		place := 1 + dice.IntN(s.Replicas-1)
 		s.Fleet.Kill(place)
 		if err := s.Fleet.Start(place); err != nil {
-			s.t.Errorf("a killed replica is started again: %v", err)
+			s.t.Errorf("restart a killed replica: %v", err)
 			return
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // full says whether the proof runs at its full size.
 var full = os.Getenv("PROVE") == "full"
 
-// seed of the clients, the kills and what is dreamt; ONEIROS_SEED plays another run.
+// seed of the clients, the kills and the dreams; ONEIROS_SEED sets another.
 var seed = func() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
 		return n
@@ -66,7 +66,7 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	s := soak.Prepare(ctx, t, program(t), size)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log(s.Fleet.Said())
+			t.Log(s.Fleet.Output())
 		}
 	})
 	ids := make([]string, len(s.Agents))
@@ -75,27 +75,27 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	}
 	calm, err := soak.Measure(ctx, s.Fleet.First())
 	require.NoError(t, err)
-	watch := soak.NewWatch(s.Company.Store, ids)
+	watch := soak.NewWatch(s.Deployment.Store, ids)
 	watching, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
-	beside.Go(func() { watch.Look(watching) })
-	beside.Go(func() { s.Weigh(watching, size.For/120) })
+	beside.Go(func() { watch.Poll(watching) })
+	beside.Go(func() { s.MeasureFirst(watching, size.For/120) })
 
-	require.NoError(t, s.Play(ctx))
-	until, err := s.Alone(ctx, watch, full)
+	require.NoError(t, s.Run(ctx))
+	until, err := s.WaitForDreams(ctx, watch, full)
 	require.NoError(t, err)
 	stop()
 	beside.Wait()
-	require.NoError(t, s.Rest(ctx))
+	require.NoError(t, s.EndDreams(ctx))
 	after, err := soak.Measure(ctx, s.Fleet.First())
 	require.NoError(t, err)
-	require.NoError(t, s.Fleet.Dismiss())
-	require.NoError(t, s.Fleet.Trouble())
-	require.Zero(t, s.Talker.UnderWay(), "no call is left at the model that talks")
+	require.NoError(t, s.Fleet.Stop())
+	require.NoError(t, s.Fleet.Panics())
+	require.Zero(t, s.Talker.UnderWay(), "no call to the talking model is left")
 
 	e, books, err := s.Gather(ctx, watch, until)
 	require.NoError(t, err)
-	t.Log(soak.Told(s, e, books, calm, after))
+	t.Log(soak.Report(s, e, books, calm, after))
 	require.NoError(t, e.Judge())
 	require.NoError(t, books.Audit())
 	require.NoError(t, books.AuditOnce())
@@ -106,9 +106,9 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	require.Positive(t, f.Woken, "dreams were woken")
 	require.Positive(t, f.Stretches)
 	require.Positive(t, f.Begun, "agents dreamt between visits")
-	require.Positive(t, f.Own, "a client is told its own secret again: what is looked for is found")
+	require.Positive(t, f.Own, "a client's own secret is found in its answers, so the search works")
 
-	t.Run("and the judge sees a lease that was not honoured", func(t *testing.T) {
+	t.Run("the judge finds a lease that was not honoured", func(t *testing.T) {
 		agent, night := dreamer(t, e)
 		false1 := e
 		false1.Leases = map[string][]soak.Lease{
@@ -119,7 +119,7 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	})
 }
 
-// dreamer is an agent that has dreamt, and when it lay down.
+// dreamer is an agent that has dreamt, and when its dream began.
 func dreamer(t *testing.T, e soak.Evidence) (string, time.Time) {
 	t.Helper()
 	for agent, nights := range e.Nights {

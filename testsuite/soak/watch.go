@@ -14,14 +14,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Lease is one that the store has told of.
+// Lease is one that the store has reported.
 type Lease struct {
 	Client string
-	From   time.Time // when it was granted, as the store has it
-	To     time.Time // it lived at least so long: until it ran out, or was last seen before it was given up
+	From   time.Time // when it was granted, by the store
+	To     time.Time // it was held at least so long: until it ran out, or was last seen before it was given up
 }
 
-// Watch asks the store again and again who holds each agent awake.
+// Watch repeatedly reads from the store who holds each agent awake.
 type Watch struct {
 	store  presence.Store
 	agents []string
@@ -34,12 +34,12 @@ type Watch struct {
 
 type seen struct {
 	presence.Lease
-	last time.Time // the store told of it then
+	last time.Time // when the store last reported it
 	over bool
 }
 
-// Look asks every tenth of a second until the context is over.
-func (w *Watch) Look(ctx context.Context) {
+// Poll reads every tenth of a second until the context ends.
+func (w *Watch) Poll(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -48,13 +48,13 @@ func (w *Watch) Look(ctx context.Context) {
 			return
 		case <-tick.C:
 			for _, agent := range w.agents {
-				w.look(ctx, agent)
+				w.poll(ctx, agent)
 			}
 		}
 	}
 }
 
-func (w *Watch) look(ctx context.Context, agent string) {
+func (w *Watch) poll(ctx context.Context, agent string) {
 	now := time.Now()
 	status, err := w.store.Status(ctx, agent, now)
 	w.mu.Lock()
@@ -77,7 +77,7 @@ func (w *Watch) look(ctx context.Context, agent string) {
 	}
 }
 
-// Leases are all that were seen of each agent, by their grant.
+// Leases are all leases seen of each agent, by their grant.
 func (w *Watch) Leases() (map[string][]Lease, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -104,14 +104,14 @@ func NewWatch(store presence.Store, agents []string) *Watch {
 	return w
 }
 
-// Load is what a process holds.
+// Load is what a process uses.
 type Load struct {
 	At         time.Time
 	Goroutines int
 	Resident   int // bytes
 }
 
-// Measure reads the figures that a replica tells of itself.
+// Measure reads the figures that a replica reports about itself.
 func Measure(ctx context.Context, r *Replica) (Load, error) {
 	l := Load{At: time.Now()}
 	ask, err := http.NewRequestWithContext(ctx, http.MethodGet, r.Base+"/metrics", nil)
@@ -139,13 +139,13 @@ func Measure(ctx context.Context, r *Replica) (Load, error) {
 		return l, err
 	}
 	if l.Goroutines == 0 || l.Resident == 0 {
-		return l, fmt.Errorf("replica %s tells %d goroutines and %d bytes", r.Name, l.Goroutines, l.Resident)
+		return l, fmt.Errorf("replica %s reports %d goroutines and %d bytes", r.Name, l.Goroutines, l.Resident)
 	}
 	return l, nil
 }
 
-// Weigh measures the replica that is never killed until the context is over.
-func (s *Soak) Weigh(ctx context.Context, each time.Duration) {
+// MeasureFirst measures the replica that is never killed until the context ends.
+func (s *Soak) MeasureFirst(ctx context.Context, each time.Duration) {
 	tick := time.NewTicker(each)
 	defer tick.Stop()
 	for {

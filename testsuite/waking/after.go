@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// follow does what is done with an interrupted dream.
+// follow does the given thing with an interrupted dream.
 func (l *lane) follow(ctx context.Context, id string, after After, from time.Time) error {
 	switch after {
 	case Cancelled:
 		if err := l.deployment.Starter.Cancel(ctx, id); err != nil {
 			return err
 		}
-		l.gave = append(l.gave, id)
+		l.ended = append(l.ended, id)
 	case Abandoned:
 		if err := l.deployment.Client.TerminateWorkflow(ctx, id, "", "chaos"); err != nil {
 			return err
@@ -31,15 +31,15 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 			return err
 		}
 	case Replaced:
-		l.left = id
+		l.abandoned = id
 	case Resumed:
 	}
-	if err := l.leave(ctx, from); err != nil || after != Resumed {
+	if err := l.release(ctx, from); err != nil || after != Resumed {
 		return err
 	}
 	for {
 		_, err := l.deployment.Starter.Resume(ctx, l.agent.Handle)
-		if errors.Is(err, starter.ErrDreaming) { // an answer that came too late, or never, was yes
+		if errors.Is(err, starter.ErrDreaming) { // it had begun, although the answer came too late or never
 			err = nil
 		}
 		if err != nil && !errors.Is(err, starter.ErrUnreachable) {
@@ -51,7 +51,7 @@ func (l *lane) follow(ctx context.Context, id string, after After, from time.Tim
 	}
 }
 
-// explain adds what is known of the agent and its dream to an error.
+// explain adds the state of the agent and its dream to an error.
 func (l *lane) explain(ctx context.Context, id string, err error) error {
 	agentState, agentStateErr := l.deployment.Starter.AgentState(ctx, l.agent.Handle)
 	record, nightErr := memory.One[*dream.Record](ctx, l.deployment.Store, l.agent.ID, id)
@@ -60,8 +60,8 @@ func (l *lane) explain(ctx context.Context, id string, err error) error {
 	return errors.Join(fmt.Errorf("%s: %w: %s", id, err, body), agentStateErr, nightErr, eventsErr)
 }
 
-// leave ends whatever holds the agent awake, and waits until it sleeps. Nothing may have been dreamt meanwhile.
-func (l *lane) leave(ctx context.Context, from time.Time) error {
+// release ends what holds the agent awake, and waits until it sleeps. Nothing may have been dreamt meanwhile.
+func (l *lane) release(ctx context.Context, from time.Time) error {
 	to := time.Now()
 	if l.dice.IntN(2) == 0 {
 		for _, name := range []string{"guest", "another", "alarm/feed/rule", "operator", "signal"} {
@@ -74,13 +74,13 @@ func (l *lane) leave(ctx context.Context, from time.Time) error {
 		return err
 	}
 	if !from.IsZero() {
-		l.awake = append(l.awake, stretch{from, to})
+		l.awake = append(l.awake, awakeTime{from, to})
 	}
-	return l.asleep(ctx)
+	return l.waitAsleep(ctx)
 }
 
-// asleep waits until the agent's life says so.
-func (l *lane) asleep(ctx context.Context) error {
+// waitAsleep waits until the agent's workflow says that it sleeps.
+func (l *lane) waitAsleep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
@@ -93,12 +93,16 @@ func (l *lane) asleep(ctx context.Context) error {
 		case <-tick.C:
 		case <-ctx.Done():
 			id := workflows.DreamID(l.agent.Handle, int64(l.dreams))
-			return l.explain(context.WithoutCancel(ctx), id, errors.Join(errors.New("it does not fall asleep"), err))
+			return l.explain(
+				context.WithoutCancel(ctx),
+				id,
+				errors.Join(errors.New("the agent does not fall asleep"), err),
+			)
 		}
 	}
 }
 
-// undisturbed checks that no sitting began while the agent was held awake.
+// undisturbed checks that no stretch began while the agent was held awake.
 func (l *lane) undisturbed(ctx context.Context) error {
 	events, err := l.deployment.Store.Events(ctx, l.agent.ID, 0, 0)
 	if err != nil {

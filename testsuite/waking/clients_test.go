@@ -19,17 +19,17 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func guest(name string) starter.Connection { return starter.Connection{Client: name} }
+func clientNamed(name string) starter.Connection { return starter.Connection{Client: name} }
 
-// Of clients at the same moment the first wakes the agent; the others find it awake, and all of them see the same.
+// The first of many concurrent clients wakes the agent; the others find it awake, and all get the same result.
 func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-1")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	woken := make([]starter.Woken, 20)
 	var all sync.WaitGroup
 	for i := range woken {
@@ -48,25 +48,25 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 		if w.Raised {
 			raised++
 		}
-		require.Equal(t, woken[0].Wake, w.Wake, "all of them see the same")
+		require.Equal(t, woken[0].Wake, w.Wake, "all of them get the same result")
 		require.Equal(t, id, r.recorded(w).Dream)
 	}
 	require.Equal(t, 1, raised)
 	require.Equal(t, 1, r.agentState(agent).Wakes)
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(1)
 }
 
-// A storm of clients that come and go starts no dream: each of them sets the wake lock anew. Nothing grows by it.
+// Many clients that come and go start no dream: each of them renews the wake lock, and nothing grows.
 func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	t.Parallel()
 	visits, pace := 100, 20*time.Millisecond
 	if full {
 		visits = 500
 	}
-	r := furnish(t, furniture{edit: func(p *testdeploy.Config) {
+	r := openScene(t, options{edit: func(p *testdeploy.Config) {
 		p.Provider = ""
 		p.Settings = workflows.Settings{
 			Auto:          true,
@@ -76,7 +76,7 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 			ClientTimeout: time.Second,
 		}
 	}})
-	agent := r.hire()
+	agent := r.addAgent()
 	agent.Auto = true
 	require.NoError(t, r.deployment.Store.PutAgent(r.ctx, agent))
 	r.recorded(r.connect(agent))
@@ -86,19 +86,30 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	epochs := map[int64]bool{}
 	for i := range visits {
 		<-tick.C
-		w := r.visit(agent, guest("guest-"+strconv.Itoa(i%7)))
+		w := r.visit(agent, clientNamed("guest-"+strconv.Itoa(i%7)))
 		epochs[w.Epoch] = true
 		require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "guest-"+strconv.Itoa(i%7)))
 	}
 	after := load(t, r.crew.PID(0))
 	lasted := time.Since(began)
-	require.Empty(t, r.events(agent, event.DreamStarted{}), "a dream began within the lock of somebody")
+	require.Empty(t, r.events(agent, event.DreamStarted{}), "a dream began within a wake lock")
 	history := r.length(workflows.AgentID(agent.Handle))
 	t.Logf(
 		"%d visits in %s: %d epochs; the worker used %s of CPU and grew from %d to %d KiB; the life's history has %d events",
-		visits, lasted.Round(time.Millisecond), len(epochs), after.cpu-worker.cpu, worker.resident>>10,
-		after.resident>>10, history)
-	require.LessOrEqual(t, int64(len(epochs)), 1+int64(lasted/time.Second), "only who finds it asleep wakes it")
+		visits,
+		lasted.Round(time.Millisecond),
+		len(epochs),
+		after.cpu-worker.cpu,
+		worker.resident>>10,
+		after.resident>>10,
+		history,
+	)
+	require.LessOrEqual(
+		t,
+		int64(len(epochs)),
+		1+int64(lasted/time.Second),
+		"only a client that finds it asleep wakes it",
+	)
 	require.LessOrEqual(t, history, 40+8*visits)
 	require.Less(t, after.resident-worker.resident, int64(32<<20))
 	r.until(func() bool { return len(r.events(agent, event.DreamStarted{})) > 0 },
@@ -108,22 +119,22 @@ func TestAStormOfClientsStartsNoDream(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, started.At.Before(status.Seen.Add(time.Second)), "it began at %s, within the lock after %s",
 		started.At, status.Seen)
-	r.ends(started.Dream, dream.Completed)
+	r.requireOutcome(started.Dream, dream.Completed)
 }
 
-// burden is what a process has taken.
-type burden struct {
+// processLoad is what a process has used.
+type processLoad struct {
 	cpu      time.Duration
 	resident int64 // bytes
 }
 
 // load reads it from the system, which counts time in hundredths of a second and memory in pages.
-func load(t *testing.T, pid int) burden {
+func load(t *testing.T, pid int) processLoad {
 	t.Helper()
 	read := func(name string) []string {
 		body, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, name))
 		if err != nil {
-			t.Skipf("this system does not tell what a process takes: %v", err)
+			t.Skipf("this system does not report what a process uses: %v", err)
 		}
 		text := string(body)
 		return strings.Fields(text[strings.LastIndex(text, ")")+1:])
@@ -135,7 +146,7 @@ func load(t *testing.T, pid int) burden {
 	}
 	stat, memory := read("stat"), read("statm")
 	ticks := number(stat[11]) + number(stat[12])
-	return burden{
+	return processLoad{
 		cpu:      time.Duration(ticks) * 10 * time.Millisecond,
 		resident: number(memory[1]) * int64(os.Getpagesize()),
 	}

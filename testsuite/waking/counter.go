@@ -41,7 +41,7 @@ func (c *counter) all() int {
 	return c.sum
 }
 
-// reach waits for the n-th call of a dream; false when over comes first.
+// reach waits for the n-th call of a dream; false when over is closed first.
 func (c *counter) reach(ctx context.Context, id string, n int, over <-chan struct{}) bool {
 	for {
 		c.mu.Lock()

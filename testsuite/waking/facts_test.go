@@ -11,14 +11,14 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 )
 
-func (r *room) night(agent dream.Agent, id string) *dream.Record {
+func (r *scene) night(agent dream.Agent, id string) *dream.Record {
 	r.t.Helper()
 	record, err := memory.One[*dream.Record](r.ctx, r.deployment.Store, agent.ID, id)
 	require.NoError(r.t, err)
 	return record
 }
 
-func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {
+func (r *scene) events(agent dream.Agent, payload event.Payload) []event.Event {
 	r.t.Helper()
 	all, err := r.deployment.Store.Events(r.ctx, agent.ID, 0, 0)
 	require.NoError(r.t, err)
@@ -31,15 +31,15 @@ func (r *room) events(agent dream.Agent, payload event.Payload) []event.Event {
 	return found
 }
 
-// sound gathers all that can be asked and checks what must hold after any story. So many sittings must have been woken.
-func (r *room) sound(woken int) (chaos.Evidence, chaos.Wakes) {
+// audit gathers the evidence and checks what must hold after any test. This many stretches must have been woken.
+func (r *scene) audit(woken int) (chaos.Evidence, chaos.Wakes) {
 	r.t.Helper()
-	e, w := r.soundly()
-	require.Equal(r.t, woken, w.Total, "sittings that were woken")
+	e, w := r.auditAll()
+	require.Equal(r.t, woken, w.Total, "stretches that were woken")
 	return e, w
 }
 
-func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
+func (r *scene) auditAll() (chaos.Evidence, chaos.Wakes) {
 	r.t.Helper()
 	e, err := chaos.Gather(r.ctx, r.deployment, r.upstream.Billing)
 	require.NoError(r.t, err)
@@ -54,8 +54,8 @@ func (r *room) soundly() (chaos.Evidence, chaos.Wakes) {
 	return e, w
 }
 
-// wakes are those that an agent's log tells of its dreams.
-func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
+// wakes are the wakes of an agent's dreams in its log.
+func (r *scene) wakes(agent dream.Agent) []event.DreamInterrupted {
 	r.t.Helper()
 	var all []event.DreamInterrupted
 	for _, e := range r.events(agent, event.DreamInterrupted{}) {
@@ -67,7 +67,7 @@ func (r *room) wakes(agent dream.Agent) []event.DreamInterrupted {
 }
 
 // length is how many events a workflow's history has.
-func (r *room) length(id string) int {
+func (r *scene) length(id string) int {
 	r.t.Helper()
 	described, err := r.deployment.Client.DescribeWorkflowExecution(r.ctx, id, "")
 	require.NoError(r.t, err)

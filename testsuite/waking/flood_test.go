@@ -21,37 +21,37 @@ import (
 )
 
 const (
-	// flooders write into a socket at once: whenever its reader makes room, one of them takes it.
+	// flooders write into a socket at once: whenever its reader takes a datagram, one of them adds another.
 	flooders = 8
-	// drowned are the rings that must be lost for the proof to count.
+	// drowned is how many wake notices must be lost for the proof to count.
 	drowned = 5
-	// stopMost is how long a wake may take to stop the last stream (docs/waking.md), with a bell or without, in
+	// stopMost is how long a wake may take to stop the last stream (docs/waking.md), with a notice or without, in
 	// milliseconds.
 	stopMost = 500
 )
 
-// Somebody floods the socket of a worker with rings for nobody, so that the true ring finds it full and is lost. The
-// wake comes by way of Temporal then, within the bound that holds for every wake.
+// The socket of a worker is flooded with notices for no agent, so that the real notice finds it full and is lost. The
+// wake then comes through Temporal, within the bound that holds for every wake.
 func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 	t.Parallel()
 	near, err := os.MkdirTemp("", "flood") // a short path: the sockets lie beside the file
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(near)) })
-	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.Store = filepath.Join(near, "memory.db") }})
+	r := openScene(t, options{edit: func(p *testdeploy.Config) { p.Store = filepath.Join(near, "memory.db") }})
 	bus := r.deployment.Store.(interface{ DroppedNotices() (lost, garbled int64) })
-	agent := r.hire()
+	agent := r.addAgent()
 	id := first(agent)
-	var stops []float64 // of the wakes whose ring was lost
+	var stops []float64 // of the wakes whose notice was lost
 	rounds := 0
 	for ; len(stops) < drowned; rounds++ {
-		require.Less(t, rounds, 40, "no flood drowns a ring")
+		require.Less(t, rounds, 40, "no wake notice was lost")
 		moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 		if rounds == 0 {
 			r.begin(agent)
 		} else {
 			r.resume(agent)
 		}
-		r.come(moment)
+		r.receive(moment)
 		before, _ := bus.DroppedNotices()
 		ebb := r.flood()
 		woken := r.connect(agent)
@@ -60,25 +60,31 @@ func TestANoticeLostInAFloodIsCaughtByTheWayThroughTemporal(t *testing.T) {
 		ebb()
 		require.Equal(t, workflows.Awake, awoken.State)
 		require.Equal(t, id, awoken.Dream)
-		r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+		r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
 		result := r.wakes(agent)
 		require.Len(t, result, rounds+1)
 		if after, _ := bus.DroppedNotices(); after > before {
 			stops = append(stops, result[rounds].Stop)
 		}
-		r.leave(agent)
+		r.release(agent)
 	}
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(rounds)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(rounds)
 	slices.Sort(stops)
-	t.Logf("%d of %d rings were lost in the flood; their streams stopped after %.1f ms, %.1f at most", len(stops),
-		rounds, stops[len(stops)/2], stops[len(stops)-1])
+	t.Logf(
+		"%d of %d wake notices were lost in the flood; their streams stopped after %.1f ms, %.1f at most",
+		len(stops),
+		rounds,
+		stops[len(stops)/2],
+		stops[len(stops)-1],
+	)
 	require.LessOrEqual(t, stops[len(stops)/2], float64(stopMost))
 }
 
-// flood writes rings for nobody into every socket of the deployment, as fast as they are read, until ebb is called.
-func (r *room) flood() (ebb func()) {
+// flood writes notices for no agent into every socket of the deployment, as fast as they are read, until stop is
+// called.
+func (r *scene) flood() (stop func()) {
 	r.t.Helper()
 	line, err := json.Marshal(presence.WakeNotice{
 		Agent:  "nobody",

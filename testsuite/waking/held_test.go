@@ -12,19 +12,19 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Somebody else writes into the file for longer than a knock may wait: the knock is answered in time, and made good
-// when the file is free.
-func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *testing.T) {
+// Another process writes into the file for longer than a connect may wait: the connect is answered in time, and
+// completed when the file is free.
+func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndCompletedLater(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	r.recorded(r.connect(agent))
-	r.leave(agent)
+	r.release(agent)
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
-	r.come(moment)
-	r.spoken("nrem/forward", 5)
+	r.receive(moment)
+	r.awaitTokens("nrem/forward", 5)
 	other, err := sql.Open("sqlite", r.deployment.Config.Store)
 	require.NoError(t, err)
 	defer other.Close()
@@ -42,11 +42,11 @@ func TestAConnectDuringALongWriteOfAnotherProcessIsAnsweredAndMadeGoodLater(t *t
 	awoken, err := r.deployment.Starter.Recorded(r.ctx, agent.ID, 2)
 	require.NoError(t, err)
 	require.Equal(t, workflows.Awake, awoken.State)
-	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
 	r.until(func() bool {
 		return r.deployment.Starter.Sleep(r.ctx, agent.Handle) == nil && r.agentState(agent).State == workflows.Sleeping
 	}, "%s never sleeps again", agent.Handle)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(1)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// slowHook is a webhook that lets the first question of one border wait until whoever asked hangs up.
+// slowHook is a webhook that holds the first request of one border until its caller ends it.
 type slowHook struct {
 	border activities.Border
 	asking chan struct{}
 	hungUp chan struct{}
 
 	mu    sync.Mutex
-	asked int
+	calls int
 }
 
 func (h *slowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -30,11 +30,11 @@ func (h *slowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.mu.Lock()
-	h.asked++
-	first := h.asked == 1
+	h.calls++
+	first := h.calls == 1
 	h.mu.Unlock()
 	if first {
-		// or the end of the connection is not seen
+		// else the end of the connection is not noticed
 		_, _ = http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20))
 		close(h.asking)
 		<-r.Context().Done()
@@ -42,8 +42,8 @@ func (h *slowHook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// A wake waits for no hook: it cuts the question, which is asked again when the dream goes on.
-func TestAConnectWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
+// A wake waits for no hook: it ends the request, which is made again when the dream resumes.
+func TestAConnectDoesNotWaitForAHook(t *testing.T) {
 	t.Parallel()
 	for _, border := range []activities.Border{activities.AtEntry, activities.AtCapture} {
 		t.Run(string(border), func(t *testing.T) {
@@ -51,7 +51,7 @@ func TestAConnectWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 			hook := &slowHook{border: border, asking: make(chan struct{}), hungUp: make(chan struct{})}
 			server := httptest.NewServer(hook)
 			t.Cleanup(server.Close)
-			r := furnish(t, furniture{edit: func(p *testdeploy.Config) {
+			r := openScene(t, options{edit: func(p *testdeploy.Config) {
 				p.Webhook = server.URL
 				p.Rules = []activities.HookRule{
 					{
@@ -60,29 +60,29 @@ func TestAConnectWhileAHookIsAskedWaitsForNoAnswer(t *testing.T) {
 					},
 				}
 			}})
-			agent := r.hire()
+			agent := r.addAgent()
 			id := first(agent)
 			r.begin(agent)
-			r.happens(hook.asking, "the hook is asked")
+			r.waitFor(hook.asking, "the hook is asked")
 			woken := r.connect(agent)
 			require.True(t, woken.Raised)
-			r.happens(hook.hungUp, "the question is cut")
+			r.waitFor(hook.hungUp, "the question is cut")
 			require.Equal(t, id, r.recorded(woken).Dream)
-			r.leave(agent)
+			r.release(agent)
 			r.resume(agent)
-			r.ends(id, dream.Completed)
+			r.requireOutcome(id, dream.Completed)
 			require.Equal(t, 2, r.night(agent, id).Stretches)
-			require.Empty(t, r.events(agent, event.HookSilent{}), "it was cut, and not given up")
+			require.Empty(t, r.events(agent, event.HookSilent{}), "the request was ended by the wake, not given up")
 			hook.mu.Lock()
-			require.Greater(t, hook.asked, 1, "and asked again")
+			require.Greater(t, hook.calls, 1, "the hook is called again")
 			hook.mu.Unlock()
-			r.sound(1)
+			r.audit(1)
 		})
 	}
 }
 
-// happens waits for something that is told by closing a channel.
-func (r *room) happens(what <-chan struct{}, name string) {
+// waitFor waits until the channel is closed.
+func (r *scene) waitFor(what <-chan struct{}, name string) {
 	r.t.Helper()
 	select {
 	case <-what:

@@ -18,14 +18,14 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Interruptions are many dreams that are woken at random moments, in random ways, while workers are killed and calls go
-// wrong. Everything random follows from the seed, but for the order in which concurrent things happen.
+// Interruptions are many dreams that are woken at random moments, in random ways, while workers are killed and calls
+// fail. Everything random follows from the seed, except the order in which concurrent things happen.
 type Interruptions struct {
 	Seed    uint64
-	AtLeast int // sittings that are woken
+	AtLeast int // stretches that are woken
 	Lanes   int // agents, each with one dream at a time
 	Workers int // processes
-	Kill    int // one about every so many calls; 0 for none
+	Kill    int // one kill in about so many calls; 0 for none
 	Share   float64
 	Redis   string // URL of the server that keeps everything; empty: a file
 	Prefix  string // of its keys
@@ -34,15 +34,15 @@ type Interruptions struct {
 // lock is the wake lock of these agents: short, so that many dreams fit into a run.
 const lock = 30 * time.Millisecond
 
-// faults that calls meet: those that pass.
+// faults that calls meet: temporary ones.
 var faults = []provider.Fault{
 	provider.Limit, provider.LimitDelay, provider.ServerError, provider.CutMiddle, provider.BadChunk,
 	provider.BadJSON, provider.NoUsage,
 	provider.LowUsage, provider.HighUsage, provider.Lingering, provider.Plain,
 }
 
-// disturbance is a run that is on.
-type disturbance struct {
+// execution is the state of a run.
+type execution struct {
 	run        Interruptions
 	upstream   *provider.Server
 	deployment *testdeploy.Deployment
@@ -55,34 +55,45 @@ type disturbance struct {
 	tally  Tally
 }
 
-// Tally says what was done to the dreams of a run, and what became of them.
+// Tally counts what was done to the dreams of a run, and what became of them.
 type Tally struct {
 	Dreams   int
-	Woken    int // sittings
+	Woken    int // stretches
 	Ways     map[Way]int
 	After    map[After]int // interruptions, by what was done next
 	Missed   int           // wakes that found the dream ended
-	Blind    int           // knocks that were answered although the store was too slow
+	Blind    int           // connects that were answered although the store was too slow
 	Kills    int
 	Windows  int      // times in which no dream may begin
 	Replayed int      // histories
-	Again    []string // queries that had to be asked again
+	Again    []string // queries that had to be repeated
 	Wall     time.Duration
 }
 
+// String is the counts in one line.
 func (t Tally) String() string {
 	return fmt.Sprintf(
-		"%d dreams, %d sittings woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d stretches without a dream checked, %d histories replayed, %d queries asked again",
-		t.Dreams, t.Woken, t.Wall.Round(time.Second), t.Ways, t.After, t.Missed, t.Blind, t.Kills, t.Windows,
-		t.Replayed, len(t.Again))
+		"%d dreams, %d stretches woken in %s (%v), then %v; %d wakes came too late, %d were answered before the store had; %d workers killed, %d times without a dream checked, %d histories replayed, %d queries repeated",
+		t.Dreams,
+		t.Woken,
+		t.Wall.Round(time.Second),
+		t.Ways,
+		t.After,
+		t.Missed,
+		t.Blind,
+		t.Kills,
+		t.Windows,
+		t.Replayed,
+		len(t.Again),
+	)
 }
 
-// Perform plays the run on a server of its own and gives the evidence. What went wrong while it was on is in the error.
-func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidence, chaos.Wakes, Tally, error) {
+// Execute runs it on a server of its own and returns the evidence. The error has what went wrong during the run.
+func (r Interruptions) Execute(ctx context.Context, t testing.TB) (chaos.Evidence, chaos.Wakes, Tally, error) {
 	t.Helper()
 	began := time.Now()
 	server := temporal.Start(t, temporal.InMemory())
-	d := &disturbance{run: r, tally: Tally{Ways: map[Way]int{}, After: map[After]int{}}}
+	d := &execution{run: r, tally: Tally{Ways: map[Way]int{}, After: map[After]int{}}}
 	var err error
 	d.upstream, err = provider.Start(provider.Options{
 		Seed: r.Seed, First: 2 * time.Millisecond, Each: time.Millisecond, RetryAfter: 100 * time.Millisecond,
@@ -115,7 +126,7 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	defer d.crew.KillAll()
 	defer func() {
 		if t.Failed() {
-			t.Logf("the workers said: %s", d.crew.Stderr())
+			t.Logf("standard error of the workers: %s", d.crew.Stderr())
 		}
 	}()
 	d.disturb(ctx)
@@ -127,10 +138,10 @@ func (r Interruptions) Perform(ctx context.Context, t testing.TB) (chaos.Evidenc
 	w, err := e.Wakes(ctx, d.deployment)
 	d.tally.Woken = w.Total
 	d.crew.KillAll()
-	return e, w, d.tally, errors.Join(append(d.faults, err, d.trouble(), d.replay(ctx, e))...)
+	return e, w, d.tally, errors.Join(append(d.faults, err, d.unexpectedErrors(), d.replay(ctx, e))...)
 }
 
-// knobs keep a provider's silence short, and nights too.
+// knobs make the silence timeout and the dreams short.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.IdleToken = time.Second
@@ -140,14 +151,14 @@ func knobs() dream.Knobs {
 	return k
 }
 
-// disturb lets all lanes dream and be woken until enough sittings were, while workers are killed.
-func (d *disturbance) disturb(ctx context.Context) {
+// disturb lets all lanes dream and be woken until enough stretches were, while workers are killed.
+func (d *execution) disturb(ctx context.Context) {
 	around, stop := context.WithCancel(ctx)
 	defer stop()
 	all := make([]*lane, d.run.Lanes)
 	for i := range all {
-		all[i] = &lane{disturbance: d, dice: rand.New(rand.NewPCG(d.run.Seed, uint64(i)+1))}
-		if err := all[i].hire(ctx, i); err != nil {
+		all[i] = &lane{execution: d, dice: rand.New(rand.NewPCG(d.run.Seed, uint64(i)+1))}
+		if err := all[i].addAgent(ctx, i); err != nil {
 			d.fault(err)
 			return
 		}
@@ -166,8 +177,8 @@ func (d *disturbance) disturb(ctx context.Context) {
 	beside.Wait()
 }
 
-// kill ends workers, one about every so many calls, and starts others in their place.
-func (d *disturbance) kill(ctx context.Context) {
+// kill ends workers, one in about so many calls, and starts others in their place.
+func (d *execution) kill(ctx context.Context) {
 	if d.run.Kill == 0 {
 		return
 	}
@@ -185,7 +196,7 @@ func (d *disturbance) kill(ctx context.Context) {
 	}
 }
 
-func (d *disturbance) fault(err error) {
+func (d *execution) fault(err error) {
 	if err != nil {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -193,20 +204,20 @@ func (d *disturbance) fault(err error) {
 	}
 }
 
-func (d *disturbance) note(do func(*Tally)) {
+func (d *execution) note(do func(*Tally)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	do(&d.tally)
 }
 
-// enough says whether as many sittings were woken as were wanted.
-func (d *disturbance) enough() bool {
+// enough says whether as many stretches were woken as were wanted.
+func (d *execution) enough() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	woken := 0
 	for _, n := range d.tally.After {
 		woken += n
 	}
-	// some wake a dream that has not lain down again yet
+	// some wake a dream that has not resumed yet
 	return woken >= d.run.AtLeast+d.run.AtLeast/20+2 || len(d.faults) > 0
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestRandomInterruptionsLoseNothing wakes dreams at random moments, in every way, with faults of the provider and
-// killed workers in between, and audits all that is left: money, fragments, sittings, journal, slots, events.
+// killed workers in between. It audits money, fragments, stretches, journal, slots and events.
 func TestRandomInterruptionsLoseNothing(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -53,20 +53,28 @@ func interrupt(t *testing.T, run waking.Interruptions) {
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
 	t.Logf("seed %d", seed)
-	e, w, tally, err := run.Perform(ctx, t)
+	e, w, tally, err := run.Execute(ctx, t)
 	t.Logf("seed %d: %s", seed, tally)
 	for _, text := range tally.Again {
-		t.Logf("asked again: %s", text)
+		t.Logf("repeated: %s", text)
 	}
 	require.NoError(t, err)
 	require.NoError(t, e.Audit())
 	require.NoError(t, e.AuditOnce())
 	caught, err := e.AuditPartials()
 	require.NoError(t, err)
-	require.Zero(t, caught.Twins, "nobody was frozen, and calls were made twice at once")
+	require.Zero(t, caught.Twins, "no worker was frozen, yet calls were made twice at once")
 	require.NoError(t, w.Audit())
-	t.Logf("%d entries in journals of %d wakes; %d fragments caught, %d let go, %d calls cut; %d attempts, till %s",
-		len(w.Entries), w.Total, caught.Captured, caught.Discarded, caught.Cuts, len(e.Rows), e.Book.Total)
+	t.Logf(
+		"%d entries in journals of %d wakes; %d fragments caught, %d discarded, %d calls cut; %d attempts, provider %s",
+		len(w.Entries),
+		w.Total,
+		caught.Captured,
+		caught.Discarded,
+		caught.Cuts,
+		len(e.Rows),
+		e.Book.Total,
+	)
 	phases := map[dream.Phase]int{}
 	light := 0
 	forced := 0

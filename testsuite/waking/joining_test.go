@@ -13,28 +13,29 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// An alarm over a sleeper lets it sleep on, held awake in the store. Whoever knocks then by another Temporal client is
-// a visitor as if our starter had let him in: the agent is awake until he leaves, and is told so.
-func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
+// An alarm at a sleeping agent lets it sleep on, held awake in the store. A client that then connects through
+// Temporal is a visit, as through the starter: the agent is awake until the client leaves, and its workflow has
+// recorded it.
+func TestAConnectThroughTemporalDuringAnAlarmIsAVisit(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
+	r := openScene(t, options{})
 	connect := workflows.Wake{Cause: presence.Connect, Client: "mara"}
 	t.Run("tools", func(t *testing.T) {
-		for name, send := range map[string]func(*room, dream.Agent){
-			"a signal": func(r *room, agent dream.Agent) {
+		for name, send := range map[string]func(*scene, dream.Agent){
+			"a signal": func(r *scene, agent dream.Agent) {
 				require.NoError(r.t,
 					r.deployment.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalWake,
 						connect))
 			},
-			"an update": func(r *room, agent dream.Agent) {
+			"an update": func(r *scene, agent dream.Agent) {
 				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake},
 					r.update(workflows.AgentID(agent.Handle), connect))
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := r.with(t)
-				agent := r.hire()
+				r := r.withT(t)
+				agent := r.addAgent()
 				alarm := r.visit(agent,
 					starter.Connection{
 						Client: "alarm/harbour/level", Cause: presence.Alarm, Trigger: "harbour/level",
@@ -46,7 +47,7 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 				r.state(agent, workflows.Awake)
 				require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "alarm/harbour/level"))
 				agentState := r.agentState(agent)
-				require.Equal(t, workflows.Awake, agentState.State, "the visitor stays")
+				require.Equal(t, workflows.Awake, agentState.State, "the client is still connected")
 				require.Equal(t, presence.Connect, agentState.Wake.Cause)
 				require.Equal(t, "mara", agentState.Wake.Client)
 				require.Equal(t, 1, agentState.Wakes)
@@ -57,9 +58,9 @@ func TestAConnectByAnyTemporalClientThatJoinsAnAlarmIsAVisit(t *testing.T) {
 					"that %s is awake is never announced", agent.Handle)
 				require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "mara"))
 				r.state(agent, workflows.Sleeping)
-				r.ends(r.begin(agent), dream.Completed)
+				r.requireOutcome(r.begin(agent), dream.Completed)
 			})
 		}
 	})
-	r.soundly()
+	r.auditAll()
 }

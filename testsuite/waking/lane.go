@@ -29,21 +29,21 @@ var afters = []After{Resumed, Resumed, Resumed, Resumed, Resumed, Resumed, Resum
 
 // lane is one agent, whose dreams follow one another.
 type lane struct {
-	*disturbance
-	dice   *rand.Rand
-	agent  dream.Agent
-	awake  []stretch
-	dreams int
-	left   string        // the interrupted dream that the next one lets go
-	gave   []string      // dreams that gave way to the next, or were cancelled: what is audited has ended
-	over   chan struct{} // closed when the workflow of the dream has ended
+	*execution
+	dice      *rand.Rand
+	agent     dream.Agent
+	awake     []awakeTime
+	dreams    int
+	abandoned string        // the interrupted dream that the next one ends
+	ended     []string      // dreams that the next one replaced, or that were cancelled: only ended dreams are audited
+	over      chan struct{} // closed when the workflow of the dream has ended
 }
 
-// stretch is a time in which the agent was held awake: from when a knock had been answered until its lock was over.
-type stretch struct{ from, to time.Time }
+// awakeTime is a time in which the agent was held awake: from the answer to a connect until its lock was over.
+type awakeTime struct{ from, to time.Time }
 
-// hire makes the lane's agent, with money for as many dreams as there are.
-func (l *lane) hire(ctx context.Context, i int) error {
+// addAgent makes the lane's agent, with money for as many dreams as there are.
+func (l *lane) addAgent(ctx context.Context, i int) error {
 	var err error
 	l.agent, err = l.deployment.AddAgent(ctx, i%2, fmt.Sprintf("woken-%d", i))
 	if err != nil {
@@ -59,21 +59,21 @@ func (l *lane) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if l.left != "" {
-		if err := l.deployment.Starter.Cancel(ctx, l.left); err != nil {
+	if l.abandoned != "" {
+		if err := l.deployment.Starter.Cancel(ctx, l.abandoned); err != nil {
 			return err
 		}
-		l.gave = append(l.gave, l.left)
+		l.ended = append(l.ended, l.abandoned)
 	}
-	for _, id := range l.gave { // nobody waited for them
-		if err := l.ended(ctx, id); err != nil {
+	for _, id := range l.ended { // the test has not waited for them
+		if err := l.waitForEnd(ctx, id); err != nil {
 			return err
 		}
 	}
 	return l.undisturbed(ctx)
 }
 
-// dream begins one dream and wakes it a few times, until it ends or is left.
+// dream begins one dream and wakes it a few times, until it ends or is abandoned.
 func (l *lane) dream(ctx context.Context) error {
 	n, budget := l.dice.Uint64()>>1, l.agent.Caps.Dream
 	w := starter.DreamRequest{
@@ -91,8 +91,8 @@ func (l *lane) dream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.left != "" {
-		l.gave, l.left = append(l.gave, l.left), ""
+	if l.abandoned != "" {
+		l.ended, l.abandoned = append(l.ended, l.abandoned), ""
 	}
 	l.note(func(t *Tally) { t.Dreams++ })
 	id, over := begun.Dream, make(chan struct{})
@@ -112,14 +112,14 @@ func (l *lane) dream(ctx context.Context) error {
 	}
 	select {
 	case <-l.over:
-		return l.asleep(ctx)
+		return l.waitAsleep(ctx)
 	case <-time.After(patience):
-		return l.explain(ctx, id, errors.New("it does not end"))
+		return l.explain(ctx, id, errors.New("the dream does not end"))
 	}
 }
 
-// ended waits for the end of a dream that was told to end.
-func (l *lane) ended(ctx context.Context, id string) error {
+// waitForEnd waits for the end of a dream that was asked to end.
+func (l *lane) waitForEnd(ctx context.Context, id string) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if _, err := l.deployment.Result(within, id); err != nil {
@@ -128,7 +128,7 @@ func (l *lane) ended(ctx context.Context, id string) error {
 	return nil
 }
 
-// begin asks until a worker answers: all of them may have been killed.
+// begin retries until a worker answers: all of them may have been killed.
 func (l *lane) begin(ctx context.Context, w starter.DreamRequest) (workflows.Begun, error) {
 	for {
 		begun, err := l.deployment.Starter.Begin(ctx, w)
@@ -138,14 +138,14 @@ func (l *lane) begin(ctx context.Context, w starter.DreamRequest) (workflows.Beg
 	}
 }
 
-// moment waits for a random one: a few calls on, and then some tokens; false when the dream ended before.
+// moment waits for a random one: some calls, and then some tokens; false when the dream ended before.
 func (l *lane) moment(ctx context.Context, id string) bool {
 	if !l.counted.reach(ctx, id, l.counted.of(id)+l.dice.IntN(7), l.over) {
 		return false
 	}
 	tokens, tick := l.upstream.Billing.Streamed()+int64(l.dice.IntN(80)), time.NewTicker(2*time.Millisecond)
 	defer tick.Stop()
-	for range 100 { // nothing may be streaming just now
+	for range 100 { // no call may be streaming now
 		if l.upstream.Billing.Streamed() >= tokens {
 			return true
 		}
@@ -160,7 +160,7 @@ func (l *lane) moment(ctx context.Context, id string) bool {
 	return true
 }
 
-// disturb wakes the agent and does something with the dream; true when it does not go on.
+// disturb wakes the agent and does something with the dream; true when the dream does not resume.
 func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	way := draw(l.dice, ways)
 	before, err := l.agentState(ctx)
@@ -168,10 +168,10 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 		return true, err
 	}
 	err = way.wake(ctx, l.deployment, l.agent, id)
-	blind := errors.Is(err, errBlind)
+	blind := errors.Is(err, errDegraded)
 	if err != nil && !blind {
-		if way == ByDreamSignal && l.gone(id) {
-			return true, l.asleep(ctx) // it ended before the signal came
+		if way == ByDreamSignal && l.dreamEnded(id) {
+			return true, l.waitAsleep(ctx) // it ended before the signal came
 		}
 		return true, fmt.Errorf("%s at %s: %w", way, id, err)
 	}
@@ -179,13 +179,13 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	from := time.Now()
 	if blind {
 		l.note(func(t *Tally) { t.Blind++ })
-		// otherwise it wakes the agent when it is told, whatever has been done with the dream by then
-		if err := l.told(ctx); err != nil {
+		// otherwise the agent is woken when its workflow learns of it, whatever has been done with the dream by then
+		if err := l.awaitRecorded(ctx); err != nil {
 			return true, l.explain(ctx, id, err)
 		}
 	}
 	if blind || way == ByUpdate || way == BySignal || way == ByDreamSignal {
-		from = time.Time{} // nobody was told when its epoch was raised
+		from = time.Time{} // the time at which its epoch was raised is unknown
 	}
 	interrupted, err := l.settled(ctx, id, before.Wakes)
 	if err != nil {
@@ -193,15 +193,15 @@ func (l *lane) disturb(ctx context.Context, id string) (bool, error) {
 	}
 	if !interrupted {
 		l.note(func(t *Tally) { t.Missed++ })
-		return true, l.leave(ctx, from)
+		return true, l.release(ctx, from)
 	}
 	after := draw(l.dice, afters)
 	l.note(func(t *Tally) { t.After[after]++ })
 	return after != Resumed, l.follow(ctx, id, after, from)
 }
 
-// told waits until the agent's life has let in whoever the store could not.
-func (l *lane) told(ctx context.Context) error {
+// awaitRecorded waits until the agent's workflow has recorded a client that the store was too slow for.
+func (l *lane) awaitRecorded(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	_, err := l.deployment.Starter.Recorded(within, l.agent.ID, 0)
@@ -211,7 +211,7 @@ func (l *lane) told(ctx context.Context) error {
 	return err
 }
 
-// diary asks until somebody answers: the worker that is asked may be killed.
+// agentState retries until a worker answers: the worker that is queried may be killed.
 func (l *lane) agentState(ctx context.Context) (workflows.AgentState, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -226,8 +226,8 @@ func (l *lane) agentState(ctx context.Context) (workflows.AgentState, error) {
 // patience bounds each wait of a lane: a killed worker costs some seconds.
 const patience = 90 * time.Second
 
-// settled waits until the agent is awake and its dream put down, or has ended. The agent had been woken so often
-// before.
+// settled waits until the agent is awake and its dream interrupted or ended. wakes is how often the agent had been
+// woken before.
 func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -243,16 +243,20 @@ func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) 
 		case <-l.over:
 			return false, nil
 		case <-ctx.Done():
-			return false, l.explain(context.WithoutCancel(ctx), id, errors.Join(errors.New("it is not put down"), err))
+			return false, l.explain(
+				context.WithoutCancel(ctx),
+				id,
+				errors.Join(errors.New("the dream is not interrupted"), err),
+			)
 		}
 	}
 }
 
-func (l *lane) gone(string) bool {
+func (l *lane) dreamEnded(string) bool {
 	select {
 	case <-l.over:
 		return true
-	case <-time.After(5 * time.Second): // Temporal's answer about its end may come after the refusal of the signal
+	case <-time.After(5 * time.Second): // Temporal's answer about the end may come after the signal was refused
 		return false
 	}
 }

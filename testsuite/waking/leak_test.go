@@ -31,12 +31,12 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// mark begins every word of the memories of this test. The scripted provider speaks in words of its prompts, so that it
-// is in its answers too, and in what is left of them.
+// mark begins every word of the memories of this test. The scripted provider answers with words of its prompts, so
+// the mark is in its answers too, and in what is left of them.
 const mark = "quorv"
 
-// quoting is a provider that answers some calls with an error that quotes all it was sent, as real ones do.
-func quoting(t *testing.T, behind string, activities ...string) string {
+// quotingProvider answers some calls with an error that quotes all it was sent, as real providers do.
+func quotingProvider(t *testing.T, behind string, activities ...string) string {
 	t.Helper()
 	to, err := url.Parse(strings.TrimSuffix(behind, "/v1"))
 	require.NoError(t, err)
@@ -65,8 +65,8 @@ func quoting(t *testing.T, behind string, activities ...string) string {
 	return s.URL + "/v1"
 }
 
-// remember gives an agent memories of marked words and nothing else.
-func (r *room) remember(handle string) dream.Agent {
+// addMarkedAgent makes an agent whose memories have only marked words.
+func (r *scene) addMarkedAgent(handle string) dream.Agent {
 	r.t.Helper()
 	agent := dream.Agent{
 		ID:     "id-" + handle,
@@ -117,19 +117,19 @@ func (h *received) take(where string, what any) {
 	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = body
 }
 
-func (h *received) fails(where string, err error) {
+func (h *received) takeError(where string, err error) {
 	h.t.Helper()
 	require.Error(h.t, err, where)
 	h.all[fmt.Sprintf("%s %d", where, len(h.all))] = []byte(err.Error())
 }
 
-// TestNothingThatWasDreamtReachesWhoeverConnections wakes a dream in three ways and reads everything that can be read
-// of it: the answer to the knock, who holds the agent awake, its life, its progress, events, errors, the logs of the
+// TestNoDreamtTextReachesAConnectingClient wakes a dream in three ways and reads all that can be read of it: the
+// answer to the connect, who holds the agent awake, the agent's state, its progress, events, errors, the logs of the
 // workers, and all that Temporal keeps. The marked words are in the memories, in every prompt and in every answer.
-func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
+func TestNoDreamtTextReachesAConnectingClient(t *testing.T) {
 	t.Parallel()
 	long := func(p *testdeploy.Config) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
-	r := furnish(t, furniture{own: true, workers: -1, edit: long, plan: func(a provider.Arrival) provider.Fault {
+	r := openScene(t, options{own: true, workers: -1, edit: long, plan: func(a provider.Arrival) provider.Fault {
 		if strings.Contains(a.Key, "/rem/branch-2#1") {
 			return provider.BadChunk
 		}
@@ -138,26 +138,26 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		}
 		return provider.None
 	}})
-	r.deployment.Config.Provider = quoting(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
+	r.deployment.Config.Provider = quotingProvider(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
 		"integration/consolidate")
 	var err error
 	r.crew, err = chaos.StartWorkers(r.deployment.Config, 1)
 	require.NoError(t, err)
 	t.Cleanup(r.crew.KillAll)
-	agent := r.remember("sieve")
+	agent := r.addMarkedAgent("sieve")
 	id, h := first(agent), &received{t: t, all: map[string][]byte{}}
 
 	for i, k := range []struct {
-		touch
+		wakeMoment
 		starter.Connection
 	}{
-		{touch{dream.Onset, "2/partial-1", provider.HangMiddle}, guest("guest")},
+		{wakeMoment{dream.Onset, "2/partial-1", provider.HangMiddle}, clientNamed("guest")},
 		{
-			touch{dream.NREM, "forward", provider.HangMiddle},
+			wakeMoment{dream.NREM, "forward", provider.HangMiddle},
 			starter.Connection{Client: "alarm/feed", Cause: presence.Alarm, Trigger: "feed/rule"},
 		},
 		{
-			touch{dream.Return, "surface", provider.HangMiddle},
+			wakeMoment{dream.Return, "surface", provider.HangMiddle},
 			starter.Connection{Client: "somebody", Cause: presence.Operator},
 		},
 	} {
@@ -165,37 +165,37 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		if i == 0 {
 			r.begin(agent)
 		} else {
-			r.leave(agent)
+			r.release(agent)
 			h.take("begun", r.resume(agent))
 		}
-		r.come(moment)
-		r.spoken(string(k.phase)+"/"+k.activity, 20)
-		r.listen(h, agent, id)
+		r.receive(moment)
+		r.awaitTokens(string(k.phase)+"/"+k.activity, 20)
+		r.readAll(h, agent, id)
 		woken := r.visit(agent, k.Connection)
 		h.take("woken", woken)
 		h.take("recorded", r.recorded(woken))
 		_, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
-		h.fails("begin", err)
+		h.takeError("begin", err)
 		_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
-		h.fails("resume", err)
-		r.listen(h, agent, id)
+		h.takeError("resume", err)
+		r.readAll(h, agent, id)
 	}
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	h.take("result", r.ends(id, dream.Completed))
+	h.take("result", r.requireOutcome(id, dream.Completed))
 	woken := r.connect(agent)
-	require.NotEmpty(t, woken.Digest, "the night left something that its guest may hear of")
+	require.NotEmpty(t, woken.Digest, "the night left something that its client may be told")
 	h.take("woken", woken)
 	r.recorded(woken)
-	r.listen(h, agent, id)
+	r.readAll(h, agent, id)
 	require.Len(t, r.wakes(agent), 3)
 
 	answer, partials := r.marked(agent)
 	require.Positive(t, answer, "the journal holds what was dreamt")
-	require.Positive(t, partials, "and what was cut off")
+	require.Positive(t, partials, "and the partial answers")
 	require.NoError(t, r.crew.Stop(0))
 	for _, words := range r.crew.Stderr() {
-		require.Contains(t, words, "a call failed", "the provider's errors were met")
+		require.Contains(t, words, "a call failed", "errors of the provider are in the logs")
 		h.all["the log of a worker"] = []byte(words)
 	}
 	r.server.Stop()
@@ -210,13 +210,13 @@ func TestNothingThatWasDreamtReachesWhoeverConnections(t *testing.T) {
 		"the control: what is in the histories is found")
 	for where, body := range h.all {
 		if at := bytes.Index(bytes.ToLower(body), []byte(mark)); at >= 0 {
-			t.Errorf("%s tells what was dreamt: %q", where, body[max(0, at-200):min(len(body), at+100)])
+			t.Errorf("%s contains dream text: %q", where, body[max(0, at-200):min(len(body), at+100)])
 		}
 	}
 }
 
-// listen reads what may be asked of an agent and a dream at any time.
-func (r *room) listen(h *received, agent dream.Agent, id string) {
+// readAll reads what can be read of an agent and a dream at any time.
+func (r *scene) readAll(h *received, agent dream.Agent, id string) {
 	r.t.Helper()
 	status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 	require.NoError(r.t, err)
@@ -242,8 +242,8 @@ func (r *room) listen(h *received, agent dream.Agent, id string) {
 	h.take("events", events)
 }
 
-// spoken waits until a call of a deed has said so many tokens.
-func (r *room) spoken(activity string, tokens int64) {
+// awaitTokens waits until a call of an activity has sent so many tokens.
+func (r *scene) awaitTokens(activity string, tokens int64) {
 	r.t.Helper()
 	r.until(func() bool {
 		for _, call := range r.upstream.Billing.Calls() {
@@ -255,8 +255,8 @@ func (r *room) spoken(activity string, tokens int64) {
 	}, "%s never says %d tokens", activity, tokens)
 }
 
-// marked counts journal entries with the mark: of insights, and of what was cut off.
-func (r *room) marked(agent dream.Agent) (insights, partials int) {
+// marked counts journal entries with the mark: of insights, and of partial answers.
+func (r *scene) marked(agent dream.Agent) (insights, partials int) {
 	r.t.Helper()
 	items, err := r.deployment.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
 	require.NoError(r.t, err)

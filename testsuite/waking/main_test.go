@@ -14,7 +14,7 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 5 * time.Minute
 
-// waiting bounds how long tests within a test may wait for their turn.
+// waiting bounds how long parallel subtests may wait for their turn.
 var waiting = func() time.Duration {
 	if full {
 		return 2 * time.Hour
@@ -25,7 +25,7 @@ var waiting = func() time.Duration {
 // full says whether the proofs run at their full size.
 var full = os.Getenv("PROVE") == "full"
 
-// seed of the randomised proofs; ONEIROS_SEED plays another run.
+// seed of the randomised proofs; ONEIROS_SEED sets another.
 var seed = func() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
 		return n
@@ -36,7 +36,8 @@ var seed = func() uint64 {
 func TestMain(m *testing.M) {
 	testdeploy.RunIfWorkerProcess()
 	flag.Parse()
-	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) { // nobody chose a number
+	// no number was given on the command line
+	if flag.Lookup("test.parallel").Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		_ = flag.Set("test.parallel", "6") // these tests wait more than they compute
 	}
 	os.Exit(m.Run())

@@ -14,13 +14,13 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestAPlainWakeFromAnyTemporalToolWakes sends what a person types into the temporal CLI or the UI: a name and nothing
-// else.
+// TestAPlainWakeFromAnyTemporalToolWakes sends what a person types into the temporal CLI or the UI: a name and
+// nothing else.
 func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{workers: 2})
-	signal := func(name string, args ...any) func(*room, string) {
-		return func(r *room, workflow string) {
+	r := openScene(t, options{workers: 2})
+	signal := func(name string, args ...any) func(*scene, string) {
+		return func(r *scene, workflow string) {
 			var arg any
 			if len(args) > 0 {
 				arg = args[0]
@@ -28,10 +28,10 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 			require.NoError(r.t, r.deployment.Client.SignalWorkflow(r.ctx, workflow, "", name, arg))
 		}
 	}
-	updated := func(r *room, workflow string) { require.Equal(r.t, workflows.Awake, r.update(workflow).State) }
+	updated := func(r *scene, workflow string) { require.Equal(r.t, workflows.Awake, r.update(workflow).State) }
 	type tool struct {
-		send       func(*room, string)
-		agentState bool // to the agent's life, otherwise to the dream
+		send       func(*scene, string)
+		agentState bool // to the agent's workflow, otherwise to the dream
 		cause      presence.Cause
 	}
 	t.Run("tools", func(t *testing.T) {
@@ -61,18 +61,18 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				r := r.with(t)
-				agent := r.hire()
+				r := r.withT(t)
+				agent := r.addAgent()
 				id := first(agent)
 				moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 				r.begin(agent)
-				r.come(moment)
+				r.receive(moment)
 				target := id
 				if tool.agentState {
 					target = workflows.AgentID(agent.Handle)
 				}
 				tool.send(r, target)
-				r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+				r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
 				r.state(agent, workflows.Awake)
 				status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 				require.NoError(t, err)
@@ -82,56 +82,55 @@ func TestAPlainWakeFromAnyTemporalToolWakes(t *testing.T) {
 					status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 					return err == nil && status.Recorded == 1
 				}, "the life never tells the store that it knows")
-				r.leave(agent)
+				r.release(agent)
 				r.resume(agent)
-				r.ends(id, dream.Completed)
+				r.requireOutcome(id, dream.Completed)
 				result := r.wakes(agent)
 				require.Len(t, result, 1)
 				require.Equal(t, string(tool.cause), result[0].Cause)
 			})
 		}
 	})
-	r.soundly()
+	r.auditAll()
 }
 
-func both(one, other func(*room, string)) func(*room, string) {
-	return func(r *room, workflow string) { one(r, workflow); other(r, workflow) }
+func both(one, other func(*scene, string)) func(*scene, string) {
+	return func(r *scene, workflow string) { one(r, workflow); other(r, workflow) }
 }
 
-// An alarm in the onset ends the onset for good: what was caught is kept, and the dream, when it goes on, goes on with
-// replay.
+// An alarm in the onset ends the onset for good: fragments caught before are kept, and the dream resumes with replay.
 func TestAnAlarmInTheOnsetEndsItForGood(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-1")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	woken := r.visit(agent, starter.Connection{Client: "alarm/btc/crash", Cause: presence.Alarm, Trigger: "btc/crash"})
 	require.Zero(t, woken.Delta)
 	r.recorded(woken)
 	require.Len(t, r.events(agent, event.AlarmAbort{}), 1)
 	require.Empty(t, r.events(agent, event.OnsetCompleted{}))
 	kept := r.night(agent, id)
-	require.Positive(t, kept.Phases[0].Kept, "what was caught before is kept")
-	r.leave(agent)
+	require.Positive(t, kept.Phases[0].Kept, "fragments caught before are kept")
+	r.release(agent)
 	r.resume(agent)
-	result := r.ends(id, dream.Completed)
+	result := r.requireOutcome(id, dream.Completed)
 	require.Equal(t, "stopped", result.Tallies[0].State)
 	require.Contains(t, result.Tallies[0].Reason, "btc/crash")
 	require.Equal(t, "ran", result.Tallies[1].State)
 	require.Empty(t, r.events(agent, event.OnsetCompleted{}))
-	r.sound(1)
+	r.audit(1)
 }
 
-// interrupted brings an agent to a dream that waits to go on.
-func (r *room) interrupted(agent dream.Agent) string {
+// beginAndInterrupt brings an agent to a dream that waits to be resumed.
+func (r *scene) beginAndInterrupt(agent dream.Agent) string {
 	r.t.Helper()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-2")
 	require.Equal(r.t, id, r.begin(agent))
-	r.come(moment)
+	r.receive(moment)
 	r.recorded(r.connect(agent))
 	require.True(r.t, r.night(agent, id).Resumable())
 	return id
@@ -139,30 +138,30 @@ func (r *room) interrupted(agent dream.Agent) string {
 
 func TestAnInterruptedDreamThatIsCancelledEndsWithWhatItHas(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
-	id := r.interrupted(agent)
+	r := openScene(t, options{})
+	agent := r.addAgent()
+	id := r.beginAndInterrupt(agent)
 	require.NoError(t, r.deployment.Starter.Cancel(r.ctx, id))
-	r.ends(id, dream.Canceled)
+	r.requireOutcome(id, dream.Canceled)
 	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
-	r.leave(agent)
+	r.release(agent)
 	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
-	r.sound(1)
+	r.audit(1)
 }
 
-// Terminated, it can say nothing any more; the reconciler finds it, and nothing is reserved for ever.
+// A terminated dream cannot report its end; the reconciler finds it, and nothing stays reserved.
 func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
-	id := r.interrupted(agent)
+	r := openScene(t, options{})
+	agent := r.addAgent()
+	id := r.beginAndInterrupt(agent)
 	require.NoError(t, r.deployment.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
-	r.leave(agent)
+	r.release(agent)
 	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
-	require.Error(t, err, "there is nobody who could go on")
+	require.Error(t, err, "there is no workflow to resume")
 	later := *r.deployment
-	later.Ports.Now = afternoon // what is younger than five minutes may be about to begin
+	later.Ports.Now = inTenMinutes // a dream younger than five minutes may be about to begin
 	_, err = workers.Reconcile(r.ctx, later.Ports, r.deployment.Starter.Executions())
 	require.NoError(t, err)
 	record := r.night(agent, id)
@@ -171,27 +170,28 @@ func TestAnInterruptedDreamThatIsTerminatedIsReconciled(t *testing.T) {
 	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
 	second := r.begin(agent)
-	r.ends(second, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(second, dream.Completed)
+	r.audit(1)
 }
 
-// A dream that is terminated in its midst, and then knocked at: nobody answers for it, and the caller does not notice.
-func TestATerminatedDreamHoldsNoConnectUp(t *testing.T) {
+// A client connects to a dream that was terminated while it ran: no workflow answers for it, and the client is not
+// delayed.
+func TestATerminatedDreamDelaysNoConnect(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	require.NoError(t, r.deployment.Client.TerminateWorkflow(r.ctx, id, "", "chaos"))
 	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
-	require.NoError(t, r.upstream.Billing.Quiet(r.ctx), "its worker hangs up")
+	require.NoError(t, r.upstream.Billing.Quiet(r.ctx), "its worker ends the call")
 	_, err := workers.Reconcile(r.ctx, r.deployment.Ports, r.deployment.Starter.Executions())
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, r.night(agent, id).Outcome)
-	r.leave(agent)
-	r.ends(r.begin(agent), dream.Completed)
-	r.sound(0)
+	r.release(agent)
+	r.requireOutcome(r.begin(agent), dream.Completed)
+	r.audit(0)
 }

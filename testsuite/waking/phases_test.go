@@ -14,16 +14,16 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// touch is a moment of a night at which somebody knocks: when a call of this deed has arrived, which then goes wrong,
-// or not.
-type touch struct {
+// wakeMoment is a moment of a dream at which a client connects: when a call of this activity has arrived, which then
+// fails, or not.
+type wakeMoment struct {
 	phase    dream.Phase
 	activity string
 	fault    provider.Fault
 }
 
-// touches fall into each phase: in mid-stream, before the first token, while an answer is embedded and then written.
-var touches = map[string]touch{
+// moments in each phase: in mid-stream, before the first token, while an answer is embedded and then written.
+var touches = map[string]wakeMoment{
 	"induction":              {dream.Onset, "induction", provider.HangMiddle},
 	"before the first token": {dream.Onset, "1/partial-2", provider.HangFirst},
 	"a partial":              {dream.Onset, "1/partial-3", provider.HangMiddle},
@@ -46,10 +46,10 @@ var touches = map[string]touch{
 // the end.
 func TestAConnectInAnyPhaseLosesNothing(t *testing.T) {
 	t.Parallel()
-	meetAll(t, furniture{workers: 2}, touches)
+	wakeAtEach(t, options{workers: 2}, touches)
 }
 
-// The same on Redis; a proof in full has all the moments there too.
+// The same on Redis; the full proof has all the moments there too.
 func TestAConnectInAnyPhaseLosesNothingOverRedis(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -57,24 +57,30 @@ func TestAConnectInAnyPhaseLosesNothingOverRedis(t *testing.T) {
 	}
 	some := maps.Clone(touches)
 	maps.DeleteFunc(some,
-		func(_ string, at touch) bool { return !full && (at.fault == provider.None || at.phase == dream.Onset) })
-	meetAll(t, furniture{workers: 2, redis: redis.Shared(t)}, some)
+		func(_ string, at wakeMoment) bool {
+			return !full && (at.fault == provider.None || at.phase == dream.Onset)
+		})
+	wakeAtEach(t, options{workers: 2, redis: redis.Shared(t)}, some)
 }
 
-// A judge that is asked about one partial at a time.
+// With an observer that judges one partial in a call.
 func TestAConnectWhileOnePartialIsJudgedLosesNothing(t *testing.T) {
 	t.Parallel()
-	meetAll(t, furniture{workers: 2, edit: func(p *testdeploy.Config) { p.Knobs.Judging = dream.BySingle }}, map[string]touch{
-		"one of four":            {dream.Onset, "1/judge-2", provider.HangMiddle},
-		"the first of them":      {dream.Onset, "1/judge-1", provider.HangFirst},
-		"embedding what follows": {dream.Onset, "2/judge-1/embed", provider.None},
-	})
+	wakeAtEach(
+		t,
+		options{workers: 2, edit: func(p *testdeploy.Config) { p.Knobs.Judging = dream.BySingle }},
+		map[string]wakeMoment{
+			"one of four":            {dream.Onset, "1/judge-2", provider.HangMiddle},
+			"the first of them":      {dream.Onset, "1/judge-1", provider.HangFirst},
+			"embedding what follows": {dream.Onset, "2/judge-1/embed", provider.None},
+		},
+	)
 }
 
 // A call that gives all partials of a cycle, and two that do it together.
-func TestAConnectWhileIdeasAreToldInWordsLosesNothing(t *testing.T) {
+func TestAConnectDuringACallForSeveralIdeasLosesNothing(t *testing.T) {
 	t.Parallel()
-	for way, touches := range map[dream.Loosening]map[string]touch{
+	for way, touches := range map[dream.Loosening]map[string]wakeMoment{
 		dream.Verbalised: {
 			"in its midst": {dream.Onset, "1/ideas", provider.HangMiddle},
 			"at its end":   {dream.Onset, "2/ideas", provider.None},
@@ -86,45 +92,49 @@ func TestAConnectWhileIdeasAreToldInWordsLosesNothing(t *testing.T) {
 	} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			meetAll(t, furniture{edit: func(p *testdeploy.Config) { p.Model, p.Knobs.Loosening = "strict", way }}, touches)
+			wakeAtEach(
+				t,
+				options{edit: func(p *testdeploy.Config) { p.Model, p.Knobs.Loosening = "strict", way }},
+				touches,
+			)
 		})
 	}
 }
 
-func meetAll(t *testing.T, f furniture, touches map[string]touch) {
+func wakeAtEach(t *testing.T, f options, touches map[string]wakeMoment) {
 	t.Helper()
-	r := furnish(t, f)
+	r := openScene(t, f)
 	t.Run("moments", func(t *testing.T) {
 		for name, at := range touches {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				at.meet(r.with(t))
+				at.wakeAt(r.withT(t))
 			})
 		}
 	})
-	_, w := r.soundly()
-	t.Logf("%d of %d knocks found a sitting to wake", w.Total, len(touches))
+	_, w := r.auditAll()
+	t.Logf("%d of %d connects woke a stretch", w.Total, len(touches))
 	require.GreaterOrEqual(t, w.Total, max(1, len(touches)-2))
 }
 
-func (at touch) meet(r *room) {
-	t, agent := r.t, r.hire()
+func (at wakeMoment) wakeAt(r *scene) {
+	t, agent := r.t, r.addAgent()
 	id := first(agent)
 	moment := r.await(at.fault, id, at.phase, at.activity)
 	require.Equal(t, id, r.begin(agent))
-	r.come(moment)
+	r.receive(moment)
 	woken := r.connect(agent)
 	require.True(t, woken.Raised)
 	awoken := r.recorded(woken)
 	require.Equal(t, workflows.Awake, awoken.State)
 	if record := r.night(agent, id); record.Outcome == dream.Interrupted {
 		require.True(t, record.Resumable())
-		r.leave(agent)
+		r.release(agent)
 		require.Equal(t, id, r.resume(agent).Dream)
-	} else { // it was just ending
-		require.Equal(t, touch{phase: dream.Return}, touch{phase: at.phase, fault: at.fault})
+	} else { // it was about to end
+		require.Equal(t, wakeMoment{phase: dream.Return}, wakeMoment{phase: at.phase, fault: at.fault})
 	}
-	result := r.ends(id, dream.Completed)
+	result := r.requireOutcome(id, dream.Completed)
 	for _, tally := range result.Tallies {
 		require.Equal(t, "ran", tally.State, "%s: %s", tally.Phase, tally.Reason)
 		require.Zero(t, tally.Failed, tally.Phase)
@@ -132,52 +142,52 @@ func (at touch) meet(r *room) {
 	require.LessOrEqual(t, r.night(agent, id).Stretches, 2)
 }
 
-// A call that waits out a provider's delay has nothing to stop: the wake is answered, and the call made again later.
-func TestAConnectInBackOffNeedNotWaitForIt(t *testing.T) {
+// A call that waits for a provider's delay has nothing to stop: the wake is answered, and the call made later.
+func TestAConnectDuringBackOffDoesNotWaitForIt(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{retry: 30 * time.Second})
-	agent := r.hire()
+	r := openScene(t, options{retry: 30 * time.Second})
+	agent := r.addAgent()
 	id := first(agent)
 	refused := r.await(provider.LimitDelay, id, dream.NREM, "forward")
 	r.begin(agent)
-	r.come(refused)
+	r.receive(refused)
 	awoken := r.recorded(r.connect(agent))
 	require.Equal(t, id, awoken.Dream)
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(1)
 }
 
-// In each phase, again and again: the same dream is woken in every one of its phases.
+// The same dream is woken in every one of its phases.
 func TestADreamWokenInEveryPhaseEndsAsOne(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.Knobs.Cycles = 1 }})
-	agent := r.hire()
+	r := openScene(t, options{edit: func(p *testdeploy.Config) { p.Knobs.Cycles = 1 }})
+	agent := r.addAgent()
 	id := first(agent)
-	at := []touch{
+	at := []wakeMoment{
 		{dream.Onset, "1/partial-3", provider.HangMiddle},
 		{dream.NREM, "forward", provider.HangMiddle},
 		{dream.REM, "branch-2", provider.HangMiddle},
 		{dream.Integration, "consolidate", provider.HangMiddle},
 		{dream.Return, "surface", provider.HangMiddle},
 	}
-	for i, touch := range at {
-		moment := r.await(touch.fault, id, touch.phase, touch.activity)
+	for i, wakeMoment := range at {
+		moment := r.await(wakeMoment.fault, id, wakeMoment.phase, wakeMoment.activity)
 		if i == 0 {
 			r.begin(agent)
 		} else {
-			r.leave(agent)
+			r.release(agent)
 			r.resume(agent)
 		}
-		r.come(moment)
+		r.receive(moment)
 		require.Equal(t, int64(i+1), r.recorded(r.connect(agent)).Epoch)
 	}
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
+	r.requireOutcome(id, dream.Completed)
 	require.Equal(t, len(at)+1, r.night(agent, id).Stretches)
-	_, w := r.sound(len(at))
+	_, w := r.audit(len(at))
 	for i, wake := range w.Dreams[0].Wakes {
 		require.Equal(t, at[i].phase, wake.Phase)
 		require.False(t, wake.Forced)

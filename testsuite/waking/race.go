@@ -1,4 +1,4 @@
-// Package waking proves that no wake is lost and that nothing is lost by one.
+// Package waking proves that no wake is lost, and that a wake loses nothing of a dream.
 package waking
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Ground is the store that races run over.
-type Ground interface {
+// RaceStore is the store that races run on.
+type RaceStore interface {
 	presence.Store
 	presence.WakeBus
 	PutAgent(ctx context.Context, a dream.Agent) error
@@ -25,55 +25,74 @@ type Ground interface {
 	PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error)
 }
 
-// Order is who does what first in a race. The first is the law (decision 16), the others are what it forbids.
-type Order int
+// StepOrder is the order of steps in a race. The first is the right one (decision 16); the others are what it
+// forbids.
+type StepOrder int
 
 // The orders.
 const (
-	Lawful      Order = iota // a visit raises the epoch, then rings; a deed registers, then reads the epoch
-	NoticeFirst              // a visit rings, then raises the epoch
-	ReadFirst                // a deed reads the epoch, then registers
-	BothTurned               // both the wrong way round
+	// a visit raises the epoch, then publishes; an activity registers, then reads the epoch
+	RightOrder   StepOrder = iota
+	NoticeFirst            // a visit publishes, then raises the epoch
+	ReadFirst              // an activity reads the epoch, then registers
+	BothReversed           // both reversed
 )
 
-// Races are many short stories of a knock against a deed, each from its own dice.
+// Races are many short races of a connect against an activity, each with random numbers of its own.
 type Races struct {
-	Seed  uint64
-	Count int
-	Lanes int // agents, each with one race at a time
-	Order Order
-	From  Ground // the same store as another process has it open, from which the knocks come; nil: this process
+	Seed      uint64
+	Count     int
+	Lanes     int // agents, each with one race at a time
+	StepOrder StepOrder
+	From      RaceStore // the same store, opened by another process, from which clients connect; nil: this process
 }
 
 // Score counts how races ended.
 type Score struct {
-	Never   int // the deed found itself woken before it began
+	Never   int // the activity found itself woken before it began
 	Stopped int // its context ended between two steps
-	Refused int // the store refused what it wrote, because the epoch had risen
-	Ended   int // it was done before the knock
-	Twice   int // races with two visitors at once
-	// a step began after the knock had returned, and nothing had told the deed; from afar, nothing told it in time
+	Refused int // the store refused its write, because the epoch had risen
+	Ended   int // it had ended before the connect
+	Twice   int // races with two clients at once
+	// a step began after the connect had returned, and no notice had reached the activity; from another process, none
+	// in time
 	Lost    int
-	Written int // a fenced write that began after the knock had returned was taken
+	Written int // a fenced write that began after the connect had returned was accepted
 	Raised  int // epochs raised; one a race
 }
 
 // Total is the number of races.
 func (s Score) Total() int { return s.Never + s.Stopped + s.Refused + s.Ended }
 
+// String is the counts in one line.
 func (s Score) String() string {
 	return fmt.Sprintf(
-		"%d races: %d never ran, %d stopped, %d refused, %d done before; %d with two visitors; %d epochs; lost %d, written late %d",
-		s.Total(), s.Never, s.Stopped, s.Refused, s.Ended, s.Twice, s.Raised, s.Lost, s.Written)
+		"%d races: %d never ran, %d stopped, %d refused, %d done before; %d with two clients; %d epochs; lost %d, written late %d",
+		s.Total(),
+		s.Never,
+		s.Stopped,
+		s.Refused,
+		s.Ended,
+		s.Twice,
+		s.Raised,
+		s.Lost,
+		s.Written,
+	)
 }
 
 func (s *Score) add(o Score) {
-	s.Never, s.Stopped, s.Refused, s.Ended = s.Never+o.Never, s.Stopped+o.Stopped, s.Refused+o.Refused, s.Ended+o.Ended
-	s.Twice, s.Lost, s.Written, s.Raised = s.Twice+o.Twice, s.Lost+o.Lost, s.Written+o.Written, s.Raised+o.Raised
+	s.Never += o.Never
+	s.Stopped += o.Stopped
+	s.Refused += o.Refused
+	s.Ended += o.Ended
+	s.Twice += o.Twice
+	s.Lost += o.Lost
+	s.Written += o.Written
+	s.Raised += o.Raised
 }
 
-// Run plays all races on the ground and counts.
-func (r Races) Run(ctx context.Context, g Ground) (Score, error) {
+// Run runs all races on a store and counts.
+func (r Races) Run(ctx context.Context, g RaceStore) (Score, error) {
 	inflight := activities.NewInflightRegistry(slow{g})
 	defer inflight.Close()
 	hush, err := g.Listen(inflight.Hear)
@@ -101,12 +120,12 @@ func (r Races) Run(ctx context.Context, g Ground) (Score, error) {
 	}
 	lanes.Wait()
 	if left := inflight.Running(); left != 0 {
-		faults = append(faults, fmt.Errorf("%d deeds are registered after the last has ended", left))
+		faults = append(faults, fmt.Errorf("%d activities are registered after the last has ended", left))
 	}
 	return sum, errors.Join(faults...)
 }
 
-func (r Races) lane(ctx context.Context, g Ground, inflight *activities.InflightRegistry, lane int) (Score, error) {
+func (r Races) lane(ctx context.Context, g RaceStore, inflight *activities.InflightRegistry, lane int) (Score, error) {
 	name := "racer-" + strconv.Itoa(lane)
 	if err := g.PutAgent(ctx, dream.Agent{
 		ID:     name,
@@ -122,18 +141,18 @@ func (r Races) lane(ctx context.Context, g Ground, inflight *activities.Inflight
 	for i := lane; i < r.Count; i += r.Lanes {
 		now = now.Add(time.Hour)
 		race := race{
-			ground:   g,
-			inflight: inflight,
-			order:    r.Order,
-			agent:    name,
-			now:      now,
-			fence:    memory.Fence{Dream: "dream/" + name + "/0001", Run: "run"},
-			seeds:    [2]uint64{r.Seed, uint64(i)},
-			door:     g,
-			far:      r.From != nil,
+			store:       g,
+			inflight:    inflight,
+			steps:       r.StepOrder,
+			agent:       name,
+			now:         now,
+			fence:       memory.Fence{Dream: "dream/" + name + "/0001", Run: "run"},
+			seeds:       [2]uint64{r.Seed, uint64(i)},
+			clientStore: g,
+			remote:      r.From != nil,
 		}
-		if race.far {
-			race.door = r.From
+		if race.remote {
+			race.clientStore = r.From
 		}
 		s, err := race.run(ctx)
 		if err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// gone is how long Redis is away: as long as it takes for a knock to be answered without it, a few times over.
-const gone = 2 * time.Second
+// redisAway is how long Redis is away: several times as long as a connect takes to be answered without it.
+const redisAway = 2 * time.Second
 
-// Redis stops answering, or dies, while an agent dreams, and somebody knocks: he goes on, and is told what could not be
-// done. When Redis is back the agent is awake, and nothing is lost.
-func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
+// Redis stops answering, or dies, while an agent dreams, and a client connects: it goes on, and is told what could
+// not be done. When Redis is back the agent is awake, and nothing is lost.
+func TestAConnectWhileRedisIsAwayIsAnsweredAndCompletedLater(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("plays on real servers; make test runs it")
@@ -33,26 +33,26 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := redis.Start(t, redis.Fsync("always"))
-			r := furnish(t, furniture{redis: server, token: 10 * time.Millisecond})
-			agent := r.hire()
+			r := openScene(t, options{redis: server, token: 10 * time.Millisecond})
+			agent := r.addAgent()
 			id, epochs := first(agent), int64(1)
 			seen := !strings.Contains(name, "met")
 			if seen {
 				r.recorded(r.connect(agent))
-				r.leave(agent)
+				r.release(agent)
 				epochs = 2
 			}
 			moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 			r.begin(agent)
-			r.come(moment)
-			r.spoken("nrem/forward", 5)
+			r.receive(moment)
+			r.awaitTokens("nrem/forward", 5)
 			comeBack := leave(server)
-			over := time.After(gone)
+			over := time.After(redisAway)
 			var last starter.Woken
 			for away := true; away; {
 				woken, _ := r.call(starter.Connection{Agent: agent.Handle, Client: "guest"})
 				require.NotEmpty(t, woken.Degraded)
-				require.Zero(t, woken.Digest, "nothing is told that is not fixed")
+				require.Zero(t, woken.Digest, "no digest that is not fixed is sent")
 				last = woken
 				select {
 				case <-over:
@@ -61,22 +61,22 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndMadeGoodLater(t *testing.T) {
 				}
 			}
 			comeBack()
-			if seen { // otherwise nobody knows what to ask for
+			if seen { // otherwise the key to ask for is unknown
 				require.Equal(t, workflows.Awake, r.recorded(last).State)
 			}
-			r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
+			r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
 			r.state(agent, workflows.Awake)
 			status, err := r.deployment.Starter.Status(r.ctx, agent.Handle)
 			require.NoError(t, err)
-			require.Equal(t, epochs, status.Epoch, "many knocks, one wake")
+			require.Equal(t, epochs, status.Epoch, "many connects, one wake")
 			require.Equal(t, presence.Connect, status.Last.Cause)
-			r.until(func() bool { // a knock may be told of after its guest has left
+			r.until(func() bool { // a connect may be recorded after its client has left
 				return r.deployment.Starter.Sleep(r.ctx, agent.Handle) == nil &&
 					r.agentState(agent).State == workflows.Sleeping
 			}, "%s never sleeps again", agent.Handle)
 			r.resume(agent)
-			r.ends(id, dream.Completed)
-			r.sound(1)
+			r.requireOutcome(id, dream.Completed)
+			r.audit(1)
 		})
 	}
 }

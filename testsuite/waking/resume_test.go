@@ -17,42 +17,43 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func afternoon() time.Time { return time.Now().Add(10 * time.Minute) }
+func inTenMinutes() time.Time { return time.Now().Add(10 * time.Minute) }
 
 func TestAResumedDreamIsNotResumedAgain(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
-	id := r.interrupted(agent)
+	r := openScene(t, options{})
+	agent := r.addAgent()
+	id := r.beginAndInterrupt(agent)
 	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrAwake)
-	r.leave(agent)
+	r.release(agent)
 	moment := r.await(provider.None, id, dream.NREM, "forward")
 	require.Equal(t, id, r.resume(agent).Dream)
 	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrDreaming)
-	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil)) // a word too many
+	// one signal too many
+	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
 	require.NoError(t,
 		r.deployment.Client.SignalWorkflow(r.ctx, workflows.AgentID(agent.Handle), "", workflows.SignalResume, nil))
-	r.come(moment)
-	r.ends(id, dream.Completed)
+	r.receive(moment)
+	r.requireOutcome(id, dream.Completed)
 	require.Equal(t, 2, r.night(agent, id).Stretches)
 	require.Len(t, r.events(agent, event.DreamResumed{}), 1)
 	_, err = r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
-	r.sound(1)
+	r.audit(1)
 }
 
-// A word to go on that came while the dream still dreamt does not wake the sleeper's guest: it is refused while
-// somebody is there.
-func TestAWordTooManyDoesNotResumeADreamBesideAClient(t *testing.T) {
+// A resume signal that came while the dream still ran does not take the agent from a connected client: it is refused
+// until the client has left.
+func TestALateResumeSignalDoesNotResumeADreamBesideAClient(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-2")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
 	r.recorded(r.connect(agent))
 	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, id, "", workflows.SignalResume, nil))
@@ -62,55 +63,55 @@ func TestAWordTooManyDoesNotResumeADreamBesideAClient(t *testing.T) {
 	}, "it is never interrupted")
 	require.Empty(t, r.events(agent, event.DreamResumed{}))
 	require.Equal(t, workflows.Awake, r.agentState(agent).State)
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(1)
 }
 
-func TestADreamThatNobodyResumesInTimeEndsInterrupted(t *testing.T) {
+func TestADreamNotResumedInTimeEndsInterrupted(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.ResumeTTL = 2 * time.Second }})
-	agent := r.hire()
-	id := r.interrupted(agent)
-	result := r.ends(id, dream.Interrupted)
+	r := openScene(t, options{edit: func(p *testdeploy.Config) { p.ResumeTTL = 2 * time.Second }})
+	agent := r.addAgent()
+	id := r.beginAndInterrupt(agent)
+	result := r.requireOutcome(id, dream.Interrupted)
 	require.Contains(t, result.Reason, "nobody resumed it within 2s")
 	require.Positive(t, result.Kept)
 	require.False(t, r.night(agent, id).Resumable())
 	require.Len(t, r.events(agent, event.DreamEnded{}), 1)
-	r.leave(agent)
+	r.release(agent)
 	_, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.ErrorIs(t, err, starter.ErrNothing)
-	r.sound(1)
+	r.audit(1)
 }
 
 func TestADreamThatMayNotBeResumedEndsWithItsFirstWake(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.ResumeTTL = 0 }})
-	agent := r.hire()
+	r := openScene(t, options{edit: func(p *testdeploy.Config) { p.ResumeTTL = 0 }})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.REM, "branch-1")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	r.recorded(r.connect(agent))
-	r.ends(id, dream.Interrupted)
-	r.sound(1)
+	r.requireOutcome(id, dream.Interrupted)
+	r.audit(1)
 }
 
-// What an interrupted call is counted at may be all that was left.
+// The estimated cost of an interrupted call may be all that was left.
 func TestADreamWithoutMoneyLeftEndsInterrupted(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	r.recorded(r.connect(agent))
-	r.leave(agent)
+	r.release(agent)
 	r.spendTheRest(agent, id)
 	r.resume(agent)
-	result := r.ends(id, dream.Interrupted)
+	result := r.requireOutcome(id, dream.Interrupted)
 	require.Contains(t, result.Reason, "nothing is left")
 	require.False(t, r.night(agent, id).Resumable())
 	require.Equal(t, 1, r.night(agent, id).Stretches)
@@ -119,28 +120,28 @@ func TestADreamWithoutMoneyLeftEndsInterrupted(t *testing.T) {
 	require.Empty(t, slots)
 }
 
-func TestANewDreamLetsTheInterruptedOneGo(t *testing.T) {
+func TestANewDreamEndsTheInterruptedOne(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
-	id := r.interrupted(agent)
-	r.leave(agent)
+	r := openScene(t, options{})
+	agent := r.addAgent()
+	id := r.beginAndInterrupt(agent)
+	r.release(agent)
 	second := r.begin(agent)
 	require.NotEqual(t, id, second)
-	result := r.ends(id, dream.Interrupted)
+	result := r.requireOutcome(id, dream.Interrupted)
 	require.Contains(t, result.Reason, "another dream was begun")
 	require.False(t, r.night(agent, id).Resumable())
-	r.ends(second, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(second, dream.Completed)
+	r.audit(1)
 }
 
-// A dream asked for within the wake lock is refused, and begins after it.
+// A dream requested within the wake lock is refused, and begins after it.
 func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 	t.Parallel()
 	const lock = 1500 * time.Millisecond
-	r := furnish(t, furniture{edit: func(p *testdeploy.Config) { p.Settings.WakeLock = lock }})
-	agent := r.hire()
-	id := r.interrupted(agent)
+	r := openScene(t, options{edit: func(p *testdeploy.Config) { p.Settings.WakeLock = lock }})
+	agent := r.addAgent()
+	id := r.beginAndInterrupt(agent)
 	require.NoError(t, r.deployment.Starter.Leave(r.ctx, agent.Handle, "guest"))
 	_, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
 	require.ErrorIs(t, err, starter.ErrAwake)
@@ -150,16 +151,16 @@ func TestNoDreamBeginsWithinTheWakeLock(t *testing.T) {
 	require.NoError(t, err)
 	r.state(agent, workflows.Sleeping)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
+	r.requireOutcome(id, dream.Completed)
 	resumed := r.events(agent, event.DreamResumed{})
 	require.Len(t, resumed, 1)
 	require.False(t, resumed[0].At.Before(status.Lock), "it went on at %s, and the lock lasted until %s",
 		resumed[0].At, status.Lock)
-	r.sound(1)
+	r.audit(1)
 }
 
 // spendTheRest books what every cap above a dream still allows, as other dreams of the same day would.
-func (r *room) spendTheRest(agent dream.Agent, id string) {
+func (r *scene) spendTheRest(agent dream.Agent, id string) {
 	r.t.Helper()
 	e, err := chaos.Gather(r.ctx, r.deployment, r.upstream.Billing)
 	require.NoError(r.t, err)

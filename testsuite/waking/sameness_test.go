@@ -18,24 +18,24 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestAnInterruptedDreamIsTheSameDream proves decision 3 for the knock: same seed, memory and model, woken in a phase
-// and resumed, makes the same items at the same prices as a night that nobody disturbed. What differs is times, the
-// entry of the wake, what the call that was cut had cost, and the mood: each sitting moves it on its own, by what it
-// has kept.
+// TestAnInterruptedDreamIsTheSameDream proves decision 3 for interruptions: the same seed, memory and model, woken in
+// a phase and resumed, makes the same items at the same prices as an undisturbed dream. What differs is times, the
+// journal entry of the wake, what the interrupted call had cost, and the mood: each stretch moves it by what that
+// stretch has kept.
 func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 	t.Parallel()
 	server := temporal.Start(t, temporal.InMemory(),
 		temporal.WithNamespaces("night-0", "night-1", "night-2", "night-3", "night-4", "night-5", "night-6"))
 	nights := 0
-	apart := func() *temporal.Server { // of one name, in namespaces of their own
+	apart := func() *temporal.Server { // of one name, in separate namespaces
 		one := *server
 		one.Namespace = fmt.Sprintf("night-%d", nights)
 		nights++
 		return &one
 	}
-	undisturbed := nightOf(t, apart())
+	undisturbed := describeDream(t, apart())
 	require.Contains(t, undisturbed, "nrem")
-	for name, at := range map[string][]touch{
+	for name, at := range map[string][]wakeMoment{
 		"before the first cycle": {{dream.Onset, "induction", provider.HangMiddle}},
 		"in a cycle":             {{dream.Onset, "1/partial-2", provider.HangMiddle}},
 		"between cycles":         {{dream.Onset, "2/partial-3", provider.HangMiddle}},
@@ -52,43 +52,43 @@ func TestAnInterruptedDreamIsTheSameDream(t *testing.T) {
 		there := apart()
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, undisturbed, nightOf(t, there, at...))
+			require.Equal(t, undisturbed, describeDream(t, there, at...))
 		})
 	}
 }
 
-// recordOf dreams one night on a deployment of its own, wakes and resumes it at these moments, and tells all of it but
-// times.
-func nightOf(t *testing.T, server *temporal.Server, at ...touch) string {
+// describeDream runs one dream on a deployment of its own, wakes and resumes it at these moments, and describes all
+// of it except times.
+func describeDream(t *testing.T, server *temporal.Server, at ...wakeMoment) string {
 	t.Helper()
-	r := furnish(t, furniture{server: server})
+	r := openScene(t, options{server: server})
 	agent, err := r.deployment.AddAgent(r.ctx, 1, "same")
 	require.NoError(t, err)
 	id := first(agent)
-	for i, touch := range at {
-		moment := r.await(touch.fault, id, touch.phase, touch.activity)
+	for i, wakeMoment := range at {
+		moment := r.await(wakeMoment.fault, id, wakeMoment.phase, wakeMoment.activity)
 		if i == 0 {
 			r.begin(agent)
 		} else {
-			r.leave(agent)
+			r.release(agent)
 			r.resume(agent)
 		}
-		r.come(moment)
+		r.receive(moment)
 		r.recorded(r.connect(agent))
 	}
 	if len(at) == 0 {
 		r.begin(agent)
 	} else {
-		r.leave(agent)
+		r.release(agent)
 		r.resume(agent)
 	}
-	r.ends(id, dream.Completed)
-	r.sound(len(at))
-	return r.tell(agent, id)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(len(at))
+	return r.describe(agent, id)
 }
 
-// tell lays out what a night left behind, without what the clock decided and without its wakes.
-func (r *room) tell(agent dream.Agent, id string) string {
+// describe writes out what a dream left behind, without what depends on the clock and without its wakes.
+func (r *scene) describe(agent dream.Agent, id string) string {
 	r.t.Helper()
 	items, err := r.deployment.Store.Find(r.ctx, memory.Query{Agent: agent.ID, Dream: id, Sort: memory.HighestScore})
 	require.NoError(r.t, err)

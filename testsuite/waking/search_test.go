@@ -11,9 +11,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
-// TestASearchThatIsWokenInItsMidstIsTheSameSearch wakes REM in each of its deeds, in one night, and compares every
-// scenario, its parents, its score and its fate, with those of a night that nobody disturbed.
-func TestASearchThatIsWokenInItsMidstIsTheSameSearch(t *testing.T) {
+// TestAnInterruptedSearchIsTheSameSearch wakes REM in each of its activities, in one dream, and compares every
+// scenario, its parents, its score and what became of it, with those of an undisturbed dream.
+func TestAnInterruptedSearchIsTheSameSearch(t *testing.T) {
 	t.Parallel()
 	server := temporal.Start(t, temporal.InMemory(), temporal.WithNamespaces("search-0", "search-1"))
 	nights := 0
@@ -23,16 +23,16 @@ func TestASearchThatIsWokenInItsMidstIsTheSameSearch(t *testing.T) {
 		nights++
 		return &one
 	}
-	undisturbed := nightOf(t, apart())
+	undisturbed := describeDream(t, apart())
 	for _, activity := range []string{"rem/merge-4", "rem/refine-5", "rem/weigh-2"} {
 		require.Contains(t, undisturbed, activity)
 	}
-	require.Equal(t, undisturbed, nightOf(
+	require.Equal(t, undisturbed, describeDream(
 		t, apart(),
-		touch{dream.REM, "branch-3", provider.HangMiddle},
-		touch{dream.REM, "weigh", provider.HangMiddle},
-		touch{dream.REM, "merge-4", provider.HangMiddle},
-		touch{dream.REM, "refine-5", provider.HangFirst},
-		touch{dream.REM, "weigh-2", provider.HangMiddle},
+		wakeMoment{dream.REM, "branch-3", provider.HangMiddle},
+		wakeMoment{dream.REM, "weigh", provider.HangMiddle},
+		wakeMoment{dream.REM, "merge-4", provider.HangMiddle},
+		wakeMoment{dream.REM, "refine-5", provider.HangFirst},
+		wakeMoment{dream.REM, "weigh-2", provider.HangMiddle},
 	))
 }

@@ -27,25 +27,25 @@ func away() time.Duration {
 // back is how soon after Temporal's return every wake must be recorded: the promise of the deployment.
 const back = 15 * time.Second
 
-// Temporal stops answering, or dies, while agents dream; guests come all the while. Each is answered, and soon after
+// Temporal stops answering, or dies, while agents dream and clients keep connecting. Each is answered, and soon after
 // its return everything is recorded.
 func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *testing.T) {
 	t.Parallel()
-	for name, leave := range map[string]func(*room) (back func()){
-		"frozen": func(r *room) func() { r.server.Freeze(); return r.server.Thaw },
-		"killed": func(r *room) func() { r.server.Kill(); return r.server.Restart },
+	for name, leave := range map[string]func(*scene) (back func()){
+		"frozen": func(r *scene) func() { r.server.Freeze(); return r.server.Thaw },
+		"killed": func(r *scene) func() { r.server.Kill(); return r.server.Restart },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := furnish(t, furniture{own: true, token: 20 * time.Millisecond})
+			r := openScene(t, options{own: true, token: 20 * time.Millisecond})
 			agents := make([]dream.Agent, 6)
 			for i := range agents {
-				agents[i] = r.hire()
+				agents[i] = r.addAgent()
 			}
 			for _, agent := range agents {
 				moment := r.await(provider.None, first(agent), dream.Onset, "induction")
 				r.begin(agent)
-				r.come(moment)
+				r.receive(moment)
 			}
 			comeBack := leave(r)
 			wakes, took := connectAllTheWhile(r, agents)
@@ -59,24 +59,24 @@ func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *t
 				require.Equal(t, first(agents[i]), awoken.Dream)
 			}
 			slices.Sort(took)
-			t.Logf("away for %s: %d knocks, p50 %s, p99 %s, max %s", away(), len(took), took[len(took)/2],
+			t.Logf("away for %s: %d connects, p50 %s, p99 %s, max %s", away(), len(took), took[len(took)/2],
 				took[len(took)*99/100], took[len(took)-1])
 			for _, agent := range agents {
-				r.until(func() bool { return r.night(agent, first(agent)).Resumable() }, "%s is never put down",
+				r.until(func() bool { return r.night(agent, first(agent)).Resumable() }, "%s is never interrupted",
 					first(agent))
-				r.leave(agent)
+				r.release(agent)
 				r.resume(agent)
 			}
 			for _, agent := range agents {
-				r.ends(first(agent), dream.Completed)
+				r.requireOutcome(first(agent), dream.Completed)
 			}
-			r.sound(len(agents))
+			r.audit(len(agents))
 		})
 	}
 }
 
-// connectAllTheWhile lets guests come and go until the time is over, and tells the wake of each agent.
-func connectAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.Duration) {
+// connectAllTheWhile lets clients connect and leave until the time is over, and returns the wake of each agent.
+func connectAllTheWhile(r *scene, agents []dream.Agent) ([]starter.Woken, []time.Duration) {
 	r.t.Helper()
 	wakes := make([]starter.Woken, len(agents))
 	took := make([][]time.Duration, len(agents))
@@ -91,13 +91,13 @@ func connectAllTheWhile(r *room, agents []dream.Agent) ([]starter.Woken, []time.
 					w, err = r.deployment.Starter.Wake(ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 					return err
 				}
-				stalled, err := waking.Promptly(r.ctx, answered, connect)
-				// the machine's doing, and not Temporal's
+				stalled, err := waking.Within(r.ctx, answered, connect)
+				// caused by the machine, not by Temporal
 				for again := 0; err == nil && w.Degraded != "" && stalled > 0 && again < 10; again++ {
-					stalled, err = waking.Promptly(r.ctx, answered, connect)
+					stalled, err = waking.Within(r.ctx, answered, connect)
 				}
 				if err != nil || w.Raised != (turn == 0) || w.Degraded != "" {
-					r.t.Errorf("knock %d at %s: %+v, %v", turn, agent.Handle, w, err)
+					r.t.Errorf("connect %d to %s: %+v, %v", turn, agent.Handle, w, err)
 				}
 				if turn == 0 {
 					wakes[i] = w

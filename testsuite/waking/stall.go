@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// stalled is for how long this process has been kept from running, so far: others had the cores.
+// stalled is for how long this process has been kept from running so far, because others had the cores.
 var stalled = sync.OnceValue(func() *atomic.Int64 {
 	total := new(atomic.Int64)
 	go func() {
@@ -25,10 +25,10 @@ var stalled = sync.OnceValue(func() *atomic.Int64 {
 	return total
 })
 
-// Promptly does something that must be over within a time of its own, W3's second for instance: what this process could
-// not run at all meanwhile, on a busy machine, counts for nobody. It tells that time, and the fault of whatever took
-// longer.
-func Promptly(ctx context.Context, within time.Duration, do func(context.Context) error) (time.Duration, error) {
+// Within does something that must end within a time of its own, such as the second in which a connect must be
+// answered. Time in which this process could not run, on a busy machine, does not count. It returns that time, and an
+// error when the rest took longer.
+func Within(ctx context.Context, within time.Duration, do func(context.Context) error) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*within)
 	defer cancel()
 	before, began := stalled().Load(), time.Now()

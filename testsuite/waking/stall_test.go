@@ -11,17 +11,17 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/waking"
 )
 
-// Whatever takes longer than it may, while this process runs, is told; nothing else is.
-func TestWhatIsNotPromptIsTold(t *testing.T) {
+// Within returns an error for what takes longer than it may while this process runs, and for nothing else.
+func TestWithinReportsWhatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	waits := func(ctx context.Context) error { <-ctx.Done(); return nil }
 	require.Eventually(t, func() bool { // the machine may be busy for all of a try
-		_, err := waking.Promptly(t.Context(), 10*time.Millisecond, waits)
+		_, err := waking.Within(t.Context(), 10*time.Millisecond, waits)
 		return err != nil
 	}, patience, time.Millisecond)
-	_, err := waking.Promptly(t.Context(), time.Hour, func(context.Context) error { return nil })
+	_, err := waking.Within(t.Context(), time.Hour, func(context.Context) error { return nil })
 	require.NoError(t, err)
 	fault := errors.New("its own")
-	_, err = waking.Promptly(t.Context(), time.Hour, func(context.Context) error { return fault })
+	_, err = waking.Within(t.Context(), time.Hour, func(context.Context) error { return fault })
 	require.ErrorIs(t, err, fault)
 }

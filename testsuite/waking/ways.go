@@ -16,21 +16,21 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// answered is how soon whoever knocks must have an answer.
+// answered is how soon a connecting client must have an answer.
 const answered = time.Second
 
 // Way is how an agent is woken.
 type Way string
 
-// The ways: through the starter, and as other Temporal clients may.
+// The ways: through the starter, and directly through Temporal.
 const (
-	ByConnect     Way = "knock"
+	ByConnect     Way = "connect"
 	ByTwo         Way = "two at once"
 	ByAlarm       Way = "alarm"
 	ByOperator    Way = "operator"
-	BySignal      Way = "signal to the life"
+	BySignal      Way = "signal to the agent"
 	ByDreamSignal Way = "signal to the dream"
-	ByUpdate      Way = "update of the life"
+	ByUpdate      Way = "update of the agent"
 )
 
 // ways with their weights.
@@ -41,10 +41,10 @@ var ways = []Way{
 
 func draw[T any](dice *rand.Rand, from []T) T { return from[dice.IntN(len(from))] }
 
-// errBlind says that the store was too slow for whoever knocked: he was answered, and the epoch is raised later.
-var errBlind = errors.New("the store did not answer in time")
+// errDegraded says that the store was too slow: the client was answered, and the epoch is raised later.
+var errDegraded = errors.New("the store did not answer in time")
 
-// wake wakes the agent in one way. Whoever comes through the starter must be answered in time.
+// wake wakes the agent in one way. A client of the starter must be answered in time.
 func (w Way) wake(ctx context.Context, c *testdeploy.Deployment, agent dream.Agent, id string) error {
 	agentState := workflows.AgentID(agent.Handle)
 	switch w {
@@ -80,15 +80,15 @@ func (w Way) wake(ctx context.Context, c *testdeploy.Deployment, agent dream.Age
 
 func connect(ctx context.Context, c *testdeploy.Deployment, k starter.Connection) error {
 	var woken starter.Woken
-	_, err := Promptly(ctx, answered, func(ctx context.Context) (err error) {
+	_, err := Within(ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = c.Starter.Wake(ctx, k)
 		return err
 	})
 	switch {
 	case err != nil:
-		return fmt.Errorf("knock of %s: %w", k.Client, err)
+		return fmt.Errorf("connect of %s: %w", k.Client, err)
 	case woken.Degraded != "":
-		return errBlind
+		return errDegraded
 	}
 	return nil
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// blows are the moments at which a worker is hit; a proof in full has one in each phase.
-func blows() []touch {
-	all := []touch{
+// killMoments are the moments at which a worker is killed; the full proof has one in each phase.
+func killMoments() []wakeMoment {
+	all := []wakeMoment{
 		{dream.Onset, "1/partial-3", provider.HangMiddle},
 		{dream.Integration, "consolidate", provider.HangMiddle},
 		{dream.NREM, "forward", provider.HangMiddle},
@@ -28,66 +28,67 @@ func blows() []touch {
 	return all[:2]
 }
 
-// The bell has cut the call, and its worker dies before anybody has heard of it.
-func TestAWorkerKilledBetweenBusAndResultLosesNothing(t *testing.T) {
+// The notice has stopped the call, and its worker dies before it reports the result.
+func TestAWorkerKilledBetweenNoticeAndResultLosesNothing(t *testing.T) {
 	t.Parallel()
-	for _, at := range blows() {
+	for _, at := range killMoments() {
 		t.Run(string(at.phase)+" "+at.activity, func(t *testing.T) {
 			t.Parallel()
-			r := furnish(t, furniture{})
-			agent := r.hire()
+			r := openScene(t, options{})
+			agent := r.addAgent()
 			id := first(agent)
 			moment := r.await(at.fault, id, at.phase, at.activity)
 			r.begin(agent)
-			r.come(moment)
+			r.receive(moment)
 			woken := r.connect(agent)
 			r.crew.Kill(0)
 			require.True(t, woken.Raised)
-			again := r.visit(agent, guest("another")) // nobody works at all, and the second is answered as well
+			again := r.visit(agent, clientNamed("another")) // no worker runs, and the second client is answered as well
 			require.False(t, again.Raised)
 			require.Equal(t, woken.Epoch, again.Epoch)
 			require.NoError(t, r.crew.Replace(0))
 			require.Equal(t, workflows.Awake, r.recorded(woken).State)
-			r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
-			r.leave(agent)
+			r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
+			r.release(agent)
 			r.resume(agent)
-			r.ends(id, dream.Completed)
-			r.sound(1)
+			r.requireOutcome(id, dream.Completed)
+			r.audit(1)
 		})
 	}
 }
 
-// A frozen worker hears no bell and answers nobody. The dream goes on elsewhere without what that call had said; when
-// the worker comes back, the store takes nothing from it.
-func TestAFrozenWorkerHoldsNobodyUp(t *testing.T) {
+// A frozen worker gets no notice and answers nothing. The dream resumes elsewhere without the partial answer of that
+// call; when the worker continues, the store accepts nothing from it.
+func TestAFrozenWorkerDelaysNoConnect(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{workers: 2, token: 5 * time.Millisecond})
-	agent := r.hire()
+	r := openScene(t, options{workers: 2, token: 5 * time.Millisecond})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.None, id, dream.Onset, "1/partial-4")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	r.crew.Freeze(0)
 	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
-	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never put down", id)
-	r.leave(agent)
-	r.resume(agent) // while the frozen one still believes in the first sitting
-	r.twins = 4     // the partials that it was in the midst of go on beside those of the resumed dream
+	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
+	r.release(agent)
+	r.resume(agent) // while the frozen one still runs the first stretch
+	r.twins = 4     // the partials that it was generating continue beside those of the resumed dream
 	r.crew.Thaw(0)
-	r.ends(id, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(1)
 }
 
-// The only worker is frozen: whoever knocks goes on all the same, and what happened is told when it comes back.
-func TestAConnectAtTheOnlyWorkerWhileItIsFrozenIsAnsweredAndToldLater(t *testing.T) {
+// The only worker is frozen: a connecting client goes on all the same, and the wake is recorded when the worker
+// continues.
+func TestAConnectAtAFrozenOnlyWorkerIsAnsweredAndRecordedLater(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	r.crew.Freeze(0)
 	woken := r.connect(agent)
 	require.True(t, woken.Raised)
@@ -95,8 +96,8 @@ func TestAConnectAtTheOnlyWorkerWhileItIsFrozenIsAnsweredAndToldLater(t *testing
 	require.False(t, r.connect(agent).Raised)
 	r.crew.Thaw(0)
 	require.Equal(t, id, r.recorded(woken).Dream)
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(1)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(1)
 }

@@ -1,4 +1,4 @@
-// Package week lets many agents live seven days in minutes, on a real server that skips the time in which nothing
+// Package week runs seven days of many agents in minutes, on a real server that skips the time in which nothing
 // happens, and checks every night of them.
 package week
 
@@ -17,34 +17,34 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 )
 
-// most is how often a workflow may skip between two orders to: the server's own bound of 200 is for workflows that went
-// wild.
+// most is how often a workflow may skip between two calls to Forward: the server's own bound of 200 is a guard
+// against endless loops.
 const most = 1_000_000
 
-// Clock is the time of one agent's life, which the server lets run ahead of the wall when it is told to, and nobody
-// else's. Its dreams begin at the time of the life and go on in step with the wall: the server skips nothing of a life
+// Clock is the time of one agent's workflow, which the server lets run ahead of real time when told to, and no
+// other's. Its dreams begin at the workflow's time and then run in real time: the server skips nothing for a workflow
 // whose dream has not closed.
 type Clock struct {
 	client    client.Client
 	namespace string
 	workflow  string
 
-	ahead atomic.Int64 // of the wall, when the server was last asked
+	ahead atomic.Int64 // of real time, at the last reading
 	leaps int
 }
 
-// NewClock is the clock of a workflow that has begun.
+// NewClock is the clock of a running workflow.
 func NewClock(c client.Client, namespace, workflow string) *Clock {
 	return &Clock{client: c, namespace: namespace, workflow: workflow}
 }
 
-// Now is the time by what the server said last; exact while nothing is skipped.
+// Now is the time by the server's last answer; exact while nothing is skipped.
 func (k *Clock) Now() time.Time { return time.Now().UTC().Add(time.Duration(k.ahead.Load())) }
 
-// Ahead is how far it is ahead of the wall by what the server said last.
+// Ahead is how far it is ahead of real time by the server's last answer.
 func (k *Clock) Ahead() time.Duration { return time.Duration(k.ahead.Load()) }
 
-// Read asks the server for the time of the workflow.
+// Read reads the time of the workflow from the server.
 func (k *Clock) Read(ctx context.Context) (time.Time, error) {
 	d, err := k.client.DescribeWorkflowExecution(ctx, k.workflow, "")
 	if err != nil {
@@ -56,8 +56,7 @@ func (k *Clock) Read(ctx context.Context) (time.Time, error) {
 	return k.Now(), nil
 }
 
-// Forward lets the workflow skip until its time is to, and returns when it stands there, going in step with the wall
-// again.
+// Forward lets the workflow skip until its time is to, and returns when it is there and runs in real time again.
 func (k *Clock) Forward(ctx context.Context, to time.Time) error {
 	requested := false
 	for {
@@ -78,7 +77,7 @@ func (k *Clock) Forward(ctx context.Context, to time.Time) error {
 	}
 }
 
-// Run lets the workflow skip whatever it waits for, from now on.
+// Run lets the workflow skip all its waits from now on.
 func (k *Clock) Run(ctx context.Context) error {
 	return configure(ctx, k.client, k.namespace, k.workflow, &commonpb.TimeSkippingConfig{
 		Enabled: true, DisablePropagation: true, MaxSessionSkipCount: most,
@@ -95,7 +94,7 @@ func (k *Clock) leap(ctx context.Context, far time.Duration) error {
 	})
 }
 
-// arrive waits for the leap to end, or for a second.
+// arrive waits for the skip to end, or for a second.
 func (k *Clock) arrive(ctx context.Context) (enumspb.FastForwardPollingResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -110,8 +109,8 @@ func (k *Clock) arrive(ctx context.Context) (enumspb.FastForwardPollingResult, e
 	return polled.GetFastForwardPollingResult(), nil
 }
 
-// Spend lets another workflow, such as a dream that waits to be resumed, skip whatever it waits for.
-func Spend(ctx context.Context, c client.Client, namespace, workflow string) error {
+// SkipAll lets another workflow, such as a dream that waits to be resumed, skip all its waits.
+func SkipAll(ctx context.Context, c client.Client, namespace, workflow string) error {
 	return configure(ctx, c, namespace, workflow,
 		&commonpb.TimeSkippingConfig{Enabled: true, MaxSessionSkipCount: most})
 }

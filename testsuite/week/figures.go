@@ -13,7 +13,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/proto"
-	_ "modernc.org/sqlite" // reads the files as they lie there
+	_ "modernc.org/sqlite" // reads the database files directly
 )
 
 // Run is one run of a workflow.
@@ -21,11 +21,10 @@ type Run struct {
 	ID        string
 	Events    int
 	Bytes     int
-	Continued bool // it ended by going on as new
+	Continued bool // it ended by continuing as new
 
-	// Late is by how much the server fired a timer too late at most, or had not fired one when it was cancelled. Where
-	// a server that is short of time does a skip twice over, the second one overtakes a timer that the first one was to
-	// wake.
+	// Late is by how much the server fired a timer too late at most, or had not fired one when it was cancelled.
+	// Where a busy server does a skip twice, the second skip passes a timer that the first one was to fire.
 	Late time.Duration
 }
 
@@ -60,7 +59,7 @@ func Runs(ctx context.Context, c client.Client, workflow, first string) ([]Run, 
 	return runs, nil
 }
 
-// First is the run that a workflow began with.
+// First is the first run of a workflow.
 func First(ctx context.Context, c client.Client, workflow string) (string, error) {
 	d, err := c.DescribeWorkflowExecution(ctx, workflow, "")
 	if err != nil {
@@ -97,8 +96,10 @@ func Measure(ctx context.Context, file string) (Size, error) {
 		return size, err
 	}
 	defer func() { _ = db.Close() }()
-	row := db.QueryRowContext(ctx,
-		"SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+	row := db.QueryRowContext(
+		ctx,
+		"SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size",
+	)
 	if err := row.Scan(&size.Pages); err != nil {
 		return size, fmt.Errorf("measure %s: %w", file, err)
 	}

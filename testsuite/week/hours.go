@@ -5,8 +5,8 @@ import (
 	_ "time/tzdata" // the zones are the same on every machine
 )
 
-// Hours are when an agent may dream by itself: as a deployment writes them down, and once more as a plain question
-// about the clock on the wall, so that the code under test does not judge itself.
+// Hours are when an agent may dream by itself: once as a deployment configures them, and once as a plain question
+// about the wall clock, so that the code under test does not judge itself.
 type Hours struct {
 	Name           string
 	Windows, Quiet []string
@@ -17,8 +17,8 @@ type Hours struct {
 
 func clock(hour, minute int) int { return 60*hour + minute }
 
-// Kinds of hours: across midnight with a quiet part, across the hours when clocks are changed, other hours at weekends,
-// quiet hours alone, a sliver that the clock leaps over once a year, and none at all.
+// Kinds of hours: across midnight with a quiet part, across the hours when clocks change, other hours at weekends,
+// quiet hours alone, a short window that the clock skips once a year, and none at all.
 var Kinds = []Hours{
 	{
 		Name:    "nights",
@@ -70,7 +70,7 @@ var Kinds = []Hours{
 	},
 }
 
-// open says whether a dream by itself may begin then.
+// open says whether a dream may begin by itself then.
 func (h Hours) open(at time.Time, zone *time.Location) bool {
 	local := at.In(zone)
 	return h.Open(local.Weekday(), clock(local.Hour(), local.Minute()))
@@ -84,13 +84,14 @@ func (h Hours) opens(at time.Time, zone *time.Location) time.Time {
 	return at
 }
 
-// Zones where agents live: the clock is put forward and back, north and south, by an hour and by half of one, or never.
+// Zones of the agents: clocks that change forward and back, north and south, by an hour and by half of one, or never.
 var Zones = []string{
 	"Europe/Berlin", "Australia/Sydney", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata",
 	"Pacific/Auckland", "America/Santiago", "UTC",
 }
 
-// Turn is when the clock of a zone is changed next, and by how much; where it never is, noon a month later, by nothing.
+// Turn is when the clock of a zone changes next, and by how much; where it never does, noon a month later, by
+// nothing.
 func Turn(zone *time.Location, after time.Time) (at time.Time, by time.Duration) {
 	_, change := after.In(zone).ZoneBounds()
 	if change.IsZero() {

@@ -11,15 +11,16 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Lived is what happened to an agent from outside, as its store has it, and when it fell asleep, as its events have it.
-type Lived struct {
-	Actives     []time.Time // somebody came or left
-	Held        []Held      // somebody held it awake
-	Asleep      []time.Time // it announced that nobody holds it awake any more
+// Observed is what happened to an agent: its leases, as its store has them, and when it fell asleep, as its events
+// have it.
+type Observed struct {
+	Actives     []time.Time // a client came or left
+	Held        []Held      // a client held it awake
+	Asleep      []time.Time // it announced that no client holds it awake any more
 	AgentState  workflows.AgentState
 	End         time.Time
 	Wakes       int
-	Connections int // of the wakes, those in the midst of dreams
+	Connections int // of the wakes, those during dreams
 }
 
 // Held is a lease, or the lock after one: no dream may begin before it ends.
@@ -27,28 +28,28 @@ type Held struct {
 	Who      string
 	From, To time.Time
 	locks    bool // it is the lock
-	rises    bool // by it the agent became awake
-	// by so much the life's time was ahead of From already, as the server skipped while it was written down
+	rises    bool // it made the agent awake
+	// how far the workflow's time was ahead of From when this was recorded, because the server skipped
 	behind time.Duration
 }
 
-// quiet are the times from which idleness counts: somebody came or left, or the agent fell asleep again.
-func (l *Lived) quiet() []time.Time { return slices.Concat(l.Actives, l.Asleep) }
+// quiet are the times from which idleness counts: a client came or left, or the agent fell asleep again.
+func (l *Observed) quiet() []time.Time { return slices.Concat(l.Actives, l.Asleep) }
 
-// waking is a stretch from which an agent rose until nobody held it any more.
-type waking struct {
+// awakeSpell is the time from an agent's waking until no client held it any more.
+type awakeSpell struct {
 	from, end time.Time
 	behind    time.Duration // of what ended it
 }
 
-// wakings are the stretches in which the agent is awake, by its leases alone.
-func (l *Lived) wakings() []waking {
-	var all []waking
+// awakeSpells are the times in which the agent is awake, by its leases alone.
+func (l *Observed) awakeSpells() []awakeSpell {
+	var all []awakeSpell
 	for _, h := range l.Held {
 		if !h.rises {
 			continue
 		}
-		w := waking{h.From, h.To, h.behind}
+		w := awakeSpell{h.From, h.To, h.behind}
 		for longer := true; longer; {
 			longer = false
 			for _, o := range l.Held {
@@ -63,10 +64,10 @@ func (l *Lived) wakings() []waking {
 	return all
 }
 
-// awake are the stretches from which the agent rose until it fell asleep, soon after nobody held it any more.
-func (l *Lived) awake() []Held {
+// awake are the times from the agent's waking until it fell asleep, soon after no client held it any more.
+func (l *Observed) awake() []Held {
 	var all []Held
-	for _, w := range l.wakings() {
+	for _, w := range l.awakeSpells() {
 		if n := slices.IndexFunc(l.Asleep, w.ended); n >= 0 {
 			all = append(all, Held{From: w.from, To: l.Asleep[n]})
 		}
@@ -74,9 +75,9 @@ func (l *Lived) awake() []Held {
 	return all
 }
 
-// Live lets an agent live its days and answers when its last dream is over.
-func (h *Deployment) Live(ctx context.Context, s *Sleeper, namespace string) (*Lived, error) {
-	g, err := h.begin(ctx, s, namespace)
+// Run runs the days of an agent and returns when its last dream is over.
+func (h *Deployment) Run(ctx context.Context, s *Sleeper, namespace string) (*Observed, error) {
+	g, err := h.newDriver(ctx, s, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func (h *Deployment) Live(ctx context.Context, s *Sleeper, namespace string) (*L
 	cancel(nil)
 	err = errors.Join(err, <-connected)
 	if err == nil {
-		err = g.recall(context.WithoutCancel(ctx))
+		err = g.readEvents(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the days of %s (%s, %s): %w", s.Agent.Handle, s.Hours.Name, s.Zone, err)
@@ -106,21 +107,21 @@ func (h *Deployment) Live(ctx context.Context, s *Sleeper, namespace string) (*L
 	return g.lived, nil
 }
 
-// recall takes from store and events what was lived.
-func (g *guests) recall(ctx context.Context) error {
-	g.clients.report(g.lived)
-	events, err := g.deployment.Company.Store.Events(ctx, g.sleeper.Agent.ID, 0, 0)
+// readEvents reads what happened from store and events.
+func (d *driver) readEvents(ctx context.Context) error {
+	d.leases.report(d.lived)
+	events, err := d.deployment.Base.Store.Events(ctx, d.sleeper.Agent.ID, 0, 0)
 	for _, e := range events {
 		if e.Type == (event.AgentAsleep{}).EventType() {
-			g.lived.Asleep = append(g.lived.Asleep, e.At)
+			d.lived.Asleep = append(d.lived.Asleep, e.At)
 		}
 	}
 	return err
 }
 
-// LiveAlone lets an agent that nobody visits live until it has begun so many dreams, its time skipped freely.
-func (h *Deployment) LiveAlone(ctx context.Context, s *Sleeper, namespace string, dreams int) (*Lived, error) {
-	g, err := h.begin(ctx, s, namespace)
+// RunUnvisited runs an agent without clients until it has started so many dreams, its time skipped freely.
+func (h *Deployment) RunUnvisited(ctx context.Context, s *Sleeper, namespace string, dreams int) (*Observed, error) {
+	g, err := h.newDriver(ctx, s, namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -132,22 +133,22 @@ func (h *Deployment) LiveAlone(ctx context.Context, s *Sleeper, namespace string
 		func(l workflows.AgentState) bool { return l.Dreams >= dreams }); err != nil {
 		return nil, err
 	}
-	if err := g.rest(ctx); err != nil {
+	if err := g.endDreaming(ctx); err != nil {
 		return nil, fmt.Errorf("the days of %s (%s, %s): %w", s.Agent.Handle, s.Hours.Name, s.Zone, err)
 	}
-	nights, err := h.Diary(ctx, s.Agent.ID)
-	if err == nil && len(nights) > 0 { // it is told to stop at any moment after the last
+	nights, err := h.ObservedDreams(ctx, s.Agent.ID)
+	if err == nil && len(nights) > 0 { // it is stopped at any moment after the last
 		g.lived.End = nights[len(nights)-1].End()
 		s.End = g.lived.End
 	}
 	return g.lived, err
 }
 
-// begin starts the life of an agent and takes it to the noon of its first day.
-func (h *Deployment) begin(ctx context.Context, s *Sleeper, namespace string) (*guests, error) {
-	clock := NewClock(h.Company.Client, namespace, workflows.AgentID(s.Agent.Handle))
-	clients := &visitors{Store: h.Company.Starter.Presence}
-	app := h.concierge(s, clock, clients)
+// newDriver starts the workflow of an agent and takes it to the noon of its first day.
+func (h *Deployment) newDriver(ctx context.Context, s *Sleeper, namespace string) (*driver, error) {
+	clock := NewClock(h.Base.Client, namespace, workflows.AgentID(s.Agent.Handle))
+	leases := &leaseRecorder{Store: h.Base.Starter.Presence}
+	app := h.starterFor(s, clock, leases)
 	asleep := s.Agent
 	asleep.Auto = false
 	if err := app.Live(ctx, asleep); err != nil {
@@ -159,13 +160,13 @@ func (h *Deployment) begin(ctx context.Context, s *Sleeper, namespace string) (*
 	if err := app.Live(ctx, s.Agent); err != nil {
 		return nil, err
 	}
-	return &guests{
+	return &driver{
 		deployment: h,
 		sleeper:    s,
 		clock:      clock,
 		starter:    app,
 		namespace:  namespace,
-		clients:    clients,
-		lived:      &Lived{},
+		leases:     leases,
+		lived:      &Observed{},
 	}, nil
 }

@@ -19,8 +19,13 @@ type Spent struct {
 	Rows           int
 }
 
-// Money compares till, rows, accounts, allowances and records of one agent, day by day.
-func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, calls []provider.Call) (Spent, error) {
+// Money compares the provider, rows, accounts, allowances and records of one agent, day by day.
+func (h *Deployment) Money(
+	ctx context.Context,
+	s *Sleeper,
+	nights []ObservedDream,
+	calls []provider.Call,
+) (Spent, error) {
 	var sum Spent
 	rows, err := h.Ledger.Rows(ctx, spend.Query{Agent: s.Agent.ID})
 	if err != nil {
@@ -31,7 +36,7 @@ func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, call
 		rows:   map[string]spend.Row{},
 		day:    map[string]budget.Micros{},
 		night:  map[string]budget.Micros{},
-		nights: map[string]Night{},
+		nights: map[string]ObservedDream{},
 	}
 	for _, n := range nights {
 		b.nights[n.ID] = n
@@ -47,12 +52,12 @@ func (h *Deployment) Money(ctx context.Context, s *Sleeper, nights []Night, call
 		row, ok := b.rows[c.Key]
 		switch {
 		case !ok:
-			return sum, fmt.Errorf("the till served %s, and no row tells of it", c.Key)
+			return sum, fmt.Errorf("the provider served %s, and it has no row", c.Key)
 		case row.Counted < c.Cost:
-			return sum, fmt.Errorf("%s cost %s at the till and counts %s", c.Key, c.Cost, row.Counted)
+			return sum, fmt.Errorf("%s cost %s at the provider and counts %s", c.Key, c.Cost, row.Counted)
 		case row.Counted > c.Cost && !s.Visited:
 			return sum,
-				fmt.Errorf("%s cost %s at the till and counts %s, and nobody interrupted it", c.Key, c.Cost,
+				fmt.Errorf("%s cost %s at the provider and counts %s, and no wake interrupted it", c.Key, c.Cost,
 					row.Counted)
 		}
 		sum.Billed += c.Cost
@@ -69,17 +74,17 @@ type books struct {
 	s          *Sleeper
 	rows       map[string]spend.Row
 	day, night map[string]budget.Micros
-	nights     map[string]Night
+	nights     map[string]ObservedDream
 }
 
-// add takes in a row: it must be over, of a dream that was dreamt, paid by the day on which that one began, and of its
-// time.
+// add takes a row: it must be closed, belong to a finished dream, be paid on the day on which that dream began, and
+// lie in its time.
 func (b books) add(r spend.Row) error {
 	key := spend.Hold{Step: r.Step, Attempt: r.Attempt}.Key()
 	n, ok := b.nights[r.Dream]
 	switch {
 	case !ok || n.Refused:
-		return fmt.Errorf("row %s belongs to no dream that was dreamt", key)
+		return fmt.Errorf("row %s belongs to no dream", key)
 	case r.State == spend.Open:
 		return fmt.Errorf("row %s is still open", key)
 	case r.Day != n.AsOf.In(b.s.Zone).Format(time.DateOnly):
@@ -139,7 +144,7 @@ func (h *Deployment) account(ctx context.Context, scope string, spent, limit bud
 	return nil
 }
 
-// ByAgent sorts what the till served by whose it was.
+// ByAgent sorts the provider's calls by agent.
 func (h *Deployment) ByAgent() map[string][]provider.Call {
 	of := map[string][]provider.Call{}
 	for _, c := range h.Provider.Billing.Calls() {

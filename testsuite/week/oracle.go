@@ -9,26 +9,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 )
 
-// A dream may begin so much before and after it is due: it is due by the time of its life, and what lies between is the
-// work of two busy cores.
+// A dream may begin so much before and after it is due: it is due by the workflow's time, and the rest is the delay
+// of two busy cores.
 const (
 	early = 2 * time.Second
 	late  = 3 * time.Minute
 )
 
-// What may be wrong with a life.
+// The faults that an agent's week may have.
 var (
 	ErrEarly  = errors.New("too early")
 	ErrLate   = errors.New("too late")
 	ErrMissed = errors.New("missed")
-	ErrRest   = errors.New("it did not fall asleep when nobody held it any more")
+	ErrRest   = errors.New("it did not fall asleep when no client held it any more")
 )
 
-// expected is when the next dream of an agent is due, by plain reckoning: after it has been idle and the gap has
-// passed, the draw of its jitter later, when nobody holds it awake and its hours are open, and again the draw after
-// they open.
-func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) time.Time {
-	// which draw is its own affair; that it is this one is not
+// expected is when the next dream of an agent is due, calculated independently: after it has been idle, the gap has
+// passed, and its random delay is over, when no client holds it awake and its hours are open; if it had to wait for
+// them, the delay counts again from their opening.
+func (s *Sleeper) expected(l *Observed, from time.Time, last time.Time, begun int) time.Time {
+	// which delay is drawn is the agent's choice; that this is it is not checked
 	draw := circadian.Jitter(s.Agent.ID, begun, s.Hours.Jitter)
 	due := from
 	if !last.IsZero() {
@@ -59,14 +59,15 @@ func (s *Sleeper) expected(l *Lived, from time.Time, last time.Time, begun int) 
 	}
 }
 
-// Rested checks that the agent fell asleep once after each time that it was awake, when nobody held it any more and not
-// before: idleness counts from there. Somebody else may come first, before its life has looked again.
-func (s *Sleeper) Rested(l *Lived) error {
-	wakings := l.wakings()
+// CheckAsleep checks that the agent fell asleep once after each time that it was awake, when no client held it any
+// more and not before: idleness counts from there. Another client may come first, before its workflow has looked
+// again.
+func (s *Sleeper) CheckAsleep(l *Observed) error {
+	wakings := l.awakeSpells()
 	for _, w := range wakings {
-		risen := slices.ContainsFunc(wakings, func(o waking) bool { return o.from.After(w.end) && w.ended(o.from) })
+		risen := slices.ContainsFunc(wakings, func(o awakeSpell) bool { return o.from.After(w.end) && w.ended(o.from) })
 		if !risen && !slices.ContainsFunc(l.Asleep, w.ended) && w.end.Before(l.End.Add(-late)) {
-			return fmt.Errorf("nobody held it from %s on, and it fell asleep at %s: %w", s.local(w.end),
+			return fmt.Errorf("no client held it from %s on, and it fell asleep at %s: %w", s.local(w.end),
 				s.locals(l.Asleep), ErrRest)
 		}
 	}
@@ -76,21 +77,21 @@ func (s *Sleeper) Rested(l *Lived) error {
 			return fmt.Errorf("it fell asleep at %s, and %s held it until %s: %w", s.local(at), l.Held[n].Who,
 				s.local(l.Held[n].To), ErrRest)
 		}
-		if !slices.ContainsFunc(wakings, func(w waking) bool { return w.ended(at) }) {
+		if !slices.ContainsFunc(wakings, func(w awakeSpell) bool { return w.ended(at) }) {
 			return fmt.Errorf("it fell asleep at %s, and was not awake: %w", s.local(at), ErrRest)
 		}
 	}
 	return nil
 }
 
-// ended says whether at is when an agent is to notice that nobody holds it any more, or soon after.
-func (w waking) ended(at time.Time) bool {
+// ended says whether at is when an agent notices that no client holds it any more, or soon after.
+func (w awakeSpell) ended(at time.Time) bool {
 	return !at.Before(w.end.Add(-early)) && !at.After(w.end.Add(w.behind+late))
 }
 
-// Timely checks that every dream began when it was due, inside the hours, and that none that was due is missing.
-func (s *Sleeper) Timely(l *Lived, nights []Night) error {
-	if err := s.Rested(l); err != nil {
+// CheckTimes checks that every dream began when it was due, inside the hours, and that no due dream is missing.
+func (s *Sleeper) CheckTimes(l *Observed, nights []ObservedDream) error {
+	if err := s.CheckAsleep(l); err != nil {
 		return err
 	}
 	last := time.Time{}
@@ -109,7 +110,12 @@ func (s *Sleeper) Timely(l *Lived, nights []Night) error {
 		}
 		for _, stretch := range n.Stretches {
 			if !s.Hours.open(stretch.From, s.Zone) {
-				return fmt.Errorf("%s lay down at %s, outside its hours: %w", n.ID, s.local(stretch.From), ErrLate)
+				return fmt.Errorf(
+					"%s began a stretch at %s, outside its hours: %w",
+					n.ID,
+					s.local(stretch.From),
+					ErrLate,
+				)
 			}
 		}
 		last = n.End()
@@ -121,15 +127,18 @@ func (s *Sleeper) Timely(l *Lived, nights []Night) error {
 	return nil
 }
 
-// Nights counts the stretches of open hours that a dream began in, and those of the whole time.
-func (s *Sleeper) Nights(nights []Night) (dreamt, all int) {
+// Nights counts the open windows in which a dream began, and all windows of the whole time.
+func (s *Sleeper) Nights(nights []ObservedDream) (dreamt, all int) {
 	for at := s.Hours.opens(s.Start, s.Zone); at.Before(s.End); at = s.Hours.opens(at, s.Zone) {
 		from := at
 		for s.Hours.open(at, s.Zone) && at.Before(s.End) {
 			at = at.Add(time.Minute)
 		}
 		all++
-		if slices.ContainsFunc(nights, func(n Night) bool { return !n.Begin().Before(from) && n.Begin().Before(at) }) {
+		if slices.ContainsFunc(
+			nights,
+			func(n ObservedDream) bool { return !n.Begin().Before(from) && n.Begin().Before(at) },
+		) {
 			dreamt++
 		}
 	}

@@ -15,44 +15,45 @@ import (
 // autumn is before every zone's changes of the winter and spring that follow.
 var autumn = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 
-// perfect is a life of seven days as it should be.
-func perfect(t *testing.T, zone string, hours Hours) (*Sleeper, *Lived, []Night) {
+// perfect is a correct week.
+func perfect(t *testing.T, zone string, hours Hours) (*Sleeper, *Observed, []ObservedDream) {
 	t.Helper()
 	s, err := sleeper("s", zone, hours, 7, autumn)
 	require.NoError(t, err)
-	l := &Lived{End: s.End}
-	return s, l, dreamt(s, l)
+	l := &Observed{End: s.End}
+	return s, l, expectedDreams(s, l)
 }
 
-func TestTheOracleAcceptsAAgentStateAsItShouldBeAndNoOther(t *testing.T) {
+func TestTheOracleAcceptsOnlyACorrectWeek(t *testing.T) {
 	t.Parallel()
 	for _, zone := range Zones {
 		for _, hours := range Kinds {
 			s, l, nights := perfect(t, zone, hours)
-			require.NoError(t, s.Timely(l, nights))
+			require.NoError(t, s.CheckTimes(l, nights))
 			require.GreaterOrEqual(t, len(nights), 6)
-			for name, spoil := range map[string]func([]Night) []Night{
-				"the last is missing": func(n []Night) []Night { return n[:len(n)-1] },
-				"one is missing":      func(n []Night) []Night { return append(n[:2:2], n[3:]...) },
-				"one is too late":     func(n []Night) []Night { n[2].Stretches = later(n[2], 2*late); return n },
-				"one is too early":    func(n []Night) []Night { n[2].Stretches = later(n[2], -2*early); return n },
+			for name, spoil := range map[string]func([]ObservedDream) []ObservedDream{
+				"the last is missing": func(n []ObservedDream) []ObservedDream { return n[:len(n)-1] },
+				"one is missing":      func(n []ObservedDream) []ObservedDream { return append(n[:2:2], n[3:]...) },
+				"one is too late":     func(n []ObservedDream) []ObservedDream { n[2].Stretches = later(n[2], 2*late); return n },
+				"one is too early":    func(n []ObservedDream) []ObservedDream { n[2].Stretches = later(n[2], -2*early); return n },
 			} {
 				_, _, spoilt := perfect(t, zone, hours)
-				require.Error(t, s.Timely(l, spoil(spoilt)), "%s, %s: %s", zone, hours.Name, name)
+				require.Error(t, s.CheckTimes(l, spoil(spoilt)), "%s, %s: %s", zone, hours.Name, name)
 			}
 		}
 	}
 }
 
-// visited is a life of seven days with a visitor each evening, who leaves early, and an alarm that a passer-by joins.
-func visited(t *testing.T) (*Sleeper, *Lived, []Night) {
+// visited is a week with a client each evening, who leaves early, and an alarm during which another client connects.
+func visited(t *testing.T) (*Sleeper, *Observed, []ObservedDream) {
 	t.Helper()
 	s, err := sleeper("s", "UTC", Kinds[5], 7, autumn)
 	require.NoError(t, err)
-	l := &Lived{End: s.End}
+	l := &Observed{End: s.End}
 	for day := range 7 {
 		at := s.Start.AddDate(0, 0, day).Add(9 * time.Hour)
-		came, left, alarm := at, at.Add(3*time.Hour), at.Add(8*time.Hour) // he stays for longer than it is to idle
+		// the client stays for longer than the idle time
+		came, left, alarm := at, at.Add(3*time.Hour), at.Add(8*time.Hour)
 		l.Held = append(
 			l.Held, Held{Who: "guest", From: came, To: left, rises: true},
 			Held{Who: "guest", From: left, To: left.Add(time.Second), locks: true},
@@ -62,12 +63,12 @@ func visited(t *testing.T) (*Sleeper, *Lived, []Night) {
 		l.Actives = append(l.Actives, came, left, alarm, alarm.Add(30*time.Minute), alarm.Add(34*time.Minute))
 		l.Asleep = append(l.Asleep, left.Add(3*time.Second), alarm.Add(time.Hour+time.Minute))
 	}
-	return s, l, dreamt(s, l)
+	return s, l, expectedDreams(s, l)
 }
 
-// dreamt are the nights of whoever begins each dream when it is due.
-func dreamt(s *Sleeper, l *Lived) []Night {
-	var nights []Night
+// expectedDreams are dreams that begin exactly when they are due.
+func expectedDreams(s *Sleeper, l *Observed) []ObservedDream {
+	var nights []ObservedDream
 	for last := (time.Time{}); ; {
 		due := s.expected(l, s.Start, last, len(nights))
 		if due.After(s.End) {
@@ -75,41 +76,41 @@ func dreamt(s *Sleeper, l *Lived) []Night {
 		}
 		last = due.Add(4 * time.Second)
 		n := &dream.Record{Head: dream.Head{ID: fmt.Sprintf("dream/s/%04d", len(nights)+1)}, Run: "run"}
-		nights = append(nights, Night{Record: n, Stretches: []Stretch{{From: due, To: last}}})
+		nights = append(nights, ObservedDream{Record: n, Stretches: []Stretch{{From: due, To: last}}})
 	}
 }
 
-func TestTheOracleGoesByWhatTheStoreKnowsOfClients(t *testing.T) {
+func TestTheOracleUsesTheLeasesInTheStore(t *testing.T) {
 	t.Parallel()
 	s, l, nights := visited(t)
-	require.NoError(t, s.Timely(l, nights))
+	require.NoError(t, s.CheckTimes(l, nights))
 	require.GreaterOrEqual(t, len(nights), 7)
 	idle := s.Hours.Idle + circadian.Jitter(s.Agent.ID, 1, s.Hours.Jitter)
 	require.Equal(t, l.Asleep[0].Add(idle), nights[1].Begin(), "idleness counts from when it fell asleep")
-	for name, spoil := range map[string]func(*Sleeper, *Lived){
-		"it never falls asleep again": func(_ *Sleeper, l *Lived) { l.Asleep = l.Asleep[1:] },
-		"it falls asleep while it is held": func(_ *Sleeper, l *Lived) {
+	for name, spoil := range map[string]func(*Sleeper, *Observed){
+		"it never falls asleep again": func(_ *Sleeper, l *Observed) { l.Asleep = l.Asleep[1:] },
+		"it falls asleep while it is held": func(_ *Sleeper, l *Observed) {
 			l.Asleep[1] = l.Asleep[1].Add(-time.Hour / 2)
 		},
-		"it falls asleep too late": func(_ *Sleeper, l *Lived) { l.Asleep[0] = l.Asleep[0].Add(2 * late) },
-		"it falls asleep without being awake": func(_ *Sleeper, l *Lived) {
+		"it falls asleep too late": func(_ *Sleeper, l *Observed) { l.Asleep[0] = l.Asleep[0].Add(2 * late) },
+		"it falls asleep without being awake": func(_ *Sleeper, l *Observed) {
 			l.Asleep = append(l.Asleep, l.Asleep[0].Add(time.Hour))
 		},
-		"it does not wait until it was idle": func(s *Sleeper, _ *Lived) { s.Hours.Idle += 2 * early },
+		"it does not wait until it was idle": func(s *Sleeper, _ *Observed) { s.Hours.Idle += 2 * early },
 	} {
 		judge, lived, _ := visited(t)
 		spoil(judge, lived)
-		require.Error(t, judge.Timely(lived, nights), name)
+		require.Error(t, judge.CheckTimes(lived, nights), name)
 	}
 	l.Asleep[0], l.Held[1].behind = l.Asleep[0].Add(2*late), 2*late
-	require.NoError(t, s.Timely(l, dreamt(s, l)), "the server skipped while the guest was leaving")
+	require.NoError(t, s.CheckTimes(l, expectedDreams(s, l)), "the server skipped while the client was leaving")
 }
 
-func later(n Night, by time.Duration) []Stretch {
+func later(n ObservedDream, by time.Duration) []Stretch {
 	return []Stretch{{From: n.Stretches[0].From.Add(by), To: n.Stretches[0].To.Add(by)}}
 }
 
-func TestTheNightWithoutTheHourHasNoDreamInIt(t *testing.T) {
+func TestTheNightThatSkipsItsHourHasNoDream(t *testing.T) {
 	t.Parallel()
 	s, _, nights := perfect(t, "Europe/Berlin", Kinds[4])
 	require.Equal(t, "sliver", s.Hours.Name)
@@ -121,7 +122,7 @@ func TestTheNightWithoutTheHourHasNoDreamInIt(t *testing.T) {
 	require.Equal(t, []string{"Thu 25.03.", "Fri 26.03.", "Sat 27.03.", "Mon 29.03.", "Tue 30.03.", "Wed 31.03."}, days)
 }
 
-func TestTheLawOfHoursSaysWhatTheClockOnTheWallSays(t *testing.T) {
+func TestDreamHoursAgreeWithTheWallClock(t *testing.T) {
 	t.Parallel()
 	for _, name := range Zones {
 		zone, err := time.LoadLocation(name)
@@ -140,7 +141,7 @@ func TestTheLawOfHoursSaysWhatTheClockOnTheWallSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoStoryIsFound(t *testing.T) {
+func TestInconsistentEventsAreFound(t *testing.T) {
 	t.Parallel()
 	record := func(id string) *dream.Record {
 		return &dream.Record{Head: dream.Head{ID: id}, Run: "run", Outcome: dream.Completed}
@@ -158,7 +159,7 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 	started, ended := event.DreamStarted{}, event.DreamEnded{Outcome: dream.Completed}
 	woken, resumed := event.DreamInterrupted{}, event.DreamResumed{}
 	two := []*dream.Record{record("one"), record("two")}
-	nights, err := Story(two,
+	nights, err := Reconstruct(two,
 		tell("one", started, "one", woken, "one", resumed, "one", ended, "two", started, "two", ended))
 	require.NoError(t, err)
 	require.Len(t, nights[0].Stretches, 2)
@@ -175,7 +176,7 @@ func TestWhatIsNoStoryIsFound(t *testing.T) {
 		"nothing is told of one":   tell("two", started, "two", ended),
 		"the last one never ended": tell("one", started, "one", ended, "two", started, "two", woken),
 	} {
-		_, err := Story(two, events)
+		_, err := Reconstruct(two, events)
 		require.Error(t, err, name)
 	}
 }

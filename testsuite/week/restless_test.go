@@ -12,15 +12,15 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
-// TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut is the control of the week: the same day twice, once by a life that
-// dreams as soon as its guest has left.
-func TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
+// TestAnAgentThatIgnoresTheIdleTimeIsDetected is the control of the week: the same day twice, once with an agent that
+// dreams as soon as its client has left.
+func TestAnAgentThatIgnoresTheIdleTimeIsDetected(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	cast, err := week.Hermits(2, time.Now().UTC())
+	cast, err := week.UnvisitedAgents(2, time.Now().UTC())
 	require.NoError(t, err)
-	s := newSetting(t, ctx)
+	s := newScene(t, ctx)
 	for i, sleeper := range cast {
 		sleeper.Hours = week.Kinds[len(week.Kinds)-1] // any time, nine hours apart, after two idle ones
 		sleeper.Hours.Jitter = 0
@@ -33,10 +33,10 @@ func TestAAgentStateThatIgnoresTheIdleTimeIsFoundOut(t *testing.T) {
 			For:   time.Hour,
 			Stays: 20 * time.Minute,
 		}}
-		require.NoError(t, s.Hire(ctx, sleeper))
+		require.NoError(t, s.AddAgent(ctx, sleeper))
 	}
 	agentStates := s.each(t, cast,
-		func(sleeper *week.Sleeper) (*week.Lived, error) { return s.Live(ctx, sleeper, s.server.Namespace) })
+		func(sleeper *week.Sleeper) (*week.Observed, error) { return s.Run(ctx, sleeper, s.server.Namespace) })
 	r := &report{outcomes: map[dream.Outcome]int{}, zones: map[string]int{}}
 	calls := s.ByAgent()
 	for i, sleeper := range cast {

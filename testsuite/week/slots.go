@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// slots is a store that watches who takes and frees the dreaming slots, and notes when two hold one.
+// slots is a store that records which dreams take and free the dreaming slots, and when two hold one.
 type slots struct {
 	memory.Store
 
@@ -22,7 +22,7 @@ type slots struct {
 
 func watch(s memory.Store) *slots { return &slots{Store: s, holders: map[string]memory.Fence{}} }
 
-// TakeSlot notes the holder. Taking and noting are one step here, so that what is noted is in the store's order.
+// TakeSlot records the holder. Taking and recording are one step here, so that the record is in the store's order.
 func (s *slots) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *slots) TakeSlot(ctx context.Context, agent string, want memory.Slot, st
 	return got, nil
 }
 
-// FreeSlot notes that the holder let go.
+// FreeSlot records that the holder freed it.
 func (s *slots) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,8 +53,8 @@ func (s *slots) FreeSlot(ctx context.Context, agent string, f memory.Fence) erro
 	return err
 }
 
-// Slots tells how often a dreaming slot was taken, how often it was refused because another dream held it, and what was
-// wrong.
+// Slots returns how often a dreaming slot was taken, how often it was refused because another dream held it, and all
+// faults.
 func (h *Deployment) Slots() (taken, refused int, faults []string) {
 	h.slots.mu.Lock()
 	defer h.slots.mu.Unlock()

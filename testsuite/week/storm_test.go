@@ -17,9 +17,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal sends wakes of rising epochs, settings and updates all at once
-// while the life goes on as new again and again. Every epoch must be counted, once.
-func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
+// TestAnAgentWorkflowThatContinuesAsNewUnderLoadLosesNoSignal sends wakes of rising epochs, settings and updates all
+// at once while the workflow continues as new again and again. Every epoch must be counted, once.
+func TestAnAgentWorkflowThatContinuesAsNewUnderLoadLosesNoSignal(t *testing.T) {
 	t.Parallel()
 	const suggested = 60
 	storm := 400
@@ -28,20 +28,20 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Minute)
 	defer cancel()
-	cast, err := week.Hermits(1, time.Now().UTC())
+	cast, err := week.UnvisitedAgents(1, time.Now().UTC())
 	require.NoError(t, err)
-	s := newSetting(t, ctx, temporal.WithContinueAfter(suggested))
+	s := newScene(t, ctx, temporal.WithContinueAfter(suggested))
 	agent := cast[0].Agent
 	agent.Auto = false
-	require.NoError(t, s.Hire(ctx, cast[0]))
-	app := s.Company.Starter
+	require.NoError(t, s.AddAgent(ctx, cast[0]))
+	app := s.Base.Starter
 	require.NoError(t, app.Live(ctx, agent))
 	agentState := workflows.AgentID(agent.Handle)
 	first, err := week.First(ctx, s.client, agentState)
 	require.NoError(t, err)
 
 	senders := []func() error{
-		func() error { // epochs 1, 2, 3, … as visits raise them, each told twice: the second time changes nothing
+		func() error { // epochs 1, 2, 3, … as visits raise them, each sent twice: the second time changes nothing
 			for range storm {
 				wake, err := s.raise(ctx, agent.ID)
 				for range 2 {
@@ -53,7 +53,7 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 			}
 			return nil
 		},
-		func() error { // the last settings hold
+		func() error { // the last settings apply
 			for i := range storm / 4 {
 				if err := s.client.SignalWorkflow(ctx, agentState, "", workflows.SignalSettings,
 					workflows.Settings{MinGap: time.Duration(i+1) * time.Hour}); err != nil {
@@ -94,11 +94,17 @@ func TestAAgentStateThatGoesOnAsNewUnderAStormLosesNoSignal(t *testing.T) {
 	require.Greater(t, len(runs), storm/suggested)
 	t.Logf(
 		"\n    %d wakes sent twice, %d settings and %d updates into one life: %d runs, the longest of %d events; %d wakes counted",
-		storm, storm/4, storm/8, len(runs), longest, lived.Wakes)
+		storm,
+		storm/4,
+		storm/8,
+		len(runs),
+		longest,
+		lived.Wakes,
+	)
 }
 
 // raise wakes an agent in the store alone, and lets it sleep again.
-func (s *setting) raise(ctx context.Context, agent string) (workflows.Wake, error) {
+func (s *scene) raise(ctx context.Context, agent string) (workflows.Wake, error) {
 	visit := presence.Visit{
 		Agent:  agent,
 		Client: "storm",
@@ -106,17 +112,17 @@ func (s *setting) raise(ctx context.Context, agent string) (workflows.Wake, erro
 		Now:    time.Now().UTC(),
 		For:    time.Minute,
 	}
-	arrived, err := s.Company.Store.Arrive(ctx, visit)
+	arrived, err := s.Base.Store.Arrive(ctx, visit)
 	if err != nil {
 		return workflows.Wake{}, err
 	}
-	_, err = s.Company.Store.Dismiss(ctx, agent, visit.Now)
+	_, err = s.Base.Store.Dismiss(ctx, agent, visit.Now)
 	return workflows.Wake{Epoch: arrived.Epoch, Cause: arrived.Cause, Client: arrived.Client, At: arrived.At}, err
 }
 
-// ask sends an update until it is answered, as our starter does: one that meets a run in the moment of its going on as
-// new is turned away by the server.
-func (s *setting) ask(ctx context.Context, agentState, id string) error {
+// ask sends an update until it is answered, as our starter does: the server refuses one that meets a run at the
+// moment of its continuing as new.
+func (s *scene) ask(ctx context.Context, agentState, id string) error {
 	for {
 		handle, err := s.client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
 			WorkflowID: agentState, UpdateID: id, UpdateName: workflows.UpdateWake,

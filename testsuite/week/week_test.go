@@ -27,41 +27,49 @@ var full = os.Getenv("PROVE") == "full"
 
 const (
 	seed = 42
-	// limit is after how many events Temporal asks a run to go on as new.
+	// limit is after how many events Temporal asks a run to continue as new.
 	limit = 4096
-	// slack is what a run may grow beyond that: what it does between two looks, and a dream that it begins.
+	// slack is what a run may grow beyond that: by what it does between two checks, and a dream that it begins.
 	slack = 60
-	// overtaken is a timer of a life that the server itself fired so late: a skip that it did twice.
+	// overtaken is how late a timer must be for the server to be the cause: a skip that it did twice.
 	overtaken = time.Minute
-	// atOnce is how many agents live at a time. A life mostly waits for the server to skip, about a second each time.
+	// atOnce is how many agents run at a time. A workflow mostly waits for the server to skip, about a second each
+	// time.
 	atOnce = 24
 )
 
-// setting is a deployment on servers of its own.
-type setting struct {
+// scene is a deployment on servers of its own.
+type scene struct {
 	*week.Deployment
 	server *temporal.Server
 	client client.Client
 	store  string
 }
 
-func newSetting(t *testing.T, ctx context.Context, more ...temporal.Option) *setting {
+func newScene(t *testing.T, ctx context.Context, more ...temporal.Option) *scene {
 	t.Helper()
 	server := temporal.Start(t, append(more, temporal.WithTimeSkipping())...)
-	s := &setting{server: server, client: server.Dial(t), store: filepath.Join(t.TempDir(), "memory.db")}
+	s := &scene{server: server, client: server.Dial(t), store: filepath.Join(t.TempDir(), "memory.db")}
 	var err error
-	s.Deployment, err = week.Build(ctx,
-		testdeploy.Config{Store: s.store, Address: server.Address, Namespace: server.Namespace, Queue: server.TaskQueue},
-		s.client)
+	s.Deployment, err = week.Build(
+		ctx,
+		testdeploy.Config{
+			Store:     s.store,
+			Address:   server.Address,
+			Namespace: server.Namespace,
+			Queue:     server.TaskQueue,
+		},
+		s.client,
+	)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	w, err := s.Work()
+	w, err := s.StartWorker()
 	require.NoError(t, err)
 	t.Cleanup(w.Stop)
 	return s
 }
 
-func (s *setting) sizes(t *testing.T, ctx context.Context) (store, server week.Size) {
+func (s *scene) sizes(t *testing.T, ctx context.Context) (store, server week.Size) {
 	t.Helper()
 	store, err := week.Measure(ctx, s.store)
 	require.NoError(t, err)
@@ -78,16 +86,16 @@ func TestAWeekOfNights(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cast, err := week.Cast(seed, agents, days, time.Now().UTC())
+	cast, err := week.DrawAgents(seed, agents, days, time.Now().UTC())
 	require.NoError(t, err)
-	s := newSetting(t, ctx)
+	s := newScene(t, ctx)
 	for _, sleeper := range cast {
-		require.NoError(t, s.Hire(ctx, sleeper))
+		require.NoError(t, s.AddAgent(ctx, sleeper))
 	}
 	storeBefore, serverBefore := s.sizes(t, ctx)
 	began := time.Now()
-	agentStates := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Lived, error) {
-		return s.Live(ctx, sleeper, s.server.Namespace)
+	agentStates := s.each(t, cast, func(sleeper *week.Sleeper) (*week.Observed, error) {
+		return s.Run(ctx, sleeper, s.server.Namespace)
 	})
 	took := time.Since(began)
 
@@ -101,7 +109,7 @@ func TestAWeekOfNights(t *testing.T) {
 	require.Empty(t, s.Provider.Billing.Repeated(), "a call was paid for twice")
 	r.slots = s.nothingLeft(t, ctx)
 	storeAfter, serverAfter := s.sizes(t, ctx)
-	t.Logf("\n    seed %d: %d agents, %d days each, %s of the wall", seed, agents, days, took.Round(time.Second))
+	t.Logf("\n    seed %d: %d agents, %d days each, %s of real time", seed, agents, days, took.Round(time.Second))
 	r.figures(t, days, took)
 	r.print(t)
 	r.need(t, agents, days)
@@ -111,17 +119,18 @@ func TestAWeekOfNights(t *testing.T) {
 		perNight(serverAfter.Pages, serverBefore.Pages))
 	t.Logf("\n    rows a night in our store: %s", strings.Join(storeAfter.Growth(storeBefore, r.nights), ", "))
 	t.Logf(
-		"\n    the store drops notes, answers, leases and slots by itself, and nothing else: all of the above stays until it is forgotten by name")
+		"\n    the store drops notes, answers, leases and slots by itself, and nothing else: all of the above stays until it is forgotten by name",
+	)
 	t.Logf("\n    rows a night in Temporal's, which drops closed dreams after its retention: %s",
 		strings.Join(serverAfter.Growth(serverBefore, r.nights), ", "))
 }
 
-// each lets everybody live, some at a time.
-func (s *setting) each(t *testing.T, cast []*week.Sleeper,
-	live func(*week.Sleeper) (*week.Lived, error),
-) []*week.Lived {
+// each runs all agents, some at a time.
+func (s *scene) each(t *testing.T, cast []*week.Sleeper,
+	live func(*week.Sleeper) (*week.Observed, error),
+) []*week.Observed {
 	t.Helper()
-	agentStates, faults := make([]*week.Lived, len(cast)), make([]error, len(cast))
+	agentStates, faults := make([]*week.Observed, len(cast)), make([]error, len(cast))
 	var all sync.WaitGroup
 	room := make(chan struct{}, atOnce)
 	for i, sleeper := range cast {
@@ -138,18 +147,18 @@ func (s *setting) each(t *testing.T, cast []*week.Sleeper,
 	return agentStates
 }
 
-// audit checks what one agent lived.
-func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *week.Lived, calls []provider.Call,
+// audit checks one agent's week.
+func (s *scene) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *week.Observed, calls []provider.Call,
 	limit int, r *report,
 ) {
 	t.Helper()
 	who := fmt.Sprintf("%s, %s in %s", a.Agent.Handle, a.Hours.Name, a.Zone)
-	nights, err := s.Diary(ctx, a.Agent.ID)
+	nights, err := s.ObservedDreams(ctx, a.Agent.ID)
 	require.NoError(t, err, who)
 	lateness := s.histories(t, ctx, a, nights, limit, r)
-	if err := a.Timely(l, nights); err != nil {
-		retell(t, a, l, nights)
-		if lateness > overtaken { // no fault of the life
+	if err := a.CheckTimes(l, nights); err != nil {
+		logObserved(t, a, l, nights)
+		if lateness > overtaken { // no fault of the agent's workflow
 			r.overtaken = append(r.overtaken, fmt.Sprintf("%s, by %s: %s", who, lateness.Round(time.Second), err))
 		} else {
 			r.fault(who, err)
@@ -157,23 +166,23 @@ func (s *setting) audit(t *testing.T, ctx context.Context, a *week.Sleeper, l *w
 	}
 	spent, err := s.Money(ctx, a, nights, calls)
 	require.NoError(t, err, who)
-	require.Equal(t, len(nights), l.AgentState.Dreams, "%s: dreams begun and dreams on record", who)
-	status, err := s.Company.Store.Status(ctx, a.Agent.ID, l.End)
+	require.Equal(t, len(nights), l.AgentState.Dreams, "%s: dreams started and dreams on record", who)
+	status, err := s.Base.Store.Status(ctx, a.Agent.ID, l.End)
 	require.NoError(t, err)
-	require.Equal(t, status.Epoch, l.AgentState.Epoch, "%s: its life knows the newest wake", who)
-	require.Equal(t, status.Epoch, status.Recorded, "%s: and the store that it does", who)
+	require.Equal(t, status.Epoch, l.AgentState.Epoch, "%s: its workflow has the newest wake", who)
+	require.Equal(t, status.Epoch, status.Recorded, "%s: the store has it as recorded", who)
 	require.Equal(t, l.Wakes, l.AgentState.Wakes, "%s: every wake was counted once", who)
 	require.EqualValues(t, l.Wakes, status.Epoch, who)
-	journal, err := s.Company.Store.Count(ctx, memory.Query{Agent: a.Agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
+	journal, err := s.Base.Store.Count(ctx, memory.Query{Agent: a.Agent.ID, Kinds: []dream.Kind{dream.KindJournal}})
 	require.NoError(t, err)
-	events, err := s.Company.Store.Events(ctx, a.Agent.ID, 0, 0)
+	events, err := s.Base.Store.Events(ctx, a.Agent.ID, 0, 0)
 	require.NoError(t, err)
 	r.add(a, l, nights, spent, journal, len(events))
 }
 
-// histories holds every run of a life, and of its dreams, to its limit, and tells how late the server woke the life at
-// most.
-func (s *setting) histories(t *testing.T, ctx context.Context, a *week.Sleeper, nights []week.Night, limit int,
+// histories checks every run of an agent's workflow, and of its dreams, against its limit, and returns how late the
+// server fired the agent's timers at most.
+func (s *scene) histories(t *testing.T, ctx context.Context, a *week.Sleeper, nights []week.ObservedDream, limit int,
 	r *report,
 ) (lateness time.Duration) {
 	t.Helper()
@@ -201,21 +210,22 @@ func (s *setting) histories(t *testing.T, ctx context.Context, a *week.Sleeper, 
 	return lateness
 }
 
-// nothingLeft checks that no slot is held, no reservation open and no wake untold, and tells how many slots were taken.
-func (s *setting) nothingLeft(t *testing.T, ctx context.Context) int {
+// nothingLeft checks that no slot is held, no reservation open and no wake unrecorded, and returns how many slots
+// were taken.
+func (s *scene) nothingLeft(t *testing.T, ctx context.Context) int {
 	t.Helper()
-	held, err := s.Company.Store.Slots(ctx)
+	held, err := s.Base.Store.Slots(ctx)
 	require.NoError(t, err)
 	require.Empty(t, held)
 	open, err := s.Ledger.OpenDreams(ctx)
 	require.NoError(t, err)
 	require.Empty(t, open)
-	untold, err := s.Company.Store.Unrecorded(ctx)
+	untold, err := s.Base.Store.Unrecorded(ctx)
 	require.NoError(t, err)
 	require.Empty(t, untold)
 	taken, refused, faults := s.Slots()
 	require.Empty(t, faults)
-	require.Zero(t, refused, "two dreams of one agent met")
+	require.Zero(t, refused, "two dreams of one agent overlapped")
 	require.NotZero(t, taken)
 	return taken
 }

@@ -13,10 +13,11 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// trouble says what workers may not say. A query that meets a life whose worker has just been killed, with an Update
-// accepted and not answered yet, can fail in the SDK as if the code had changed, and is answered when it is asked
-// again. That is counted; the histories tell whether the fault was ours.
-func (d *disturbance) trouble() error {
+// unexpectedErrors returns errors in the logs of workers. One kind is expected: a query of an agent workflow whose
+// worker has just been killed, with an accepted but unanswered Update, can fail in the SDK as if the code had
+// changed, and succeeds when it is repeated. Those are counted; the replay of histories shows whether the fault was
+// ours.
+func (d *execution) unexpectedErrors() error {
 	var faults []error
 	for _, text := range d.crew.Stderr() {
 		for line := range strings.Lines(text) {
@@ -25,22 +26,22 @@ func (d *disturbance) trouble() error {
 				d.tally.Again = append(d.tally.Again, retried(line))
 			case strings.Contains(line, "panic:"), strings.Contains(line, "[panic]"),
 				strings.Contains(line, "DATA RACE"):
-				faults = append(faults, errors.New("a worker said: "+line))
+				faults = append(faults, errors.New("standard error of a worker: "+line))
 			}
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// retried is what a line says of a query that is asked again, without its stack.
+// retried is the message of a query that is repeated, without its stack.
 func retried(line string) string {
 	text, _, _ := strings.Cut(line, " StackTrace=")
 	return text
 }
 
-// replay runs what Temporal recorded of every dream and every life against the code that made it: whatever happened to
-// the workers, a story can be told again as it was.
-func (d *disturbance) replay(ctx context.Context, e chaos.Evidence) error {
+// replay replays every history that Temporal recorded of dreams and agents against the code that made it, whatever
+// happened to the workers.
+func (d *execution) replay(ctx context.Context, e chaos.Evidence) error {
 	var ids []string
 	for _, one := range e.Dreams {
 		if one.Begun {

@@ -15,21 +15,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// race is one knock, or two at once, against one deed.
+// race is one connect, or two at once, during one activity.
 type race struct {
-	ground   Ground // where the deed is
-	door     Ground // where the visitors are
-	far      bool   // those are two processes
-	inflight *activities.InflightRegistry
-	order    Order
-	agent    string
-	now      time.Time
-	fence    memory.Fence
-	seeds    [2]uint64
+	store       RaceStore // the activity's
+	clientStore RaceStore // the clients'
+	remote      bool      // the two are separate processes
+	inflight    *activities.InflightRegistry
+	steps       StepOrder
+	agent       string
+	now         time.Time
+	fence       memory.Fence
+	seeds       [2]uint64
 
-	moment    int           // of the deed at which the visitors set out: 0 before it registers, then after each step
-	reached   chan struct{} // closed when the deed is there
-	connected atomic.Bool   // every visitor's knock has returned
+	// the step of the activity at which the clients connect: 0 before it registers, then after each step
+	moment    int
+	reached   chan struct{} // closed when the activity is there
+	connected atomic.Bool   // every client's connect has returned
 }
 
 func (r *race) dice(who uint64) *rand.Rand {
@@ -37,7 +38,7 @@ func (r *race) dice(who uint64) *rand.Rand {
 }
 
 func (r *race) run(ctx context.Context) (Score, error) {
-	slot, err := r.ground.TakeSlot(ctx, r.agent, memory.Slot{Fence: r.fence, Workflow: r.fence.Dream, Since: r.now},
+	slot, err := r.store.TakeSlot(ctx, r.agent, memory.Slot{Fence: r.fence, Workflow: r.fence.Dream, Since: r.now},
 		memory.Fence{})
 	if err != nil {
 		return Score{}, err
@@ -73,24 +74,24 @@ func (r *race) run(ctx context.Context) (Score, error) {
 	if clients == 2 {
 		s.Twice++
 	}
-	if _, err := r.ground.Dismiss(ctx, r.agent, r.now); err != nil {
+	if _, err := r.store.Dismiss(ctx, r.agent, r.now); err != nil {
 		return s, err
 	}
-	return s, r.ground.FreeSlot(ctx, r.agent, r.fence)
+	return s, r.store.FreeSlot(ctx, r.agent, r.fence)
 }
 
-// connect is what the starter does: the epoch, then the bell.
+// connect does what the starter does: it raises the epoch, then publishes the notice.
 func (r *race) connect(ctx context.Context, before int64, client int) (bool, error) {
 	dice := r.dice(uint64(2 + client))
-	dawdle(dice)
+	yieldRandomly(dice)
 	notice := presence.WakeNotice{Agent: r.agent, Epoch: before + 1, Cause: presence.Connect, At: r.now}
-	if r.order == NoticeFirst || r.order == BothTurned {
-		if err := r.door.Publish(ctx, notice); err != nil {
+	if r.steps == NoticeFirst || r.steps == BothReversed {
+		if err := r.clientStore.Publish(ctx, notice); err != nil {
 			return false, err
 		}
-		dawdle(dice)
+		yieldRandomly(dice)
 	}
-	a, err := r.door.Arrive(ctx, presence.Visit{
+	a, err := r.clientStore.Arrive(ctx, presence.Visit{
 		Agent:  r.agent,
 		Client: "guest-" + strconv.Itoa(client),
 		Cause:  presence.Connect,
@@ -98,15 +99,15 @@ func (r *race) connect(ctx context.Context, before int64, client int) (bool, err
 		For:    time.Minute,
 		Lock:   5 * time.Second,
 	})
-	if err != nil || r.order == NoticeFirst || r.order == BothTurned || !a.Raised {
+	if err != nil || r.steps == NoticeFirst || r.steps == BothReversed || !a.Raised {
 		return a.Raised, err
 	}
-	dawdle(dice)
+	yieldRandomly(dice)
 	notice.Epoch = a.Epoch
-	return a.Raised, r.door.Publish(ctx, notice)
+	return a.Raised, r.clientStore.Publish(ctx, notice)
 }
 
-// activity takes its seat, then runs and writes by turns, and looks before each step whether it is woken.
+// activity registers, then works and writes by turns, and checks before each step whether it has been woken.
 func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, error) {
 	dice, at := r.dice(1), 0
 	come := func() {
@@ -117,18 +118,18 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 	}
 	defer func() {
 		if at <= r.moment {
-			close(r.reached) // it never came so far
+			close(r.reached) // it ended before that step
 		}
 	}()
 	come()
-	dawdle(dice)
-	if r.order == ReadFirst || r.order == BothTurned {
-		read, err := r.ground.Epoch(ctx, r.agent)
+	yieldRandomly(dice)
+	if r.steps == ReadFirst || r.steps == BothReversed {
+		read, err := r.store.Epoch(ctx, r.agent)
 		if err != nil {
 			return Score{}, err
 		}
 		ctx = context.WithValue(ctx, readBefore{}, read)
-		dawdle(dice)
+		yieldRandomly(dice)
 	}
 	seated, release := r.inflight.Seat(ctx,
 		activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
@@ -138,7 +139,7 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 	}
 	var s Score
 	for step := range steps {
-		if r.think(dice, seated, &s) {
+		if r.work(dice, seated, &s) {
 			s.Stopped++
 			return s, nil
 		}
@@ -150,18 +151,19 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 		come()
 	}
 	s.Ended++
-	return s, r.heard(seated, &s)
+	return s, r.awaitNotice(seated, &s)
 }
 
-// hearing is how long a ring from another process may take before it counts as lost.
-const hearing = 10 * time.Second
+// noticeTimeout is how long a notice from another process may take before it counts as lost.
+const noticeTimeout = 10 * time.Second
 
-// heard waits, at the end of a deed, for the ring of another process: it comes soon, and not before the knock returns.
-func (r *race) heard(seated context.Context, s *Score) error {
-	if !r.far {
+// awaitNotice waits, at the end of an activity, for the notice of another process, which comes soon after the connect
+// returns.
+func (r *race) awaitNotice(seated context.Context, s *Score) error {
+	if !r.remote {
 		return nil
 	}
-	late := time.NewTimer(hearing)
+	late := time.NewTimer(noticeTimeout)
 	defer late.Stop()
 	select {
 	case <-seated.Done():
@@ -175,26 +177,26 @@ func (r *race) heard(seated context.Context, s *Score) error {
 	return nil
 }
 
-// think goes on for a while, as a call does; true when the deed was told to stop.
-func (r *race) think(dice *rand.Rand, seated context.Context, s *Score) bool {
+// work goes on for a while, as a call does; true when the activity was told to stop.
+func (r *race) work(dice *rand.Rand, seated context.Context, s *Score) bool {
 	for range 1 + dice.IntN(4) {
 		after := r.connected.Load()
 		if seated.Err() != nil {
 			return true
 		}
-		if after && !r.far {
+		if after && !r.remote {
 			s.Lost = 1
 		}
-		dawdle(dice)
+		yieldRandomly(dice)
 	}
 	return false
 }
 
-// write keeps a note, fenced; true when the store refused it.
+// write saves a note, fenced; true when the store refused it.
 func (r *race) write(ctx context.Context, epoch int64, step int, s *Score) (bool, error) {
 	after, fence := r.connected.Load(), r.fence
 	fence.Epoch = epoch
-	_, err := r.ground.PutNote(ctx, r.agent, fence, "step-"+strconv.Itoa(step), []byte("done"))
+	_, err := r.store.PutNote(ctx, r.agent, fence, "step-"+strconv.Itoa(step), []byte("done"))
 	if errors.Is(err, memory.ErrWoken) {
 		return true, nil
 	}
@@ -204,26 +206,26 @@ func (r *race) write(ctx context.Context, epoch int64, step int, s *Score) (bool
 	return false, err
 }
 
-// dawdle lets others go first, for a time drawn from the dice.
-func dawdle(dice *rand.Rand) {
+// yieldRandomly lets other goroutines run for a random time.
+func yieldRandomly(dice *rand.Rand) {
 	for range dice.IntN(1 << dice.IntN(10)) {
 		runtime.Gosched()
 	}
 }
 
-// readBefore is the key of an epoch that a deed read before it registered.
+// readBefore is the context key of an epoch that an activity read before it registered.
 type readBefore struct{}
 
-// slow is a store that takes its time around the reading of the epoch, so that a knock meets a deed there too. It
-// answers what a deed has read before, if it has.
+// slow is a store that takes its time around reading the epoch, so that a connect meets an activity there too. It
+// returns what the activity has read before, if it has.
 type slow struct{ presence.Store }
 
 func (s slow) Epoch(ctx context.Context, agent string) (int64, error) {
 	if epoch, read := ctx.Value(readBefore{}).(int64); read {
 		return epoch, nil
 	}
-	dawdle(rand.New(rand.NewPCG(rand.Uint64(), 0)))
+	yieldRandomly(rand.New(rand.NewPCG(rand.Uint64(), 0)))
 	epoch, err := s.Store.Epoch(ctx, agent)
-	dawdle(rand.New(rand.NewPCG(rand.Uint64(), 0)))
+	yieldRandomly(rand.New(rand.NewPCG(rand.Uint64(), 0)))
 	return epoch, err
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// notice rings the bell of the deployment without a visit.
-func (r *room) notice(agent dream.Agent, epoch int64) {
+// notice publishes a wake notice to the deployment without a visit.
+func (r *scene) notice(agent dream.Agent, epoch int64) {
 	r.t.Helper()
 	require.NoError(r.t, r.deployment.Store.Publish(r.ctx, presence.WakeNotice{
 		Agent:  agent.ID,
@@ -29,13 +29,13 @@ func (r *room) notice(agent dream.Agent, epoch int64) {
 	}))
 }
 
-// Rings without a visit change nothing: the workers ask the store first.
+// Wake notices without a visit change nothing: the workers read the store first.
 func TestForgedAndStaleNoticesStopNoDream(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
-	streaming := []touch{
+	streaming := []wakeMoment{
 		{dream.Onset, "1/partial-2", provider.None},
 		{dream.NREM, "forward", provider.None},
 		{dream.REM, "branch-1", provider.None},
@@ -45,20 +45,20 @@ func TestForgedAndStaleNoticesStopNoDream(t *testing.T) {
 		if i == 0 {
 			r.begin(agent)
 		}
-		r.come(moment)
+		r.receive(moment)
 		for _, epoch := range []int64{1, 2, 1 << 40} {
 			r.notice(agent, epoch)
 		}
-		r.shout(agent)
+		r.sendGarbage(agent)
 	}
-	r.ends(id, dream.Completed)
+	r.requireOutcome(id, dream.Completed)
 	require.Equal(t, 1, r.night(agent, id).Stretches)
 	require.Empty(t, r.events(agent, event.DreamInterrupted{}))
-	r.sound(0)
+	r.audit(0)
 }
 
-// shout sends what is no ring to every process that listens.
-func (r *room) shout(agent dream.Agent) {
+// sendGarbage sends invalid datagrams to every process that listens.
+func (r *scene) sendGarbage(agent dream.Agent) {
 	r.t.Helper()
 	sockets, err := filepath.Glob(filepath.Join(filepath.Dir(r.deployment.Config.Store), "*", "*"))
 	require.NoError(r.t, err)
@@ -72,56 +72,56 @@ func (r *room) shout(agent dream.Agent) {
 			"", "wake up", `{"agent":"` + agent.ID + `"}`,
 			`{"agent":"` + agent.ID + `","epoch":99,"cause":"connect","local":true}`,
 		} {
-			_, _ = c.Write([]byte(text)) // a full socket takes no more; none of it matters
+			_, _ = c.Write([]byte(text)) // a full socket takes no more, which does not matter here
 		}
 		require.NoError(r.t, c.Close())
 	}
 }
 
-// The same ring many times, and again when the dream goes on.
-func TestDuplicateAndLateNoticesAreTheSameWake(t *testing.T) {
+// The same notice many times, and again when the dream has resumed.
+func TestDuplicateAndLateNoticesAreOneWake(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id := first(agent)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	woken := r.connect(agent)
 	for range 50 {
 		r.notice(agent, woken.Epoch)
 	}
 	r.recorded(woken)
 	again := r.await(provider.None, id, dream.Onset, "1/partial-3")
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.come(again)
+	r.receive(again)
 	for range 50 {
-		r.notice(agent, woken.Epoch) // it was rung long ago
+		r.notice(agent, woken.Epoch) // an old notice
 	}
-	r.ends(id, dream.Completed)
+	r.requireOutcome(id, dream.Completed)
 	require.Equal(t, 2, r.night(agent, id).Stretches)
-	r.sound(1)
+	r.audit(1)
 }
 
-// Wakes that other Temporal clients send: repeated, late, and of an epoch that nobody raised.
+// Wakes that other Temporal clients send: repeated, late, and with an epoch that was never raised.
 func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 	t.Parallel()
-	r := furnish(t, furniture{})
-	agent := r.hire()
+	r := openScene(t, options{})
+	agent := r.addAgent()
 	id, agentState := first(agent), workflows.AgentID(agent.Handle)
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "1/partial-3")
 	r.begin(agent)
-	r.come(moment)
+	r.receive(moment)
 	forged := workflows.Wake{Epoch: 1 << 40, Cause: presence.Connect, Client: "nobody", Hold: time.Minute}
 	require.NoError(t, r.deployment.Client.SignalWorkflow(r.ctx, agentState, "", workflows.SignalWake, forged))
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "a signal wakes a dream, whatever epoch it names")
 	r.state(agent, workflows.Awake)
-	r.leave(agent)
+	r.release(agent)
 
 	next := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.resume(agent)
-	r.come(next)
+	r.receive(next)
 	woken := r.connect(agent) // its epoch is far below the forged one
 	require.True(t, woken.Raised)
 	awoken := r.recorded(woken)
@@ -139,18 +139,18 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 		WorkflowID: agentState, UpdateName: workflows.UpdateWake, Args: []any{workflows.Wake{Epoch: -1}},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
-	require.NoError(t, err, "a wake that cannot be is refused by its answer")
+	require.NoError(t, err, "an impossible wake is refused in its answer")
 	untold, err := r.deployment.Store.Unrecorded(r.ctx)
 	require.NoError(t, err)
 	require.NotContains(t, untold, agent.ID)
-	r.leave(agent)
+	r.release(agent)
 	r.resume(agent)
-	r.ends(id, dream.Completed)
-	r.sound(2)
+	r.requireOutcome(id, dream.Completed)
+	r.audit(2)
 }
 
 // update sends a wake as an Update and waits for its answer.
-func (r *room) update(workflow string, args ...any) workflows.Awoken {
+func (r *scene) update(workflow string, args ...any) workflows.Awoken {
 	r.t.Helper()
 	handle, err := r.deployment.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflow, UpdateName: workflows.UpdateWake, Args: args,

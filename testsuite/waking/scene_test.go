@@ -23,12 +23,12 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// answered is how soon whoever knocks must have an answer, whatever is broken.
+// answered is how soon a connecting client must have an answer, whatever fails.
 const answered = time.Second
 
-// room is a deployment: worker processes, a provider whose till counts, a Temporal server, and a starter in the test
-// program.
-type room struct {
+// scene is a deployment: worker processes, a provider that counts what it sells, a Temporal server, and a starter in
+// the test program.
+type scene struct {
 	t          *testing.T
 	ctx        context.Context
 	server     *temporal.Server
@@ -37,11 +37,11 @@ type room struct {
 	deployment *testdeploy.Deployment
 	crew       *chaos.Workers
 	named      *atomic.Int64
-	twins      int // calls that may be made twice at once: what a worker was in the midst of when it was frozen
+	twins      int // calls that may be made twice at once: those that a worker was making when it was frozen
 }
 
-// with is the same room for a test of its own, which has its own time.
-func (r *room) with(t *testing.T) *room {
+// withT is the same scene for a subtest, with its own deadline.
+func (r *scene) withT(t *testing.T) *scene {
 	t.Helper()
 	own := *r
 	var cancel context.CancelFunc
@@ -51,24 +51,24 @@ func (r *room) with(t *testing.T) *room {
 	return &own
 }
 
-// furniture is what a test wants otherwise.
-type furniture struct {
+// options are what a test changes.
+type options struct {
 	own     bool             // a Temporal server that the test may kill
-	server  *temporal.Server // one that the test has; nil: the one that tests share
+	server  *temporal.Server // one that the test has; nil: the shared one
 	workers int              // processes; 0: 1, and none below
 	plan    provider.Plan
 	token   time.Duration // 0: 2 ms
 	retry   time.Duration // what a 429 with a delay asks for; 0: 100 ms
 	edit    func(*testdeploy.Config)
-	redis   *redis.Server // keeps everything instead of a file; nil: a file
+	redis   *redis.Server // stores everything instead of a file; nil: a file
 }
 
-func furnish(t *testing.T, f furniture) *room {
+func openScene(t *testing.T, f options) *scene {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("plays on a real Temporal server; make test runs it")
 	}
-	r := &room{t: t, moments: new(chaos.Moments), named: new(atomic.Int64)}
+	r := &scene{t: t, moments: new(chaos.Moments), named: new(atomic.Int64)}
 	var cancel context.CancelFunc
 	r.ctx, cancel = context.WithTimeout(context.Background(), waiting+patience)
 	t.Cleanup(cancel)
@@ -103,7 +103,7 @@ func furnish(t *testing.T, f furniture) *room {
 			ResumeAfter: 24 * time.Hour,
 		},
 	}
-	config.Knobs.Cycles, config.Knobs.Depth = 2, dream.DepthFixed // the moments of a second cycle come
+	config.Knobs.Cycles, config.Knobs.Depth = 2, dream.DepthFixed // so that the moments of a second cycle occur
 	if f.redis != nil {
 		config.Redis, config.Prefix = f.redis.URL, redis.Prefix(t)
 	}
@@ -121,15 +121,15 @@ func furnish(t *testing.T, f furniture) *room {
 			r.crew.KillAll()
 			require.NoError(t, r.crew.Panics())
 			if t.Failed() {
-				t.Logf("the workers said: %s", r.crew.Stderr())
+				t.Logf("standard error of the workers: %s", r.crew.Stderr())
 			}
 		})
 	}
 	return r
 }
 
-// hire makes one more agent, of a handle that no other test of the server has.
-func (r *room) hire() dream.Agent {
+// addAgent makes one more agent, with a handle that no other test of the server has.
+func (r *scene) addAgent() dream.Agent {
 	r.t.Helper()
 	name := strings.ToLower(strings.Map(letters, r.t.Name()))
 	agent, err := r.deployment.AddAgent(r.ctx, 1,
@@ -145,12 +145,12 @@ func letters(c rune) rune {
 	return -1
 }
 
-func (r *room) request(agent dream.Agent) starter.DreamRequest {
+func (r *scene) request(agent dream.Agent) starter.DreamRequest {
 	n := seed
 	return starter.DreamRequest{Agent: agent.Handle, Tier: dream.Hardened, Seed: &n, AsOf: testdeploy.Night}
 }
 
-func (r *room) begin(agent dream.Agent) string {
+func (r *scene) begin(agent dream.Agent) string {
 	r.t.Helper()
 	begun, err := r.deployment.Starter.Begin(r.ctx, r.request(agent))
 	require.NoError(r.t, err)
@@ -158,11 +158,11 @@ func (r *room) begin(agent dream.Agent) string {
 }
 
 // connect wakes the agent; it must be answered in time, by a context that ends.
-func (r *room) connect(agent dream.Agent) starter.Woken {
+func (r *scene) connect(agent dream.Agent) starter.Woken {
 	return r.visit(agent, starter.Connection{Client: "guest"})
 }
 
-func (r *room) visit(agent dream.Agent, k starter.Connection) starter.Woken {
+func (r *scene) visit(agent dream.Agent, k starter.Connection) starter.Woken {
 	r.t.Helper()
 	k.Agent = agent.Handle
 	for range 10 {
@@ -170,17 +170,17 @@ func (r *room) visit(agent dream.Agent, k starter.Connection) starter.Woken {
 		if woken.Degraded == "" {
 			return woken
 		}
-		r.t.Log("on a busy machine:", woken.Degraded) // and in time
+		r.t.Log("on a busy machine:", woken.Degraded) // answered in time, but degraded
 	}
 	require.FailNow(r.t, "the store never answers")
 	return starter.Woken{}
 }
 
-// call knocks once; whoever knocks must be answered in time. It tells for how long this process was kept from running
+// call connects once; a client must be answered in time. It returns for how long this process was kept from running
 // meanwhile.
-func (r *room) call(k starter.Connection) (woken starter.Woken, stalled time.Duration) {
+func (r *scene) call(k starter.Connection) (woken starter.Woken, stalled time.Duration) {
 	r.t.Helper()
-	stalled, err := waking.Promptly(r.ctx, answered, func(ctx context.Context) (err error) {
+	stalled, err := waking.Within(r.ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = r.deployment.Starter.Wake(ctx, k)
 		return err
 	})
@@ -188,27 +188,27 @@ func (r *room) call(k starter.Connection) (woken starter.Woken, stalled time.Dur
 	return woken, stalled
 }
 
-// recorded waits until the agent's life knows.
-func (r *room) recorded(w starter.Woken) workflows.Awoken {
+// recorded waits until the agent's workflow has recorded the wake.
+func (r *scene) recorded(w starter.Woken) workflows.Awoken {
 	r.t.Helper()
 	awoken, err := r.deployment.Starter.Recorded(r.ctx, w.Agent, w.Epoch)
 	require.NoError(r.t, err)
 	return awoken
 }
 
-// leave ends the visit and waits until the agent sleeps.
-func (r *room) leave(agent dream.Agent) {
+// release ends the visit and waits until the agent sleeps.
+func (r *scene) release(agent dream.Agent) {
 	r.t.Helper()
 	require.NoError(r.t, r.deployment.Starter.Sleep(r.ctx, agent.Handle))
 	r.state(agent, workflows.Sleeping)
 }
 
-func (r *room) state(agent dream.Agent, want string) {
+func (r *scene) state(agent dream.Agent, want string) {
 	r.t.Helper()
 	r.until(func() bool { return r.agentState(agent).State == want }, "life of %s is never %s", agent.Handle, want)
 }
 
-func (r *room) agentState(agent dream.Agent) workflows.AgentState {
+func (r *scene) agentState(agent dream.Agent) workflows.AgentState {
 	agentState, err := r.deployment.Starter.AgentState(r.ctx, agent.Handle)
 	if err != nil {
 		return workflows.AgentState{}
@@ -216,36 +216,36 @@ func (r *room) agentState(agent dream.Agent) workflows.AgentState {
 	return agentState
 }
 
-func (r *room) until(holds func() bool, what string, args ...any) {
+func (r *scene) until(holds func() bool, what string, args ...any) {
 	r.t.Helper()
 	require.Eventuallyf(r.t, holds, patience, 10*time.Millisecond, what, args...)
 }
 
-// resume lets the interrupted dream go on.
-func (r *room) resume(agent dream.Agent) workflows.Begun {
+// resume resumes the interrupted dream.
+func (r *scene) resume(agent dream.Agent) workflows.Begun {
 	r.t.Helper()
 	begun, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.NoError(r.t, err)
 	return begun
 }
 
-func (r *room) result(id string) workflows.Result {
+func (r *scene) result(id string) workflows.Result {
 	r.t.Helper()
 	result, err := r.deployment.Result(r.ctx, id)
 	require.NoError(r.t, err)
 	return result
 }
 
-// ends waits for a dream to end as it should.
-func (r *room) ends(id string, want dream.Outcome) workflows.Result {
+// requireOutcome waits for a dream to end with this outcome.
+func (r *scene) requireOutcome(id string, want dream.Outcome) workflows.Result {
 	r.t.Helper()
 	result := r.result(id)
 	require.Equal(r.t, want, result.Outcome, result.Reason)
 	return result
 }
 
-// come waits for a moment.
-func (r *room) come(moment <-chan provider.Arrival) {
+// receive waits for a moment.
+func (r *scene) receive(moment <-chan provider.Arrival) {
 	r.t.Helper()
 	select {
 	case <-moment:
@@ -254,8 +254,8 @@ func (r *room) come(moment <-chan provider.Arrival) {
 	}
 }
 
-// await names the first call of one deed, in any attempt.
-func (r *room) await(fault provider.Fault, id string, phase dream.Phase, name string) <-chan provider.Arrival {
+// await waits for the first call of one activity, in any attempt.
+func (r *scene) await(fault provider.Fault, id string, phase dream.Phase, name string) <-chan provider.Arrival {
 	return r.moments.Await(fault, func(_ int, a provider.Arrival) bool {
 		c, ok := chaos.ReadKey(a.Key)
 		return ok && c.Dream == id && c.Phase == phase &&

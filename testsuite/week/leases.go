@@ -8,9 +8,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// visitors is a store that notes of one agent's visitors what it acknowledged: who came and went, by the times that it
-// was given and keeps. The judge goes by nothing else, so that a slow machine is not taken for a rash life.
-type visitors struct {
+// leaseRecorder is a store that records which leases of one agent it granted and ended, with the times it was given.
+// The judge uses nothing else, so that a slow machine is not mistaken for an agent that dreams too early.
+type leaseRecorder struct {
 	presence.Store
 
 	mu      sync.Mutex
@@ -19,8 +19,8 @@ type visitors struct {
 	wakes   int
 }
 
-// Arrive notes a lease.
-func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
+// Arrive records a lease.
+func (s *leaseRecorder) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival, error) {
 	a, err := s.Store.Arrive(ctx, v)
 	if err != nil {
 		return a, err
@@ -28,9 +28,9 @@ func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arriv
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	joins := !a.Raised && v.Cause == presence.Connect && a.Cause != presence.Connect && a.Dream == ""
-	// over a sleeper an alarm only holds
+	// at a sleeping agent an alarm only holds
 	rises := a.Raised && (v.Cause != presence.Alarm || a.Dream != "") || joins
-	// one that renews its lease shortens nothing
+	// a renewal does not shorten the lease
 	s.held = append(s.held, Held{Who: v.Client, From: v.Now, To: v.Now.Add(v.For), rises: rises})
 	s.actives = append(s.actives, v.Now)
 	if a.Raised {
@@ -39,8 +39,8 @@ func (s *visitors) Arrive(ctx context.Context, v presence.Visit) (presence.Arriv
 	return a, nil
 }
 
-// Depart notes the end of a lease, and the lock that follows.
-func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Time,
+// Depart records the end of a lease, and the lock that follows.
+func (s *leaseRecorder) Depart(ctx context.Context, agent, client string, now time.Time,
 	lock time.Duration,
 ) (presence.Status, error) {
 	status, err := s.Store.Depart(ctx, agent, client, now, lock)
@@ -56,8 +56,8 @@ func (s *visitors) Depart(ctx context.Context, agent, client string, now time.Ti
 	return status, nil
 }
 
-// cut ends whatever a client holds. The caller has the lock.
-func (s *visitors) cut(client string, now time.Time) (had bool) {
+// cut ends what a client holds. The caller has the lock.
+func (s *leaseRecorder) cut(client string, now time.Time) (had bool) {
 	for i, h := range s.held {
 		if h.Who == client && !h.locks && h.To.After(now) {
 			s.held[i].To, had = now, true
@@ -66,8 +66,8 @@ func (s *visitors) cut(client string, now time.Time) (had bool) {
 	return had
 }
 
-// behind notes by how much the server's time of the life ran ahead of the newest entry while it was made.
-func (s *visitors) behind(by time.Duration) {
+// behind records how far the workflow's time was ahead of the newest entry while it was made.
+func (s *leaseRecorder) behind(by time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.held); n > 0 && by > 0 {
@@ -75,8 +75,8 @@ func (s *visitors) behind(by time.Duration) {
 	}
 }
 
-// report copies what was noted into what was lived.
-func (s *visitors) report(l *Lived) {
+// report copies the records into the observations.
+func (s *leaseRecorder) report(l *Observed) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.Held, l.Actives, l.Wakes = s.held, s.actives, s.wakes

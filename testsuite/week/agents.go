@@ -11,52 +11,53 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// Sleeper is one agent and the days it is to live.
+// Sleeper is one agent and what is to happen to it on its days.
 type Sleeper struct {
 	Agent      dream.Agent
 	Zone       *time.Location
 	Hours      Hours
-	Start, End time.Time     // noon by its clock on the wall
-	Turn       time.Time     // when its clock is changed in between
+	Start, End time.Time     // noon by its wall clock
+	Turn       time.Time     // when its wall clock changes in between
 	TurnBy     time.Duration // 0: never
 
 	Visits      []Visit       // by time
-	Connections []*Connection // in the midst of dreams, by dream
-	Restless    bool          // its life does not wait until it has been idle for long enough: the judge must see that
-	// whether anybody comes while it dreams: then the ledger may count more than the till took
+	Connections []*Connection // during dreams, by dream
+	Restless    bool          // its workflow does not wait for the idle time: the judge must notice
+	// whether a client comes while it dreams: then the ledger may count more than the provider billed
 	Visited bool
 }
 
-// Visit is somebody who comes, or an alarm, at a time when the agent does not dream.
+// Visit is a client that connects, or an alarm, while the agent does not dream.
 type Visit struct {
 	At    time.Time
 	Who   string
 	Cause presence.Cause
 	For   time.Duration // how long the lease holds
-	Stays time.Duration // 0: it never says that it leaves
+	Stays time.Duration // 0: it never disconnects
 }
 
-// Manner is what a knock in the midst of a dream is followed by.
+// Manner is what follows a connect during a dream.
 type Manner string
 
 // The manners.
 const (
-	Briefly Manner = "briefly"  // leaves at once; the dream goes on
+	Briefly Manner = "briefly"  // leaves at once; the dream resumes
 	ForLong Manner = "for long" // stays longer than the dream may wait; it ends
 	AsAlarm Manner = "as an alarm"
 )
 
-// Connection comes while an agent dreams: at the first call of its n-th dream whose step contains At.
+// Connection is a client that comes while an agent dreams: at the first call of its n-th dream whose step contains
+// At.
 type Connection struct {
 	Dream  int
 	At     string
 	Manner Manner
 
-	met chan string // the dream, when it is there
+	reached chan string // receives the id of the dream when it is there
 }
 
-// Cast draws that many agents, each with its zone, hours and visitors. The same seed draws the same.
-func Cast(seed uint64, agents, days int, now time.Time) ([]*Sleeper, error) {
+// DrawAgents draws that many agents, each with its zone, hours and clients. The same seed draws the same.
+func DrawAgents(seed uint64, agents, days int, now time.Time) ([]*Sleeper, error) {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	cast := make([]*Sleeper, agents)
 	for i := range cast {
@@ -67,14 +68,14 @@ func Cast(seed uint64, agents, days int, now time.Time) ([]*Sleeper, error) {
 		if i%3 == 2 {
 			s.Agent.Tier = dream.Core
 		}
-		s.people(dice, i, days)
+		s.drawVisits(dice, i, days)
 		cast[i] = s
 	}
 	return cast, nil
 }
 
-// Hermits are agents whom nobody visits and whose nights are far apart, of a kind whose hours come every day.
-func Hermits(agents int, now time.Time) ([]*Sleeper, error) {
+// UnvisitedAgents are agents without clients whose dreams are far apart, with dream hours on every day.
+func UnvisitedAgents(agents int, now time.Time) ([]*Sleeper, error) {
 	cast := make([]*Sleeper, agents)
 	for i := range cast {
 		s, err := sleeper(fmt.Sprintf("h%03d", i), Zones[i%len(Zones)], Kinds[i%2], 7, now)
@@ -87,7 +88,7 @@ func Hermits(agents int, now time.Time) ([]*Sleeper, error) {
 	return cast, nil
 }
 
-// sleeper is an agent whose days lie around the next change of its clock.
+// sleeper is an agent whose days lie around the next change of its wall clock.
 func sleeper(name, in string, hours Hours, days int, now time.Time) (*Sleeper, error) {
 	zone, err := time.LoadLocation(in)
 	if err != nil {
@@ -111,9 +112,9 @@ func sleeper(name, in string, hours Hours, days int, now time.Time) (*Sleeper, e
 	return s, nil
 }
 
-// people decides who comes: to a quarter of the agents nobody, to a quarter visitors by day and night, to a quarter
-// knocks in the midst of dreams, to a quarter alarms. Of those that nobody visits, some can hardly pay.
-func (s *Sleeper) people(dice *rand.Rand, i, days int) {
+// drawVisits decides who comes: a quarter of the agents gets no client, a quarter clients by day and night, a quarter
+// connects during dreams, a quarter alarms. Of those without clients some can hardly pay.
+func (s *Sleeper) drawVisits(dice *rand.Rand, i, days int) {
 	first, last := 1, max(2, days-2)
 	switch i % 4 {
 	case 0:
@@ -137,13 +138,13 @@ func (s *Sleeper) people(dice *rand.Rand, i, days int) {
 		}
 	}
 	for _, k := range s.Connections {
-		k.met = make(chan string, 1)
-		s.Hours.Jitter = 0 // a dream that waits goes on in step with the wall
+		k.reached = make(chan string, 1)
+		s.Hours.Jitter = 0 // a waiting dream runs in real time
 	}
 }
 
-// shallow is a step of the onset, and deep one of the dream that follows it; an agent of the core tier has the first
-// step only.
+// shallow is a step of the onset, and deep one of the dream that follows it; an agent of the core tier has only the
+// first step.
 func (s *Sleeper) shallow() string {
 	if s.Agent.Tier == dream.Hardened {
 		return "/onset/1/partial-"
@@ -169,7 +170,7 @@ func (s *Sleeper) visits(dice *rand.Rand, days int, cause presence.Cause) {
 			}
 			if cause == presence.Alarm {
 				v.Who, v.For = "alarm/feed/rule", min(v.For, time.Hour)
-				// somebody looks in while the alarm holds the agent awake: the wake is the alarm's
+				// a client connects while the alarm holds the agent awake: the wake is the alarm's
 				if dice.IntN(2) == 0 {
 					s.Visits = append(s.Visits, Visit{
 						At:    v.At.Add(v.For / 2),

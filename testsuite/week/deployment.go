@@ -23,9 +23,9 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Deployment is a deployment whose agents dream by themselves at a provider that costs money.
+// Deployment is a deployment whose agents dream by themselves at a paid provider.
 type Deployment struct {
-	Company  *testdeploy.Deployment
+	Base     *testdeploy.Deployment
 	Provider *provider.Server
 	Ledger   spend.Ledger
 	slots    *slots
@@ -34,7 +34,7 @@ type Deployment struct {
 	connections map[string][]*Connection // by handle
 }
 
-// TTL is how long an interrupted dream may go on.
+// TTL is how long an interrupted dream waits to be resumed.
 const TTL = time.Hour
 
 // Build opens a deployment around a connected client; the caller closes it.
@@ -45,20 +45,25 @@ func Build(ctx context.Context, config testdeploy.Config, c client.Client) (*Dep
 		return nil, err
 	}
 	h.Provider = upstream
-	config.Provider, config.Model, config.Knobs, config.DropAnswers, config.ResumeTTL = upstream.URL, "script", knobs(), true, TTL
-	h.Company, err = testdeploy.Open(ctx, config, c)
+	config.Provider = upstream.URL
+	config.Model = "script"
+	config.Knobs = knobs()
+	config.DropAnswers = true
+	config.ResumeTTL = TTL
+	h.Base, err = testdeploy.Open(ctx, config, c)
 	if err != nil {
 		upstream.Close()
 		return nil, err
 	}
-	h.Ledger, h.slots = h.Company.Ports.Guard.Ledger, watch(h.Company.Store)
-	h.Company.Ports.Memory, h.Company.Ports.WakeBus = h.slots, h.Company.Store
-	h.Company.Starter.WakeBus, h.Company.Starter.Ledger, h.Company.Starter.Options.AutoPaid = h.Company.Store,
-		h.Ledger, true
+	h.Ledger, h.slots = h.Base.Ports.Guard.Ledger, watch(h.Base.Store)
+	h.Base.Ports.Memory, h.Base.Ports.WakeBus = h.slots, h.Base.Store
+	h.Base.Starter.WakeBus = h.Base.Store
+	h.Base.Starter.Ledger = h.Ledger
+	h.Base.Starter.Options.AutoPaid = true
 	return h, nil
 }
 
-// knobs make a night of about twenty calls.
+// knobs make a dream of about twenty calls.
 func knobs() dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.Cycles = 1
@@ -69,16 +74,16 @@ func knobs() dream.Knobs {
 	return k
 }
 
-// Work starts a worker; the caller stops it.
-func (h *Deployment) Work() (worker.Worker, error) { return h.Company.StartWorker() }
+// StartWorker starts a worker; the caller stops it.
+func (h *Deployment) StartWorker() (worker.Worker, error) { return h.Base.StartWorker() }
 
 // Close ends store and provider.
 func (h *Deployment) Close() error {
 	h.Provider.Close()
-	return h.Company.Close()
+	return h.Base.Close()
 }
 
-// plan lets a call hang in its middle when somebody is to knock there, and tells whoever is to.
+// plan makes a call hang in its middle where a client is to connect, and notifies that client's goroutine.
 func (h *Deployment) plan(a provider.Arrival) provider.Fault {
 	handle := workflows.HandleOf(dreamOf(a.Key))
 	h.mu.Lock()
@@ -86,14 +91,14 @@ func (h *Deployment) plan(a provider.Arrival) provider.Fault {
 	for i, k := range h.connections[handle] {
 		if dreamOf(a.Key) == workflows.DreamID(handle, int64(k.Dream)) && strings.Contains(a.Key, k.At) {
 			h.connections[handle] = append(h.connections[handle][:i:i], h.connections[handle][i+1:]...)
-			k.met <- dreamOf(a.Key)
+			k.reached <- dreamOf(a.Key)
 			return provider.HangMiddle
 		}
 	}
 	return provider.None
 }
 
-// dreamOf reads the dream out of a call's key: "dream/s001/0002/onset/1/partial-1#1".
+// dreamOf is the dream in a call's key: "dream/s001/0002/onset/1/partial-1#1".
 func dreamOf(key string) string {
 	parts := strings.SplitN(key, "/", 4)
 	if len(parts) < 4 {
@@ -102,12 +107,12 @@ func dreamOf(key string) string {
 	return strings.Join(parts[:3], "/")
 }
 
-// remembered is how many memories an agent brings with it.
+// remembered is how many memories an agent starts with.
 const remembered = 60
 
-// Hire puts an agent into the store with a past that ends the day before its week begins.
-func (h *Deployment) Hire(ctx context.Context, s *Sleeper) error {
-	if err := h.Company.Store.PutAgent(ctx, s.Agent); err != nil {
+// AddAgent stores an agent with memories that end the day before its week begins.
+func (h *Deployment) AddAgent(ctx context.Context, s *Sleeper) error {
+	if err := h.Base.Store.PutAgent(ctx, s.Agent); err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -121,16 +126,16 @@ func (h *Deployment) Hire(ctx context.Context, s *Sleeper) error {
 		Name: "past.jsonl",
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(past)), nil },
 	}
-	report, err := importer.Import(ctx, h.Company.Store, s.Agent, []importer.File{file}, importer.Options{
+	report, err := importer.Import(ctx, h.Base.Store, s.Agent, []importer.File{file}, importer.Options{
 		Format: importer.JSONL, Strict: true, Now: s.Start, Embed: embed,
 	})
 	if err == nil && report.Added == 0 {
-		err = fmt.Errorf("the past of %s came in empty", s.Agent.Handle)
+		err = fmt.Errorf("the sample diary of %s imported no memory", s.Agent.Handle)
 	}
 	return err
 }
 
-// shift keeps the newest memories and moves them so that the last one was lived at end.
+// shift keeps the newest memories and moves their times so that the last one happened at end.
 func shift(lines []byte, end time.Time) ([]byte, error) {
 	all := bytes.Split(bytes.TrimSpace(lines), []byte("\n"))
 	all = all[max(0, len(all)-remembered):]
@@ -159,7 +164,7 @@ func shift(lines []byte, end time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// embed places memories without a spend guard: it is the test's own setting-up, and leaves no trace at the till.
+// embed makes the vectors of memories without a spend guard: the setting-up of a test is not billed.
 func embed(_ context.Context, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -168,9 +173,9 @@ func embed(_ context.Context, texts []string) ([][]float32, string, error) {
 	return vectors, "scripted/vectors/64", nil
 }
 
-// concierge is a starter that goes by the clock of one agent, as a client does that lives in its time.
-func (h *Deployment) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Starter {
-	from := h.Company.Starter
+// starterFor is a starter that uses the clock of one agent, as a client in its time would.
+func (h *Deployment) starterFor(s *Sleeper, k *Clock, v *leaseRecorder) *starter.Starter {
+	from := h.Base.Starter
 	options := from.Options
 	options.Settings = s.settings()
 	return &starter.Starter{
@@ -186,7 +191,7 @@ func (h *Deployment) concierge(s *Sleeper, k *Clock, v *visitors) *starter.Start
 	}
 }
 
-// settings are short where an agent and its dream go in step with the wall.
+// settings are short where an agent and its dream run in real time.
 func (s *Sleeper) settings() workflows.Settings {
 	idle := s.Hours.Idle
 	if s.Restless {

@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// Kind is what a request asks for.
+// Kind is the kind of a request.
 type Kind string
 
 // The kinds.
 const (
 	Streamed Kind = "streamed"
 	Whole    Kind = "whole"
-	HungUp   Kind = "hung up" // a stream that the client drops in its midst
+	HungUp   Kind = "hung up" // a stream that the client drops in the middle
 	Held     Kind = "session" // opened, renewed or ended
-	Looked   Kind = "looked"  // wakes nobody
+	Looked   Kind = "looked"  // a request that wakes no agent
 )
 
 // Turn is one request as its client saw it.
@@ -33,12 +33,12 @@ type Turn struct {
 	Began, Ended  time.Time
 	Fault         string // why it failed; empty when it did not
 	Woke          bool
-	Asks          bool   // it asks for what was said before and says nothing of it itself
-	Answer        string // everything that came, headers too
-	Text          string // what of it was said
+	Asks          bool   // it asks for earlier messages and does not contain them itself
+	Answer        string // the whole response, headers included
+	Text          string // the text in it
 }
 
-// client is a client with a secret, that knows some agents.
+// client is a client with a secret, which talks to some agents.
 type client struct {
 	s      *Soak
 	name   string
@@ -49,7 +49,7 @@ type client struct {
 	talks  int
 }
 
-// Secret is what a client tells its agents and nobody else.
+// Secret is what a client says to its agents and to no one else.
 func Secret(client string) string { return "zq" + strings.ReplaceAll(client, "-", "q") + "qz" }
 
 func (s *Soak) newClient(i int) *client {
@@ -63,8 +63,8 @@ func (s *Soak) newClient(i int) *client {
 	return g
 }
 
-// live comes and goes until the time is over. Whoever is there then ends what it asked for first.
-func (g *client) live(ctx context.Context) {
+// run connects and disconnects until the time is over. A request that runs then is finished first.
+func (g *client) run(ctx context.Context) {
 	defer g.http.CloseIdleConnections()
 	for g.wait(ctx, time.Duration(g.dice.Int64N(int64(g.s.Away)))) {
 		g.visit(ctx, g.agents[g.dice.IntN(len(g.agents))])
@@ -82,7 +82,7 @@ func (g *client) wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// visit is one to four turns, in a session now and then.
+// visit is one to four turns, sometimes in a session.
 func (g *client) visit(ctx context.Context, agent string) {
 	g.talks++
 	session := ""
@@ -117,7 +117,7 @@ func (g *client) turn(agent string, n int) {
 		body))
 }
 
-// try asks one replica, and another when that one fails.
+// try sends the request to one replica, and to another when that one fails.
 func (g *client) try(kind Kind, agent, method, path, body string) {
 	for range 3 {
 		if g.at == nil || g.dice.IntN(3) == 0 || !g.s.Fleet.KilledAt(g.at).IsZero() {
@@ -167,7 +167,7 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 	} else {
 		_, err = io.Copy(&all, res.Body)
 	}
-	t.Text = spoken(all.String())
+	t.Text = textOf(all.String())
 	t.Answer, t.Woke = all.String(), res.Header.Get("X-Oneiros-Woke") == "true"
 	switch {
 	case err != nil:
@@ -182,13 +182,13 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 	return t
 }
 
-// spoken joins what an answer says, whole or in pieces.
-func spoken(answer string) string {
-	type said struct{ Content string }
+// textOf joins the text of an answer, whole or streamed.
+func textOf(answer string) string {
+	type message struct{ Content string }
 	var text strings.Builder
 	for line := range strings.Lines(answer) {
 		var piece struct {
-			Choices []struct{ Delta, Message said }
+			Choices []struct{ Delta, Message message }
 		}
 		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) == nil {
 			for _, c := range piece.Choices {
