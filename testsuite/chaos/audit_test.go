@@ -163,7 +163,7 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		},
 		"two ends":             {func(e *chaos.Evidence) { e.Events["a"][0].Type = "DreamEnded" }, "2 ends"},
 		"gap in the log":       {func(e *chaos.Evidence) { e.Events["a"][1].Seq = 3 }, "has the number 3"},
-		"event recorded twice": {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "told twice"},
+		"event recorded twice": {func(e *chaos.Evidence) { e.Events["a"][1].ID = "1" }, "recorded twice"},
 		"allowance kept back":  {func(e *chaos.Evidence) { e.Allowances["a/2026-10-19"] = 0 }, "the allowance taken"},
 		"aborted keeps it": {func(e *chaos.Evidence) {
 			e.Dreams[0].Record.Outcome, e.Dreams[0].Result.Outcome = dream.Aborted, dream.Aborted
