@@ -1,4 +1,4 @@
-// Package access says who may pass the server's doors, and what was answered to a request that comes twice.
+// Package access defines the keys that open the server, and the stored responses to repeated requests.
 package access
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Role is what a key may do. Each includes those before it.
+// Role is what a key may do. Each role includes those before it.
 type Role string
 
 // The roles.
@@ -29,43 +29,42 @@ const (
 
 var ranks = []Role{Client, Operator, Owner}
 
-// Includes says whether a role may do what needs another. A role nobody knows includes nothing.
+// Includes reports whether a role may do what needs another. An unknown role includes nothing.
 func (r Role) Includes(need Role) bool {
 	has, requests := slices.Index(ranks, r), slices.Index(ranks, need)
 	return has >= 0 && requests >= 0 && has >= requests
 }
 
-// Key opens the doors. Its secret is shown once and kept nowhere: Hash is what is known of it.
+// Key admits requests. Its secret is shown once and stored nowhere; only its Hash is.
 type Key struct {
-	ID     string   `json:"id"`   // "key_" and 12 letters; it names the key in logs, leases and accounts
+	ID     string   `json:"id"`   // "key_" and 12 letters; identifies the key in logs, leases and accounts
 	Name   string   `json:"name"` // for people
 	Role   Role     `json:"role"`
 	Agents []string `json:"agents,omitempty"` // handles; empty: every agent
 	Hash   string   `json:"hash"`             // SHA-256 of the secret, in hex
 
-	// Principal names who speaks with the key, lastingly: several keys may speak as one. Empty: the key is a principal
-	// of its own, named by its ID. Local: whoever came without a key speaks as the same.
+	// Principal names who uses the key, permanently: several keys may belong to one principal. Empty: the key is a
+	// principal of its own, named by its ID. Local: the same principal as requests without a key.
 	Principal string `json:"principal,omitempty"`
 
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires,omitzero"` // zero: never
-	Revoked time.Time `json:"revoked,omitzero"` // zero: it is not
+	Revoked time.Time `json:"revoked,omitzero"` // zero: not revoked
 
 	Rate int            `json:"rate,omitempty"` // requests a minute; 0: the deployment's
 	Day  *budget.Micros `json:"day,omitempty"`  // what it may cost a day; nil: the deployment's
 }
 
-// Local is the principal of requests without a key, which only a server without keys and programs of this machine may
-// send.
+// Local is the principal of requests without a key, which are possible only for programs of this machine while the
+// server has no keys.
 const Local = "local"
 
-// scopeOfLocal is where answers to requests of Local are kept; no other principal may be called so.
+// scopeOfLocal is the scope of stored responses to Local; no other principal may have this name.
 const scopeOfLocal = "loopback"
 
 var principalName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.@+-]{0,63}$`)
 
-// ValidPrincipal says what is wrong with the name of a principal. It must not hold a slash, which ends it in the owner
-// of a talk.
+// ValidPrincipal checks the name of a principal. It must not contain a slash, which ends it in the owner of a talk.
 func ValidPrincipal(name string) error {
 	if !principalName.MatchString(name) || name == scopeOfLocal {
 		return fmt.Errorf(
@@ -94,8 +93,8 @@ func (k Key) PrincipalName() string {
 	return Local
 }
 
-// ClaimScope is whose names the idempotency keys of its requests are: those of the principal, so that a request that is
-// repeated with a rotated key is still the same.
+// ClaimScope is the scope of the key's idempotency keys: that of the principal, so that a request repeated with a
+// rotated key counts as the same.
 func (k Key) ClaimScope() string {
 	if name := k.SpeaksAs(); name != "" {
 		return name
@@ -103,8 +102,8 @@ func (k Key) ClaimScope() string {
 	return scopeOfLocal
 }
 
-// Rotated is a new key, and its secret, that speaks as the same principal with the same role, agents and limits. A key
-// that expires is followed by one that lives as long as it was to live.
+// Rotated returns a new key and its secret, with the same principal, role, agents and limits. A key that expires is
+// followed by one with the same lifetime.
 func (k Key) Rotated(now time.Time) (Key, string) {
 	next, secret := New(k.Name, k.Role, slices.Clone(k.Agents), now)
 	next.Principal, next.Rate = k.PrincipalName(), k.Rate
@@ -118,10 +117,10 @@ func (k Key) Rotated(now time.Time) (Key, string) {
 	return next, secret
 }
 
-// SecretPrefix begins every secret, so that scanners find one that was published.
+// SecretPrefix begins every secret, so that scanners find published ones.
 const SecretPrefix = "oneiros_"
 
-// New makes a key and its secret of 256 random bits.
+// New makes a key with a secret of 256 random bits.
 func New(name string, role Role, agents []string, now time.Time) (Key, string) {
 	secret := SecretPrefix + strings.ToLower(rand.Text()+rand.Text())
 	return Key{
@@ -134,24 +133,24 @@ func New(name string, role Role, agents []string, now time.Time) (Key, string) {
 	}, secret
 }
 
-// Hash is what is kept of a secret. Secrets are random, so that a plain digest cannot be guessed back.
+// Hash is the stored form of a secret. Secrets are random, so that a plain digest cannot be reversed by guessing.
 func Hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Live says whether the key opens anything at this moment.
+// Live reports whether the key is valid now.
 func (k Key) Live(now time.Time) bool {
 	return k.Revoked.IsZero() && (k.Expires.IsZero() || now.Before(k.Expires))
 }
 
-// Reaches says whether the key is for an agent.
+// Reaches reports whether the key is for an agent.
 func (k Key) Reaches(handle string) bool {
 	return len(k.Agents) == 0 || slices.Contains(k.Agents, handle)
 }
 
 // Account is the scope under which a ledger counts what the key costs on a day of UTC. All keys of a principal share
-// one, so that a rotated or a second key gives nobody a second cap. The scope of a key without a named principal is
+// one, so that a rotated or a second key does not double its cap. The scope of a key without a named principal is
 // that of its ID.
 func (k Key) Account(now time.Time) string {
 	return "key:" + k.PrincipalName() + "/" + now.UTC().Format(time.DateOnly)
@@ -188,7 +187,7 @@ func (k Key) Validate() error {
 	return errors.Join(faults...)
 }
 
-// AnyLive says whether one of the keys opens the doors at a time.
+// AnyLive reports whether one of the keys is valid at a time.
 func AnyLive(keys []Key, now time.Time) bool {
 	return slices.ContainsFunc(keys, func(k Key) bool { return k.Live(now) })
 }
@@ -201,19 +200,20 @@ func (k Key) UTC() Key {
 	return k
 }
 
-// Claim is a request that may come twice and must be done once. Scope and Name make it unique.
+// Claim is a request that may be repeated and must be done once. Scope and Name identify it.
 type Claim struct {
-	Scope string // whose: a key's id, or the session's
+	Scope string // the principal's ClaimScope
 	Name  string // the Idempotency-Key, 1 to 255 bytes
-	// of method, path, body and the headers that say whose it is: the same name for another request is refused
+	// Digest covers method, path, body and the headers that identify the request: the same name for another request
+	// is refused.
 	Digest string
 	Now    time.Time     // UTC
-	Hold   time.Duration // how long a claim blocks its twin unless it is renewed: whoever does it lives as long as that
-	Keep   time.Duration // how long its answer is kept; and, of one that was never answered, that it was begun
-	Most   int           // how many answers of the scope are kept at most: the oldest become Dropped; 0: any number
+	Hold   time.Duration // how long it blocks repetitions unless renewed; after that its process counts as dead
+	Keep   time.Duration // how long its response is stored; and, without a response, the fact that it was begun
+	Most   int           // most stored responses of the scope: the oldest become Dropped; 0: unlimited
 }
 
-// Validate says what is missing.
+// Validate reports what is missing.
 func (c Claim) Validate() error {
 	switch {
 	case c.Scope == "" || c.Name == "" || len(c.Name) > 255 || !utf8.ValidString(c.Scope+c.Name):
@@ -228,17 +228,17 @@ func (c Claim) Validate() error {
 	return nil
 }
 
-// Answered is what was said to a request.
+// Answered is the response to a request.
 type Answered struct {
 	Status int    `json:"status"`
-	Type   string `json:"type"` // of its content
+	Type   string `json:"type"` // Content-Type
 	Body   []byte `json:"body"`
 
-	Header map[string][]string `json:"header,omitempty"` // what else is told to whoever hears it again
+	Header map[string][]string `json:"header,omitempty"` // other headers that are repeated
 }
 
-// Erased stands for every answer that was kept when an owner had memories erased, because it may quote them. The
-// requests stay done.
+// Erased replaces every stored response when an owner had memories erased, because it may quote them. The requests
+// count as done.
 func Erased() Answered {
 	return Answered{
 		Status: 410, Type: "application/json",
@@ -248,7 +248,7 @@ func Erased() Answered {
 	}
 }
 
-// Dropped stands for an answer that made room for newer ones of its scope. The request stays done.
+// Dropped replaces a response that made room for newer ones of its scope. The request counts as done.
 func Dropped() Answered {
 	return Answered{
 		Status: 410, Type: "application/json",
@@ -258,38 +258,38 @@ func Dropped() Answered {
 	}
 }
 
-// The failures that callers branch on.
+// Errors that callers distinguish.
 var (
 	ErrBusy  = errors.New("the same request is under way")
-	ErrLost  = errors.New("the same request was begun, and whoever did it fell silent")
+	ErrLost  = errors.New("the same request was begun, and the process that did it stopped answering")
 	ErrOther = errors.New("this idempotency key was used for another request")
 	// ErrLiveKey is why a deployment cannot be used without keys again.
 	ErrLiveKey = errors.New("a key is live")
 )
 
-// Store keeps keys and answers. Each method is one atomic, durable step, safe across processes. It is kept by the same
-// store as memory, and whenever that erases memories (memory.Store.Forget) each answer that is kept becomes Erased.
+// Store keeps keys and responses. Each method is one atomic, durable step, safe across processes. The same store
+// holds the memory, and whenever that erases memories (memory.Store.Forget) each stored response becomes Erased.
 type Store interface {
 	// PutKey creates a key, or replaces the one with its id. memory.ErrTaken when another id has the hash.
 	PutKey(ctx context.Context, k Key) error
 	// Keys lists all, revoked and expired ones too, by creation, then id.
 	Keys(ctx context.Context) ([]Key, error)
-	// KeysRequired says whether every request needs a key. It does from the first PutKey on, in the same step, until
-	// AllowKeyless, whatever becomes of the keys themselves.
+	// KeysRequired reports whether every request needs a key. It does from the first PutKey on, in the same step,
+	// until AllowKeyless, whatever becomes of the keys themselves.
 	KeysRequired(ctx context.Context) (bool, error)
-	// AllowKeyless lets requests without a key in again, until the next PutKey. ErrLiveKey when a key is live at now.
+	// AllowKeyless admits requests without a key again, until the next PutKey. ErrLiveKey when a key is live at now.
 	// Keys stay listed.
 	AllowKeyless(ctx context.Context, now time.Time) error
-	// Claim takes a request to be done: nil when it is the caller's to do, what was answered when it is done, ErrBusy
-	// while another does it, ErrLost when its Hold is over and nobody answered, ErrOther when the name stands for
-	// another digest. Claims whose Keep is over are as if they had never been, and are removed in passing.
+	// Claim claims a request: nil when the caller is to do it, the response when it is done, ErrBusy while another
+	// process does it, ErrLost when its Hold is over without a response, ErrOther when the name stands for another
+	// digest. Claims whose Keep is over do not count, and are removed in passing.
 	Claim(ctx context.Context, c Claim) (*Answered, error)
-	// Renew lets a claim that is not answered block its twin for its Hold from now on, also one whose Hold was over.
-	// One that is answered, or given up, stays so, and one whose Keep is over is gone.
+	// Renew lets an unanswered claim block repetitions for its Hold from now on, even when its Hold was over. It has
+	// no effect on a claim that is answered, given up, or past its Keep.
 	Renew(ctx context.Context, c Claim, now time.Time) error
-	// Answer keeps what was said to a claimed request, from Now for Keep; nil gives the claim up, so that it may be
-	// done again. The first answer stays. One that comes after its Hold is kept as long as the name stands for nothing
-	// else; a claim that another holds by then is not given up. Of more than Most answers of the scope the oldest
-	// become Dropped in the same step.
+	// Answer stores the response to a claimed request, from Now for Keep; nil gives the claim up, so that the request
+	// may be done again. The first response stays. One that comes after its Hold is stored as long as the name stands
+	// for nothing else; a claim that another process holds by then is not given up. Of more than Most responses of
+	// the scope the oldest become Dropped in the same step.
 	Answer(ctx context.Context, c Claim, a *Answered) error
 }

@@ -1,5 +1,5 @@
-// Package feedhttp owns the wire of feeds: it asks a URL for readings, and takes in readings and alarms that are
-// pushed.
+// Package feedhttp is the HTTP side of feeds: it fetches readings from a URL, and accepts readings and alarms that
+// are pushed.
 package feedhttp
 
 import (
@@ -20,36 +20,37 @@ import (
 
 // Limits of one exchange.
 const (
-	Document = 1 << 20 // bytes of an answer, unpacked
-	// for one answer, its redirects included; twice within the deed's own 20 s, so that the reason is ours
-	Patience = 8 * time.Second
-	follows  = 3 // redirects, to the same host only
+	Document = 1 << 20 // bytes of a response, uncompressed
+	// FetchTimeout bounds one response with its redirects; two of them fit into the activity's 20 s, so that the
+	// error is this package's.
+	FetchTimeout = 8 * time.Second
+	follows      = 3 // redirects, to the same host only
 )
 
-// Client asks feeds. It is safe for concurrent use.
+// Client fetches feeds. It is safe for concurrent use.
 type Client struct {
 	http  *http.Client
 	agent string
 }
 
-// NewClient makes one. Agent is the User-Agent, such as "oneiros/1.2"; patience 0 is Patience.
+// NewClient makes a client. agent is the User-Agent, such as "oneiros/1.2"; patience 0 is FetchTimeout.
 func NewClient(agent string, patience time.Duration) *Client {
 	if patience <= 0 {
-		patience = Patience
+		patience = FetchTimeout
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxResponseHeaderBytes = 1, 64<<10
-	return &Client{agent: agent, http: &http.Client{Transport: transport, Timeout: patience, CheckRedirect: stay}}
+	return &Client{agent: agent, http: &http.Client{Transport: transport, Timeout: patience, CheckRedirect: checkRedirect}}
 }
 
-// errRefused is a failure in our own words: it holds nothing of a URL but its host.
+// errRefused is an error in this package's own words: of a URL it holds nothing but the host.
 type errRefused string
 
 func (e errRefused) Error() string { return string(e) }
 
-// stay follows redirects to the host that was asked, and never from https to http: what the URL holds is for that host
-// only.
-func stay(r *http.Request, via []*http.Request) error {
+// checkRedirect follows redirects within the same host, and never from https to http: secrets in the URL are for that
+// host only.
+func checkRedirect(r *http.Request, via []*http.Request) error {
 	first := via[0].URL
 	switch {
 	case !strings.EqualFold(r.URL.Host, first.Host):
@@ -64,7 +65,7 @@ func stay(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Check says what is wrong with a feed's URL and path, as far as that can be seen without asking.
+// Check checks a feed's URL and path without a request.
 func Check(f dream.Feed) error {
 	if f.URL == "" {
 		return nil
@@ -82,8 +83,8 @@ func address(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// Fetch asks the feed's URL for a JSON document and reads what stands at its path. Readings without a time are of now.
-// Its errors name the host, never the rest of the URL, and quote nothing of the answer.
+// Fetch gets a JSON document from the feed's URL and reads the readings at its path. Readings without a time are of
+// now. Its errors name the host, never the rest of the URL, and quote nothing of the response.
 func (c *Client) Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, error) {
 	u, err := address(f.URL)
 	if err != nil {
@@ -109,16 +110,16 @@ func (c *Client) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	r.Header.Set("Accept", "application/json")
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return nil, told(err)
+		return nil, safeError(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode < 200 || answer.StatusCode > 299 {
-		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10) // so that the connection can be used again
+		_, _ = io.CopyN(io.Discard, answer.Body, 4<<10) // so that the connection can be reused
 		return nil, errRefused(fmt.Sprintf("it answered %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)))
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, Document+1))
 	if err != nil {
-		return nil, told(err)
+		return nil, safeError(err)
 	}
 	if len(body) > Document {
 		return nil, errRefused(fmt.Sprintf("its answer is longer than %d KiB", Document>>10))
@@ -126,8 +127,8 @@ func (c *Client) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	return body, nil
 }
 
-// told is a failure of the exchange in words that quote neither the URL nor the answer.
-func told(err error) error {
+// safeError describes a failed exchange without quoting the URL or the response.
+func safeError(err error) error {
 	var (
 		refused errRefused
 		lookup  *net.DNSError

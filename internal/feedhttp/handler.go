@@ -19,29 +19,29 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Pusher gives readings to a feed and tells which of them no rule takes, empty when there are none. memory.ErrNotFound
+// Pusher passes readings to a feed and returns those that no rule uses, empty when there are none. memory.ErrNotFound
 // when there is no such feed, alarm.Untimely when the time of a reading cannot be right.
 type Pusher interface {
 	Give(ctx context.Context, feed string, readings []dream.Reading) (unheard string, err error)
 }
 
-// Alarmer wakes an agent by hand. memory.ErrNotFound when there is no such agent.
+// Alarmer raises an alarm for an agent. memory.ErrNotFound when there is no such agent.
 type Alarmer interface {
 	Alarm(ctx context.Context, handle, trigger string) error
 }
 
-// Options are what a handler stands on.
+// Options are what a handler needs.
 type Options struct {
 	Push  Pusher
 	Alarm Alarmer
-	Token string       // that whoever pushes must bear; at least 16 bytes
-	Log   *slog.Logger // of what is not told to whoever pushes; nil: nothing is logged
+	Token string       // bearer token of those who push; at least 16 bytes
+	Log   *slog.Logger // for errors that clients are not shown; nil: nothing is logged
 }
 
 // Limits of one push.
 const (
 	Body     = 64 << 10         // bytes
-	Answered = 15 * time.Second // within which a push is answered
+	Answered = 15 * time.Second // time limit of a response
 	shortest = 16               // bytes of a token
 	byHand   = "push/alarm"     // the trigger of an alarm that names none
 )
@@ -59,14 +59,15 @@ type handler struct {
 //	POST /v1/agents/{handle}/alarm   nothing, or {"trigger":"desk/price"}; 202
 //	GET  /healthz                    200, without a token
 //
-// Readings that no rule takes are taken in all the same, and the answer has a "warning". Whatever is wrong is answered
-// as {"error":"..."}: 422 when the time of a reading cannot be right, 403 when a browser asks for another site's page.
+// Readings that no rule uses are accepted too, and the response has a "warning". Errors have the form
+// {"error":"..."}: 422 when the time of a reading cannot be right, 403 when a browser asks for another site's page.
 func NewHandler(o Options) (http.Handler, error) {
 	if len(o.Token) < shortest {
-		return nil, fmt.Errorf("the token of the feeds' door is %d bytes long; %d at least", len(o.Token), shortest)
+		return nil, fmt.Errorf("the token for pushing readings is %d bytes long; it must have at least %d",
+			len(o.Token), shortest)
 	}
 	if o.Push == nil || o.Alarm == nil {
-		return nil, errors.New("the feeds' door has nobody to give readings or alarms to")
+		return nil, errors.New("the handler of pushed readings needs a Pusher and an Alarmer")
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -74,10 +75,10 @@ func NewHandler(o Options) (http.Handler, error) {
 	h := &handler{Options: o, token: sha256.Sum256([]byte(o.Token))}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/healthz", only(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusOK, map[string]any{"status": "ok"})
+		respond(w, http.StatusOK, map[string]any{"status": "ok"})
 	}))
-	mux.HandleFunc("/v1/feeds/{name}/readings", only(http.MethodPost, h.bearing(h.readings)))
-	mux.HandleFunc("/v1/agents/{handle}/alarm", only(http.MethodPost, h.bearing(h.alarm)))
+	mux.HandleFunc("/v1/feeds/{name}/readings", only(http.MethodPost, h.authenticated(h.readings)))
+	mux.HandleFunc("/v1/agents/{handle}/alarm", only(http.MethodPost, h.authenticated(h.alarm)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusNotFound,
 			"there is nothing here; readings go to /v1/feeds/{name}/readings, alarms to /v1/agents/{handle}/alarm")
@@ -96,10 +97,9 @@ func only(method string, next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// bearing lets through whoever bears the token, unless it is a browser that asks for a page of another site: nobody who
-// has the token needs that, and a page that got hold of it shall not use it. The comparison takes as long whatever is
-// borne.
-func (h *handler) bearing(next http.HandlerFunc) http.HandlerFunc {
+// authenticated requires the token, and refuses a browser that calls from another site's page: no client with the
+// token needs that, and a page that obtained it must not use it. The comparison takes constant time.
+func (h *handler) authenticated(next http.HandlerFunc) http.HandlerFunc {
 	sites := http.NewCrossOriginProtection()
 	return func(w http.ResponseWriter, r *http.Request) {
 		if sites.Check(r) != nil {
@@ -127,7 +127,7 @@ func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	readings, err := Pushed(body)
+	readings, err := ParsePush(body)
 	if err != nil {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
@@ -146,7 +146,7 @@ func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
 	if unheard != "" {
 		values["warning"] = unheard
 	}
-	say(w, http.StatusAccepted, values)
+	respond(w, http.StatusAccepted, values)
 }
 
 func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
@@ -173,10 +173,10 @@ func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
 		h.failed(w, err, "agent "+handle)
 		return
 	}
-	say(w, http.StatusAccepted, map[string]any{"agent": handle, "trigger": request.Trigger})
+	respond(w, http.StatusAccepted, map[string]any{"agent": handle, "trigger": request.Trigger})
 }
 
-// read takes the body of a request to a feed or an agent of that name; it has answered when it could not.
+// read reads the body of a request to a feed or an agent of that name; when it fails it has responded.
 func read(w http.ResponseWriter, r *http.Request, to, what string) ([]byte, bool) {
 	if !name.MatchString(to) {
 		fail(w, http.StatusBadRequest,
@@ -194,7 +194,7 @@ func read(w http.ResponseWriter, r *http.Request, to, what string) ([]byte, bool
 	return body, err == nil
 }
 
-// failed answers in our own words: what the deployment's own parts said is for its log.
+// failed responds without the deployment's internal errors, which are logged.
 func (h *handler) failed(w http.ResponseWriter, err error, what string) {
 	if errors.Is(err, memory.ErrNotFound) {
 		fail(w, http.StatusNotFound, "there is no "+what)
@@ -202,14 +202,14 @@ func (h *handler) failed(w http.ResponseWriter, err error, what string) {
 	}
 	h.Log.Warn("a push was not passed on", "to", what, "error", err)
 	w.Header().Set("Retry-After", "1")
-	fail(w, http.StatusServiceUnavailable, what+" could not be told now; try again")
+	fail(w, http.StatusServiceUnavailable, what+" could not be reached now; try again")
 }
 
 func fail(w http.ResponseWriter, status int, text string) {
-	say(w, status, map[string]any{"error": text})
+	respond(w, status, map[string]any{"error": text})
 }
 
-func say(w http.ResponseWriter, status int, body map[string]any) {
+func respond(w http.ResponseWriter, status int, body map[string]any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

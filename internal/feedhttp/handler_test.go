@@ -79,7 +79,7 @@ func TestReadingsAndAlarmsArePassedOn(t *testing.T) {
 	require.JSONEq(t, `{"status":"ok"}`, w.Body.String())
 }
 
-func TestWhoeverBearsNoTokenIsTurnedAway(t *testing.T) {
+func TestRequestsWithoutTheTokenAreRefused(t *testing.T) {
 	t.Parallel()
 	d, h, _ := server(t)
 	for _, auth := range []string{
@@ -148,7 +148,7 @@ func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 		},
 		{
 			errors.New("open /home/secret/memory.db"), http.StatusServiceUnavailable,
-			`{"error":"feed eth could not be told now; try again"}`,
+			`{"error":"feed eth could not be reached now; try again"}`,
 		},
 	} {
 		d.fails = c.fails
@@ -189,11 +189,11 @@ func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
 	}
 }
 
-func TestAAppWithoutALockIsNotOpened(t *testing.T) {
+func TestAHandlerNeedsATokenAndReceivers(t *testing.T) {
 	t.Parallel()
 	d := &recorder{}
 	_, err := NewHandler(Options{Push: d, Alarm: d, Token: "short"})
-	require.ErrorContains(t, err, "the token of the feeds' door is 5 bytes long; 16 at least")
+	require.ErrorContains(t, err, "the token for pushing readings is 5 bytes long; it must have at least 16")
 	_, err = NewHandler(Options{Token: token})
-	require.ErrorContains(t, err, "nobody to give readings or alarms to")
+	require.ErrorContains(t, err, "needs a Pusher and an Alarmer")
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Pushed reads the body of a push: one reading, {"metric":"price","number":100}, or an array of them. A reading has a
-// number, a state, or both; its metric and its time may be left out.
-func Pushed(body []byte) ([]dream.Reading, error) {
+// ParsePush parses the body of a push: one reading, {"metric":"price","number":100}, or an array of them. A reading
+// has a number, a state, or both; its metric and its time may be left out.
+func ParsePush(body []byte) ([]dream.Reading, error) {
 	var readings []dream.Reading
 	text := strings.TrimLeft(string(body), " \t\r\n")
 	var err error
@@ -39,7 +39,7 @@ func Pushed(body []byte) ([]dream.Reading, error) {
 	return readings, errors.Join(faults...)
 }
 
-// why is a fault of JSON without the library's prefix, and not longer than a line.
+// why is a JSON error without the library's prefix, at most a line long.
 func why(err error) string {
 	var kind *json.UnmarshalTypeError
 	text := strings.TrimPrefix(err.Error(), "json: ")

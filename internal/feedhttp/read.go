@@ -74,7 +74,7 @@ func decode(document []byte, into any, strict bool) error {
 	return nil
 }
 
-// longestPath is far above what a person writes.
+// longestPath is far more than a person writes.
 const longestPath = 500
 
 func expression(path string) (x jp.Expr, err error) {
@@ -96,7 +96,7 @@ func expression(path string) (x jp.Expr, err error) {
 	return x, nil
 }
 
-// follow looks a path up. The library panics on some comparisons in filters.
+// follow evaluates a path. The library panics on some comparisons in filters.
 func follow(x jp.Expr, root any) (found []any, err error) {
 	defer func() {
 		if recover() != nil {
@@ -139,7 +139,7 @@ func readingsOf(v any) ([]dream.Reading, error) {
 	return nil, errors.New("it leads to null")
 }
 
-// members are what an object says by the names of its members, in their order; what is no reading is left out.
+// members reads an object with one reading per member, in order; members that are no readings are left out.
 func members(object map[string]any) ([]dream.Reading, error) {
 	var readings []dream.Reading
 	for name, value := range object {
@@ -157,7 +157,7 @@ func members(object map[string]any) ([]dream.Reading, error) {
 	return readings, nil
 }
 
-// named is a reading that says its own metric; false when the object is something else.
+// named is a reading that names its own metric; false when the object is something else.
 func named(object map[string]any) (r dream.Reading, ok bool, err error) {
 	metric, ok := object["metric"].(string)
 	if !ok {
@@ -201,7 +201,7 @@ func scalar(v any) (dream.Reading, bool) {
 	return dream.Reading{}, false
 }
 
-// quoted reads a string that is written as JSON writes numbers.
+// quoted parses a string that contains a JSON number.
 func quoted(s string) (float64, bool) {
 	if s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') {
 		return 0, false

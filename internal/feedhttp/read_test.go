@@ -97,7 +97,7 @@ func TestAPushIsOneReadingOrAnArrayOfThem(t *testing.T) {
 			{At: time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC), Number: n("", 0).Number},
 		},
 	} {
-		got, err := Pushed([]byte(body))
+		got, err := ParsePush([]byte(body))
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
@@ -113,7 +113,7 @@ func TestAPushIsOneReadingOrAnArrayOfThem(t *testing.T) {
 		`[{"number":1},{"metric":"eth"}]`: `the reading of "eth" has neither a number nor a state`,
 		"[" + strings.Repeat(`{"number":1},`, 64) + `{"number":1}]`: "there are 65 readings",
 	} {
-		_, err := Pushed([]byte(body))
+		_, err := ParsePush([]byte(body))
 		require.ErrorContains(t, err, want, body)
 	}
 }
@@ -126,7 +126,7 @@ func FuzzPushed(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		readings, err := Pushed(body)
+		readings, err := ParsePush(body)
 		if err != nil {
 			return
 		}

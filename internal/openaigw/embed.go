@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// embedded is an answer whose vectors come as numbers or as base64 of little-endian float32.
+// embedded is a response whose vectors come as numbers or as base64 of little-endian float32.
 type embedded struct {
 	Data []struct {
 		Index     int             `json:"index"`
@@ -26,10 +26,10 @@ type embedded struct {
 	Error json.RawMessage `json:"error"`
 }
 
-// Embed asks for one vector per text and gives them in order, of length 1. Space is "<provider>/<wire
+// Embed requests one vector per text and returns them in order, of length 1. Space is "<provider>/<wire
 // model>/<dimension>".
 func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
-	spec, err := g.known(model)
+	spec, err := g.pricedModel(model)
 	if err != nil {
 		return inference.Vectors{}, err
 	}
@@ -65,7 +65,7 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 	defer res.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(res.Body, g.bodyLimit+1))
 	if err != nil {
-		return inference.Vectors{}, g.lost(ctx, err, true)
+		return inference.Vectors{}, g.lostExchange(ctx, err, true)
 	}
 	if int64(len(raw)) > g.bodyLimit {
 		return inference.Vectors{}, g.unreadable(fmt.Errorf("they are longer than %d bytes", g.bodyLimit))
@@ -75,7 +75,7 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 		return inference.Vectors{}, g.unreadable(err)
 	}
 	if len(answer.Error) > 0 && string(answer.Error) != "null" {
-		return inference.Vectors{}, g.said(answer.Error)
+		return inference.Vectors{}, g.failureIn(answer.Error)
 	}
 	v, err := answer.vectors(len(texts))
 	if err != nil {
@@ -97,7 +97,7 @@ func (g *Gateway) unreadable(err error) error {
 	}
 }
 
-// vectors puts n vectors in the order of their texts. Servers that give no index give them in order.
+// vectors returns n vectors in the order of their texts. Servers that send no index send them in order.
 func (e embedded) vectors(n int) ([][]float32, error) {
 	if len(e.Data) != n {
 		return nil, fmt.Errorf("%d vectors for %d texts", len(e.Data), n)
@@ -135,7 +135,7 @@ func firstOf(vs [][]float32) int {
 	return 0
 }
 
-// vector reads one embedding and gives it the length 1.
+// vector parses one embedding and scales it to length 1.
 func vector(raw json.RawMessage) ([]float32, error) {
 	var v []float32
 	if len(raw) > 0 && raw[0] == '"' {

@@ -8,25 +8,25 @@ import (
 
 var errTooLong = errors.New("an event of the stream is longer than its bound")
 
-// maxTries is how many data lines of one event are taken for the end of a JSON value.
+// maxTries is how many data lines of one event are tried as the end of a JSON value.
 const maxTries = 8
 
-// events cuts server-sent events out of a stream of bytes: push what was read, pop what is whole. Comments and fields
-// other than data are passed over. Lines end with LF or CRLF. A data line that follows a complete JSON value without a
-// blank line between them, as sloppy servers write, begins an event of its own.
+// events cuts server-sent events out of a stream of bytes: push what was read, pop whole events. Comments and fields
+// other than data are skipped. Lines end with LF or CRLF. A data line that follows a complete JSON value without a
+// blank line, as some servers write, begins a new event.
 type events struct {
 	limit int
 	buf   []byte // pushed and not yet cut
 	start int    // of the first line not yet cut
 	scan  int    // how far the search for its end has come
-	data  []byte // the data lines of the event being put together
+	data  []byte // the data lines of the event under construction
 	open  bool   // there is one
-	tries int    // how often it was asked whether its data were complete
+	tries int    // how often its data were tried as complete
 	begun bool
 	ended bool
 }
 
-// push takes bytes as they were read. The events popped before are no longer valid.
+// push adds bytes. The events popped before are no longer valid.
 func (e *events) push(p []byte) error {
 	if e.start > 0 {
 		e.buf = append(e.buf[:0], e.buf[e.start:]...)
@@ -46,8 +46,8 @@ func (e *events) push(p []byte) error {
 	return nil
 }
 
-// end says that no more bytes come. A last line without its end counts only when it is the end mark of the stream: a
-// torn one is no event.
+// end says that no more bytes come. A last line without a line break counts only when it is the end mark of the
+// stream; else the event is incomplete.
 func (e *events) end() {
 	rest := bytes.TrimSpace(e.buf[bytes.LastIndexByte(e.buf, '\n')+1:])
 	if bytes.Equal(rest, []byte("data: [DONE]")) || bytes.Equal(rest, []byte("data:[DONE]")) {
@@ -56,7 +56,7 @@ func (e *events) end() {
 	e.ended = true
 }
 
-// pop gives the data of the next whole event. It is valid until the next pop or push.
+// pop returns the data of the next whole event. It is valid until the next pop or push.
 func (e *events) pop() ([]byte, bool) {
 	for {
 		next := bytes.IndexByte(e.buf[e.scan:], '\n')
@@ -87,8 +87,8 @@ func (e *events) pop() ([]byte, bool) {
 	}
 }
 
-// complete asks whether the data are a JSON value, and soon stops asking: the question costs as much as the data are
-// long.
+// complete reports whether the data are a JSON value. It soon stops trying, since each try costs as much as the data
+// are long.
 func (e *events) complete() bool {
 	e.tries++
 	if e.tries > maxTries {
@@ -97,7 +97,7 @@ func (e *events) complete() bool {
 	return json.Valid(e.data)
 }
 
-// dataOf reads one line as a data field.
+// dataOf parses a line as a data field.
 func dataOf(line []byte) ([]byte, bool) {
 	value, ok := bytes.CutPrefix(line, []byte("data"))
 	if !ok {

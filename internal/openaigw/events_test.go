@@ -88,7 +88,7 @@ func FuzzHeard(f *testing.F) {
 	g := &Gateway{name: "p", base: "http://x", usageWait: defaultUsage, bodyLimit: 1 << 16}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var text strings.Builder
-		l := g.listen(t.Context(), spec, ask, func(p string) bool { text.WriteString(p); return true })
+		l := g.openAnswer(t.Context(), spec, ask, func(p string) bool { text.WriteString(p); return true })
 		err := l.read(bytes.NewReader(body))
 		a, err := l.conclude(written{}, err)
 		l.close()

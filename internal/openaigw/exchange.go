@@ -14,30 +14,30 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Why an exchange was ended by this room and not by its caller.
+// Causes with which this package ends an exchange.
 var (
 	errSilence = errors.New("the provider fell silent")
 	errTail    = errors.New("nothing more is waited for")
 	errClosed  = errors.New("the exchange is over")
 )
 
-// interrupted is the end of the caller's context. It is an error, and no failure of the provider.
+// interrupted is the end of the caller's context. It is an error, but not a failure of the provider.
 type interrupted struct{ cause error }
 
 func (i *interrupted) Error() string { return "the call was cut: " + i.cause.Error() }
 func (i *interrupted) Unwrap() error { return i.cause }
 
-// send makes one request, once. A status other than 2xx becomes a *Failure unless raw is wanted.
+// send makes one request, once. A status other than 2xx becomes a *Failure unless raw is set.
 func (g *Gateway) send(ctx context.Context, r inference.RelayRequest, raw bool) (*http.Response, error) {
 	reached := new(atomic.Bool)
 	req, err := g.request(ctx, &r, reached)
 	if err != nil {
 		return nil, err
 	}
-	// No http.Client: a redirect is told and not followed, since following it would be a second request.
+	// No http.Client: a redirect is reported and not followed, since following it would be a second request.
 	res, err := g.transport.RoundTrip(req)
 	if err != nil {
-		return nil, g.lost(ctx, err, reached.Load())
+		return nil, g.lostExchange(ctx, err, reached.Load())
 	}
 	if raw || res.StatusCode/100 == 2 {
 		return res, nil
@@ -45,7 +45,7 @@ func (g *Gateway) send(ctx context.Context, r inference.RelayRequest, raw bool) 
 	return nil, g.refused(ctx, res)
 }
 
-// refused reads an answer that is none.
+// refused reads an error response.
 func (g *Gateway) refused(ctx context.Context, res *http.Response) error {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, errorLimit))
@@ -55,7 +55,7 @@ func (g *Gateway) refused(ctx context.Context, res *http.Response) error {
 	return g.refusal(res.StatusCode, res.Header, body)
 }
 
-// request puts one together, with the provider's credentials; reached is set as soon as it has a connection.
+// request builds a request with the provider's credentials; reached is set when it has a connection.
 func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reached *atomic.Bool) (*http.Request, error) {
 	trace := httptrace.WithClientTrace(ctx,
 		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
@@ -63,8 +63,8 @@ func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reache
 	if err != nil {
 		return nil, badRequest("%s %s cannot be asked for: %s", r.Method, r.Path, g.clean(err.Error()))
 	}
-	// net/http repeats a request whose body it can rewind when a reused connection breaks, and takes an Idempotency-Key
-	// for leave to do so. A paid call is made once: there is no GetBody.
+	// net/http repeats a request whose body it can rewind when a reused connection breaks, and takes an
+	// Idempotency-Key as permission. A paid call is made once: there is no GetBody.
 	if len(r.Body) > 0 {
 		req.Body, req.ContentLength = newParcel(r.Body), int64(len(r.Body))
 	}
@@ -84,8 +84,8 @@ func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reache
 	return req, nil
 }
 
-// parcel is a request's body. It lets go of its bytes when they are sent: net/http keeps a request for as long as its
-// answer is read, and a stream may last for long.
+// parcel is a request's body that releases its bytes once they are sent: net/http keeps a request until its response
+// is read, and a stream may last for long.
 type parcel struct{ rest atomic.Pointer[bytes.Reader] }
 
 func newParcel(b []byte) *parcel {
@@ -94,7 +94,7 @@ func newParcel(b []byte) *parcel {
 	return p
 }
 
-// Read gives what is left.
+// Read reads what is left.
 func (p *parcel) Read(b []byte) (int, error) {
 	rest := p.rest.Load()
 	if rest == nil {
@@ -103,15 +103,15 @@ func (p *parcel) Read(b []byte) (int, error) {
 	return rest.Read(b)
 }
 
-// Close lets go.
+// Close releases the bytes.
 func (p *parcel) Close() error {
 	p.rest.Store(nil)
 	return nil
 }
 
-// lost tells an exchange that ended without an answer, or in the middle of one. Only what never had a connection was
-// certainly never sent.
-func (g *Gateway) lost(ctx context.Context, err error, reached bool) error {
+// lostExchange describes an exchange that ended without a response, or in the middle of one. Only a request that
+// never had a connection was certainly never sent.
+func (g *Gateway) lostExchange(ctx context.Context, err error, reached bool) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSilence) {
 		return &interrupted{cause}
 	} else if cause != nil {
@@ -129,7 +129,7 @@ func (g *Gateway) lost(ctx context.Context, err error, reached bool) error {
 	return f
 }
 
-// headerSafe escapes what no header can hold, so that a key of any agent's name can be sent.
+// headerSafe escapes what no header can hold, so that a key with any agent's name can be sent.
 func headerSafe(key string) string {
 	if printable(key) {
 		return key

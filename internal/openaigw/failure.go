@@ -15,13 +15,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// longestDelay bounds what a provider may ask us to wait.
+// longestDelay bounds the delay that a provider may ask for.
 const longestDelay = 24 * time.Hour
 
 // noMoney are the error codes and types that mean an empty account at the provider, whatever the status.
 var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits"}
 
-// refusal turns a status into a failure. A 4xx answer is not billed.
+// refusal turns a status into a failure. A 4xx response is not billed.
 func (g *Gateway) refusal(status int, header http.Header, body []byte) *inference.Failure {
 	text, code := words(body)
 	f := &inference.Failure{
@@ -45,7 +45,7 @@ func (g *Gateway) refusal(status int, header http.Header, body []byte) *inferenc
 	return f
 }
 
-// kindOf sorts a status (temporal.md section 9).
+// kindOf maps a status to a kind of failure.
 func kindOf(status int, code string) inference.Kind {
 	switch {
 	case slices.Contains(noMoney, code), status == http.StatusPaymentRequired:
@@ -61,7 +61,7 @@ func kindOf(status int, code string) inference.Kind {
 	}
 }
 
-// words finds the message and the code in a refusal's body; a body of any other shape is its own message.
+// words finds the message and the code in an error body; a body of any other form is its own message.
 func words(body []byte) (message, code string) {
 	var answer openai.ErrorResponse
 	if json.Unmarshal(body, &answer) != nil || answer.Error == nil {
@@ -74,8 +74,9 @@ func words(body []byte) (message, code string) {
 	return answer.Error.Message, code
 }
 
-// said turns an error inside a stream, or in place of an answer, into a failure. The provider may have charged for it.
-func (g *Gateway) said(raw json.RawMessage) *inference.Failure {
+// failureIn turns an error inside a stream, or in place of an answer, into a failure. The provider may have charged
+// for it.
+func (g *Gateway) failureIn(raw json.RawMessage) *inference.Failure {
 	body := append(append([]byte(`{"error":`), raw...), '}')
 	text, code := words(body)
 	f := &inference.Failure{Kind: inference.Broken, Billed: true, Message: g.clean(text)}
@@ -93,7 +94,7 @@ func (g *Gateway) said(raw json.RawMessage) *inference.Failure {
 	return f
 }
 
-// delay reads the provider's own delay: retry-after-ms before Retry-After, in seconds or as a date.
+// delay reads the provider's delay: retry-after-ms before Retry-After, in seconds or as a date.
 func (g *Gateway) delay(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
 		return bounded(ms * float64(time.Millisecond))
@@ -115,7 +116,7 @@ func bounded(d float64) time.Duration {
 	return time.Duration(min(d, float64(longestDelay)))
 }
 
-// clean makes a text fit for a message: secrets out, one line, bounded.
+// clean makes a text fit for a message: without secrets, on one line, bounded.
 func (g *Gateway) clean(text string) string {
 	for _, s := range g.secrets {
 		text = strings.ReplaceAll(text, s, "[secret]")

@@ -1,9 +1,9 @@
-// Package openaigw speaks the OpenAI wire to one provider, and says on it what go-openai cannot.
+// Package openaigw is a client of one OpenAI-compatible provider that can send what go-openai's own client cannot.
 //
-// Requests, usage, embeddings and errors are go-openai's types; the exchange is our own, on an http.RoundTripper. The
+// Requests, usage, embeddings and errors are go-openai's types; the exchange is this package's own, on an http.RoundTripper. The
 // library's request is marshalled and the sampler fields are spliced into its JSON, because its struct loses a
-// temperature of exactly 0 and knows no min_p. Its client is left out: it refuses fields by prefixes of model names
-// where the catalogue must decide, drops the headers that name a delay, and gives io.EOF both for a finished and for a
+// temperature of exactly 0 and knows no min_p. Its client is not used: it refuses fields by prefixes of model names
+// where the catalogue must decide, drops the headers with a delay, and gives io.EOF both for a finished and for a
 // broken stream.
 package openaigw
 
@@ -19,21 +19,22 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Bounds on one exchange.
+// Limits of one exchange.
 const (
 	dialTimeout = 10 * time.Second
-	// below the idle timeouts of common servers: a stale connection fails a call we never repeat
+	// idleConn is below the idle timeouts of common servers: a stale connection fails a call, which is never
+	// repeated.
 	idleConn    = 30 * time.Second
 	idlePerHost = 64
 	headerLimit = 64 << 10
-	// each of a connection's two: it holds them while a stream waits, and larger reads and writes pass by them
+	// Size of each of a connection's two buffers, which it holds while a stream waits; larger reads and writes bypass them.
 	connBuffer    = 2 << 10
-	errorLimit    = 64 << 10 // read of a refusal's body
-	messageLimit  = 300      // characters of it that are told
+	errorLimit    = 64 << 10 // bytes read of an error body
+	messageLimit  = 300      // characters of it that are reported
 	eventLimit    = 1 << 20  // one event of a stream
 	defaultAnswer = 16 << 20 // one answer
 	defaultUsage  = 2 * time.Second
-	// after the last word, for the end of the body, so that the connection is used again
+	// drainWait is how long to wait for the end of the body after the last word, so that the connection is reused.
 	drainWait = 25 * time.Millisecond
 )
 
@@ -41,13 +42,13 @@ const (
 type Options struct {
 	Name      string            // the provider's name in the catalogue
 	BaseURL   string            // such as "https://api.openai.com/v1"; no credentials and no query in it
-	APIKey    string            // sent as a bearer token; empty for servers that want none
-	Headers   map[string]string // sent with every request; treated as secret
+	APIKey    string            // bearer token; empty for servers without one
+	Headers   map[string]string // sent with every request; treated as secrets
 	Pass      []string          // headers of callers that are passed on beside inference.PassedHeaders
 	Profile   Profile
 	Catalog   inference.Catalog
-	Proxy     func(*http.Request) (*url.URL, error) // nil for none: this room does not read the environment
-	UsageWait time.Duration                         // how long to wait for the usage after the answer's end; 0 for 2 s
+	Proxy     func(*http.Request) (*url.URL, error) // nil for none: this package does not read the environment
+	UsageWait time.Duration                         // for the usage, after the end of the answer; 0 for 2 s
 	BodyLimit int64                                 // most bytes of one answer; 0 for 16 MiB
 	Transport http.RoundTripper                     // nil for the tuned default
 	Now       func() time.Time                      // nil for time.Now; reads a Retry-After that is a date
@@ -75,7 +76,7 @@ var (
 	_ inference.Relay = (*Gateway)(nil)
 )
 
-// New checks the options and joins every fault. No error names a secret.
+// New checks the options and joins every error. No error contains a secret.
 func New(o Options) (*Gateway, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func New(o Options) (*Gateway, error) {
 		now:       o.Now,
 	}
 	for _, s := range append([]string{o.APIKey}, values(o.Headers)...) {
-		if len(s) >= 8 { // shorter ones would blot ordinary words
+		if len(s) >= 8 { // shorter ones would blank out ordinary words
 			g.secrets = append(g.secrets, s)
 		}
 	}
@@ -125,11 +126,11 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		MaxResponseHeaderBytes: headerLimit,
 		ReadBufferSize:         connBuffer,
 		WriteBufferSize:        connBuffer,
-		DisableCompression:     true, // a compressed stream is a delayed stream, and relayed bytes stay as they are
+		DisableCompression:     true, // compression would delay a stream, and relayed bytes stay as they are
 	}
 }
 
-// Close drops idle connections. Calls under way go on.
+// Close closes idle connections. Calls under way continue.
 func (g *Gateway) Close() {
 	if t, ok := g.transport.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -139,7 +140,7 @@ func (g *Gateway) Close() {
 // String names the provider and nothing secret.
 func (g *Gateway) String() string { return "provider " + g.name + " at " + g.base }
 
-// GoString is String, so that no way of printing tells the key.
+// GoString is String, so that no format prints the key.
 func (g *Gateway) GoString() string { return g.String() }
 
 func (o Options) validate() error {

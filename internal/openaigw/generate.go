@@ -9,14 +9,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Generate streams one answer. Beyond the port: a provider that goes on after MaxTokens pieces (of a reasoning model:
-// MaxTokens + Reasoning pieces of both sorts) is cut off there with Finish Length; IdleToken also bounds the wait for
-// the first token; and the output is never counted below the pieces that were seen, whatever usage the provider
-// reports.
+// Generate streams one answer. Beyond the port: a provider that continues after MaxTokens pieces (of a reasoning
+// model: MaxTokens + Reasoning pieces of both sorts) is cut off there with Finish Length; IdleToken also bounds the
+// wait for the first token; and the output is never counted below the pieces that were seen, whatever usage the
+// provider reports.
 func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	token func(piece string) bool,
 ) (inference.Answer, error) {
-	spec, err := g.known(r.Model)
+	spec, err := g.pricedModel(r.Model)
 	if err != nil {
 		return inference.Answer{}, err
 	}
@@ -27,7 +27,7 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	if err := ctx.Err(); err != nil {
 		return inference.Answer{Finish: inference.Cut}, &interrupted{context.Cause(ctx)}
 	}
-	l := g.listen(ctx, spec, r, token)
+	l := g.openAnswer(ctx, spec, r, token)
 	defer l.close()
 	res, err := g.send(l.exchange, inference.RelayRequest{
 		Method: http.MethodPost, Path: "/chat/completions", Body: w.body, Key: r.Key,
@@ -35,15 +35,15 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	}, false)
 	if err == nil {
 		err = l.read(res.Body)
-		_ = res.Body.Close() // what matters has been read
+		_ = res.Body.Close() // everything relevant has been read
 	} else {
 		g.remedy(err, spec, w)
 	}
 	return l.conclude(w, err)
 }
 
-// conclude makes the answer out of what was heard.
-func (l *listener) conclude(w written, err error) (inference.Answer, error) {
+// conclude makes the answer from what was read.
+func (l *answerReader) conclude(w written, err error) (inference.Answer, error) {
 	a := l.answer
 	a.Text = l.text.String()
 	a.Effective, a.Steered = w.sampling.String(), w.steered
@@ -66,7 +66,7 @@ func (l *listener) conclude(w written, err error) (inference.Answer, error) {
 	return a, nil
 }
 
-// finishOf reads a finish reason. A content filter stops an answer too; what it let through is the answer.
+// finishOf converts a finish reason. A content filter also ends an answer; what it let through is the answer.
 func finishOf(reason string) inference.Finish {
 	if strings.EqualFold(reason, "length") || strings.EqualFold(reason, "max_tokens") {
 		return inference.Length

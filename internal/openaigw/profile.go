@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Never as a field's name keeps the field from being sent.
+// Never as a field's name means that the field is not sent.
 const Never = "-"
 
-// Profile says which fields a kind of server understands and how it calls them. An empty name is the usual one, Never
-// keeps the field back. What a single model refuses stands in its inference.Spec; a field is sent when both allow it.
+// Profile says which fields a kind of server understands and how it names them. An empty name is the usual one, Never
+// leaves the field out. What a single model refuses is in its inference.Spec; a field is sent when both allow it.
 type Profile struct {
 	Temperature string
 	TopP        string
@@ -22,15 +22,16 @@ type Profile struct {
 	Stop        string
 	MaxTokens   string                     // limit of models that do not reason first
 	MaxThinking string                     // limit of models that do: visible answer and reasoning together
-	LogProbs    string                     // whether the log-probability of each token is told
+	LogProbs    string                     // whether the log-probabilities of tokens can be requested
 	NoUsage     bool                       // the server refuses stream_options
 	Extra       map[string]json.RawMessage // sent with every generation, such as a provider's routing fields
-	// templates of the fields that steer, where a model's entry has none of its own
+	// Steer are templates of the steering fields for models without their own.
 	Steer map[string]json.RawMessage
 }
 
-// Profiles of known servers, as their request types were read: OpenAI knows no min_p, and Ollama's /v1 drops it in
-// silence, so neither is sent it; OpenRouter ignores what the chosen host does not support unless told to require it.
+// Profiles of known servers, from their documented request types: OpenAI knows no min_p, and Ollama's /v1 silently
+// drops it, so neither is sent it; OpenRouter ignores what the chosen host does not support unless asked to require
+// it.
 var profiles = map[string]Profile{
 	"":         {},
 	"openai":   {MinP: Never},
@@ -51,7 +52,7 @@ var profiles = map[string]Profile{
 	},
 }
 
-// ProfileOf finds the profile of a kind of server; the empty name is any compatible server.
+// ProfileOf returns the profile of a kind of server; the empty name is any compatible server.
 func ProfileOf(kind string) (Profile, error) {
 	p, ok := profiles[kind]
 	if !ok {
@@ -64,8 +65,8 @@ func ProfileOf(kind string) (Profile, error) {
 	return p, nil
 }
 
-// ours are the fields that this room writes itself.
-var ours = []string{
+// ours are the fields that this package writes itself.
+var ownFields = []string{
 	"model", "messages", "stream", "stream_options", "response_format", "tools", "tool_choice",
 	"functions", "n",
 }
@@ -74,7 +75,7 @@ func (p Profile) validate() error {
 	var faults []error
 	n := p.named()
 	taken := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs},
-		ours...)
+		ownFields...)
 	for _, field := range slices.Sorted(maps.Keys(p.Extra)) {
 		if slices.Contains(taken, field) {
 			faults = append(faults, fmt.Errorf("extra field %q is written by the gateway itself; leave it out", field))
@@ -85,7 +86,7 @@ func (p Profile) validate() error {
 	}
 	names := []string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.LogProbs}
 	for i, name := range names {
-		if name != Never && (slices.Contains(names[:i], name) || slices.Contains(ours, name)) {
+		if name != Never && (slices.Contains(names[:i], name) || slices.Contains(ownFields, name)) {
 			faults = append(faults, fmt.Errorf("field name %q is used twice", name))
 		}
 	}

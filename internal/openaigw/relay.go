@@ -8,15 +8,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// connectionHeaders belong to a connection; the answer's stay here.
+// connectionHeaders belong to a connection and are not passed on.
 var connectionHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "Content-Length",
 }
 
-// Relay passes a body on. Of the caller's headers those of a list go with it (inference.Onward), and the provider's
-// credentials; a refusal that quotes these comes back without, and says whose they are. What no API answered is a
-// failure (Malformed, with its status).
+// Relay passes a body on, with the listed headers of the caller (inference.Onward) and the provider's credentials. An
+// error body that quotes these is passed on without them, and says that the server's key was refused. A response that
+// no API gave is a failure (Malformed, with its status).
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if err := g.relays(&r); err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 		_ = res.Body.Close()
 		return nil, f
 	}
-	whose := g.whose(res.StatusCode)
+	whose := g.explainRefusal(res.StatusCode)
 	if res.StatusCode/100 != 2 && (whose != nil || len(g.secrets) > 0) {
-		res.Body = &hushed{Closer: res.Body, from: res.Body, secrets: g.secrets, whose: whose}
+		res.Body = &redacted{Closer: res.Body, from: res.Body, secrets: g.secrets, rewrite: whose}
 	}
 	if whose != nil {
 		res.Header.Set("Content-Type", "application/json")
@@ -55,10 +55,10 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	}, nil
 }
 
-// relays says why a request cannot be passed on.
+// relays checks whether a request can be passed on.
 func (g *Gateway) relays(r *inference.RelayRequest) error {
 	if r.Model != "" {
-		if _, err := g.known(r.Model); err != nil {
+		if _, err := g.pricedModel(r.Model); err != nil {
 			return err
 		}
 	}
@@ -72,7 +72,7 @@ func (g *Gateway) relays(r *inference.RelayRequest) error {
 	return nil
 }
 
-// without takes headers out of h, those too that its Connection header names.
+// without removes headers from h, also those that its Connection header names.
 func without(h map[string][]string, names ...[]string) map[string][]string {
 	out := http.Header(h)
 	for _, value := range out.Values("Connection") {

@@ -209,7 +209,7 @@ func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
 	}
 }
 
-const notYours = `provider \"p\" refused this server, and not the key that you sent (HTTP 401); whoever runs this server gives it another key or model`
+const notYours = `provider \"p\" refused this server, and not the key that you sent (HTTP 401); its operator must give it another key or model`
 
 func TestARefusedKeyIsToldToBeTheServers(t *testing.T) {
 	t.Parallel()

@@ -13,8 +13,8 @@ import (
 
 const responseFormat = "response_format"
 
-// remedy looks whether a refusal names a field that was sent, and says which line of configuration leaves it out. The
-// request is not made again without it: the table is to be mended, or every call of every night would be made twice.
+// remedy looks for the field that a refusal names and adds the line of configuration that leaves it out. The request
+// is not repeated without it: the configuration is to be corrected, or every call of every dream would be made twice.
 func (g *Gateway) remedy(err error, spec inference.Spec, w written) {
 	f, ok := inference.AsFailure(err)
 	if !ok {
@@ -38,7 +38,7 @@ func (g *Gateway) remedy(err error, spec inference.Spec, w written) {
 	}
 }
 
-// lineAgainst is the setting of a model that keeps a field from being sent to it; empty when there is none.
+// lineAgainst is the setting of a model that keeps a field from being sent; empty when there is none.
 func (g *Gateway) lineAgainst(field, message string) string {
 	switch field {
 	case g.profile.Temperature:
@@ -56,7 +56,7 @@ func (g *Gateway) lineAgainst(field, message string) string {
 	case responseFormat:
 		return "json: prompt"
 	}
-	// A limit is also named where it is only too high, which no setting of the model's manners mends.
+	// A limit is also named when it is only too high, which no setting of the model corrects.
 	switch {
 	case field == g.profile.MaxTokens && field != g.profile.MaxThinking && mentions(message, g.profile.MaxThinking):
 		return "reasoning: true"
@@ -72,7 +72,7 @@ var (
 	tooHot = regexp.MustCompile(`(?i)(?:between|at most|less than|<=|≤|maximum|up to|range)`)
 )
 
-// cooler adds what to write of a model that takes temperature, but not so much of it.
+// cooler adds a hint for a model that accepts temperatures, but none as high.
 func cooler(message string) string {
 	if tooHot.MatchString(message) {
 		return " or the highest it takes"
@@ -80,7 +80,7 @@ func cooler(message string) string {
 	return ""
 }
 
-// mentions says whether a text names a field as a word of its own, however it writes the line between two words.
+// mentions reports whether a text names a field as a word of its own, with any separator between two words.
 func mentions(message, field string) bool {
 	if field == "" {
 		return false
@@ -90,7 +90,7 @@ func mentions(message, field string) bool {
 	return err == nil && found
 }
 
-// param is the field that a refusal's body names in OpenAI's manner; empty when it names none.
+// param is the field that an error body names in OpenAI's form; empty when it names none.
 func param(body []byte) string {
 	var answer struct {
 		Error struct {

@@ -12,17 +12,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// written is a generation ready to be sent, and the sampling that is really in it.
+// written is a generation request ready to be sent, with the sampling that it really contains.
 type written struct {
 	body     []byte
 	sampling inference.Sampling
 	bytes    int      // of the prompt
-	fields   []string // of the body that a model may refuse, by their names on the wire
+	fields   []string // of the body that a model may refuse, by their names in the request
 	steered  string   // as Answer.Steered
 }
 
-// known finds a model that this provider serves and that has a price.
-func (g *Gateway) known(model string) (inference.Spec, error) {
+// pricedModel finds a model of this provider that has a price.
+func (g *Gateway) pricedModel(model string) (inference.Spec, error) {
 	spec, err := g.catalog.Lookup(model)
 	if err != nil {
 		return spec, err
@@ -41,7 +41,7 @@ func (g *Gateway) known(model string) (inference.Spec, error) {
 	return spec, nil
 }
 
-// write renders a request for a model: what the model or the provider refuses is left out.
+// write renders a request: what the model or the provider refuses is left out.
 func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, error) {
 	if err := check(spec, r); err != nil {
 		return written{}, err
@@ -88,7 +88,7 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	return w, nil
 }
 
-// limitOf is the most tokens of any sort that the provider may make.
+// limitOf is the most tokens of any sort that the provider may generate.
 func limitOf(spec inference.Spec, r inference.Request) int {
 	if spec.Reasoning {
 		return r.MaxTokens + r.Reasoning
@@ -96,7 +96,7 @@ func limitOf(spec inference.Spec, r inference.Request) int {
 	return r.MaxTokens
 }
 
-// accepted is the part of the sampling that this model on this provider takes.
+// accepted is the part of the sampling that this model of this provider accepts.
 func (g *Gateway) accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
 	var out inference.Sampling
 	if s.Temperature != nil && spec.MaxTemperature > 0 && g.profile.Temperature != Never {
@@ -130,7 +130,7 @@ func (g *Gateway) sample(fields map[string]json.RawMessage, s inference.Sampling
 	}
 }
 
-// splice adds fields to a JSON object, in the order of their names. The object must not hold them yet.
+// splice adds fields to a JSON object, sorted by name. The object must not contain them.
 func splice(object []byte, fields map[string]json.RawMessage) []byte {
 	out := object[:len(object)-1]
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -142,7 +142,7 @@ func splice(object []byte, fields map[string]json.RawMessage) []byte {
 	return append(out, '}')
 }
 
-// encode is for values that JSON can always hold; check has refused the others.
+// encode is for values that are always valid JSON; check has refused others.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

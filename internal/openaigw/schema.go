@@ -9,8 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// format holds a model to a schema as far as it can be held; what is missing is asked for in the prompt
-// (Request.Asked).
+// format requests a schema as far as the model supports it; otherwise it is described in the prompt (Request.Asked).
 func format(spec inference.Spec, schema *inference.Schema) *openai.ChatCompletionResponseFormat {
 	if schema == nil {
 		return nil
@@ -30,7 +29,7 @@ func format(spec inference.Spec, schema *inference.Schema) *openai.ChatCompletio
 	return nil
 }
 
-// schemaName keeps to what OpenAI accepts: letters, digits, _ and -, at most 64.
+// schemaName reduces a name to what OpenAI accepts: letters, digits, _ and -, at most 64.
 func schemaName(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -44,8 +43,8 @@ func schemaName(name string) string {
 	return clean[:min(len(clean), 64)]
 }
 
-// strict says whether a schema may be sent as strict: every object closed and every property required. OpenAI answers
-// 400 to a strict schema that is not; others ignore the mark.
+// strict reports whether a schema may be sent as strict: every object closed and every property required. OpenAI
+// answers 400 to a strict schema that is not; others ignore the mark.
 func strict(raw json.RawMessage, depth int) bool {
 	var s struct {
 		Properties map[string]json.RawMessage `json:"properties"`

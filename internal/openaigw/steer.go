@@ -7,9 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// steer makes a request one for the steered model: by another name of the model, by fields of its own, or by both. It
-// gives the name on the wire, and what was really asked for; a model whose entry says nothing of steering is asked as
-// it is.
+// steer turns a request into one for the steered model: by another model name, by fields of its own, or by both. It
+// returns the model name and what was really requested; a model without steering in its entry is asked unchanged.
 func (g *Gateway) steer(spec inference.Spec, s *inference.Steering,
 	fields map[string]json.RawMessage,
 ) (wire, steered string, err error) {
@@ -47,11 +46,11 @@ func (g *Gateway) steer(spec inference.Spec, s *inference.Steering,
 	return wire, s.String(), nil
 }
 
-// Reserved are the fields of a request that this kind of server is sent anyway, and that steering cannot use.
+// Reserved are the fields that requests to this kind of server already contain, and that steering cannot use.
 func (p Profile) Reserved() []string {
 	n := p.named()
 	names := append([]string{n.Temperature, n.TopP, n.MinP, n.Seed, n.Stop, n.MaxTokens, n.MaxThinking, n.LogProbs},
-		ours...)
+		ownFields...)
 	for name := range p.Extra {
 		names = append(names, name)
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// teeLimit bounds what is remembered of a plain answer in order to find its usage.
+// teeLimit bounds how much of a plain response is kept to find its usage.
 const teeLimit = 4 << 20
 
-// tee hands a body on and overhears its usage. What it cannot read it passes on all the same. The events of a piece are
-// read when the next is waited for: by then the piece is with its reader.
+// tee passes a body on and reads its usage. What it cannot parse it passes on all the same. The events of a piece are
+// parsed when the next one is waited for: by then the piece is with its reader.
 type tee struct {
 	g      *Gateway
 	ctx    context.Context
@@ -25,21 +25,21 @@ type tee struct {
 	status int
 	sent   int
 
-	mu      sync.Mutex
-	events  events
-	chunk   chunk
-	choices []choice
-	plain   []byte
-	known   bool
-	isJSON  bool
-	deaf    bool // what comes can no longer be read
-	usage   *openai.Usage
-	pieces  int64
-	finish  string
-	ended   bool
+	mu         sync.Mutex
+	events     events
+	chunk      chunk
+	choices    []choice
+	plain      []byte
+	detected   bool
+	isJSON     bool
+	unreadable bool // the rest cannot be parsed
+	usage      *openai.Usage
+	pieces     int64
+	finish     string
+	ended      bool
 }
 
-// Read passes bytes on unaltered. A break becomes a failure of this room's kinds.
+// Read passes bytes on unchanged. A broken connection becomes an inference.Failure.
 func (t *tee) Read(p []byte) (int, error) {
 	t.mu.Lock()
 	t.drain()
@@ -47,13 +47,13 @@ func (t *tee) Read(p []byte) (int, error) {
 	n, err := t.body.Read(p)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.overhear(p[:n])
+	t.observe(p[:n])
 	switch {
 	case errors.Is(err, io.EOF):
 		t.end()
 		return n, io.EOF
 	case err != nil:
-		return n, t.g.lost(t.ctx, err, true)
+		return n, t.g.lostExchange(t.ctx, err, true)
 	}
 	return n, nil
 }
@@ -61,49 +61,49 @@ func (t *tee) Read(p []byte) (int, error) {
 // Close closes the provider's stream.
 func (t *tee) Close() error { return t.body.Close() }
 
-func (t *tee) overhear(p []byte) {
-	if t.deaf {
+func (t *tee) observe(p []byte) {
+	if t.unreadable {
 		return
 	}
-	if !t.known {
+	if !t.detected {
 		p = bytes.TrimLeft(p, " \t\r\n")
 		if len(p) == 0 {
 			return
 		}
-		t.known, t.isJSON = true, p[0] == '{'
+		t.detected, t.isJSON = true, p[0] == '{'
 		t.events.limit = eventLimit
 	}
 	if t.isJSON {
-		t.deaf = len(t.plain)+len(p) > teeLimit
+		t.unreadable = len(t.plain)+len(p) > teeLimit
 		t.plain = append(t.plain, p...)
 		return
 	}
-	t.deaf = t.events.push(p) != nil
+	t.unreadable = t.events.push(p) != nil
 }
 
 func (t *tee) drain() {
-	if t.deaf {
+	if t.unreadable {
 		return
 	}
 	for data, ok := t.events.pop(); ok; data, ok = t.events.pop() {
-		t.hear(data)
+		t.add(data)
 	}
 }
 
-// chunk is an event as far as it is overheard.
+// chunk is the part of an event that is read.
 type chunk struct {
 	Choices []json.RawMessage `json:"choices"`
 	Usage   *openai.Usage     `json:"usage"`
 }
 
-// hear reads an event level by level: read in one go, it would take more stack than all else that a stream does, and no
-// stream gives back what it grew to.
-func (t *tee) hear(data []byte) {
+// add parses an event level by level: parsed in one go, it would take more stack than all else that a stream does,
+// and a stream never gives its stack back.
+func (t *tee) add(data []byte) {
 	t.chunk = chunk{Choices: t.chunk.Choices[:0]}
 	if json.Unmarshal(data, &t.chunk) != nil {
 		return
 	}
-	h := heard{Usage: t.chunk.Usage, Choices: t.choices[:0]}
+	h := chunkBody{Usage: t.chunk.Usage, Choices: t.choices[:0]}
 	for _, raw := range t.chunk.Choices {
 		h.Choices = append(h.Choices, choice{})
 		if json.Unmarshal(raw, &h.Choices[len(h.Choices)-1]) != nil {
@@ -119,21 +119,21 @@ func (t *tee) end() {
 		return
 	}
 	t.ended = true
-	if t.isJSON && !t.deaf {
-		var h heard
+	if t.isJSON && !t.unreadable {
+		var h chunkBody
 		if json.Unmarshal(t.plain, &h) == nil {
 			t.take(&h)
 		}
 		t.plain = nil
 		return
 	}
-	if t.known && !t.deaf {
+	if t.detected && !t.unreadable {
 		t.events.end()
 		t.drain()
 	}
 }
 
-func (t *tee) take(h *heard) {
+func (t *tee) take(h *chunkBody) {
 	if h.Usage != nil {
 		t.usage = h.Usage
 	}

@@ -7,15 +7,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// bytesPerToken is the rule of thumb for English; it makes estimates, never reservations.
+// bytesPerToken is a rule of thumb for English; it is used for estimates, never for reservations.
 const bytesPerToken = 4
 
-// counted is what was sent and seen, when the provider does not say.
+// counted is the usage from what was sent and seen, when the provider reports none.
 func counted(promptBytes, pieces int) budget.Tokens {
 	return budget.Tokens{In: int64(promptBytes+bytesPerToken-1) / bytesPerToken, Out: int64(pieces)}
 }
 
-// reported reads the provider's usage; false when it says nothing that could be true.
+// reported reads the provider's usage; false when it cannot be true.
 func reported(u *openai.Usage) (budget.Tokens, bool) {
 	if u == nil || u.PromptTokens <= 0 || u.CompletionTokens < 0 {
 		return budget.Tokens{}, false
@@ -30,8 +30,9 @@ func reported(u *openai.Usage) (budget.Tokens, bool) {
 	return t, true
 }
 
-// tokens is the usage of a generation: the provider's when the answer was heard to its end, never below our count.
-func (l *listener) tokens(promptBytes int) (budget.Tokens, inference.UsageFrom) {
+// tokens is the usage of a generation: the provider's when the answer was read to its end, but never below the pieces
+// counted here.
+func (l *answerReader) tokens(promptBytes int) (budget.Tokens, inference.UsageFrom) {
 	pieces := l.answer.Visible + l.hidden
 	count := counted(promptBytes, pieces)
 	count.Reasoning = int64(l.hidden)

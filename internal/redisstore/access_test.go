@@ -20,7 +20,7 @@ func TestTheStoreKeepsTheContractOfAccess(t *testing.T) {
 func TestOneOfTwoProcessesClaimsARequest(t *testing.T) {
 	t.Parallel()
 	here, there := pair(t)
-	require.NoError(t, accesstest.OneDoesIt(t.Context(), here, there))
+	require.NoError(t, accesstest.ClaimConcurrently(t.Context(), here, there))
 }
 
 func TestAClaimWhoseReplyWasLostBelongsToItsClaimant(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// figuresOf lists what can be said in the second line, the fullest first.
+// figuresOf lists the possible texts of the second line, the longest first.
 func figuresOf(s segment, t dream.Tally, begun bool) []string {
 	if !begun {
 		return []string{""}
@@ -45,7 +45,7 @@ func figuresOf(s segment, t dream.Tally, begun bool) []string {
 	}
 }
 
-// skippedFor says why a phase was skipped, the fullest first.
+// skippedFor lists the texts for why a phase was skipped, the longest first.
 func skippedFor(reason string) []string {
 	if reason == "phase" { // the behavioural one
 		return []string{"the agent's vitality is too low for an onset", "vitality too low", "vitality"}
@@ -53,7 +53,7 @@ func skippedFor(reason string) []string {
 	return []string{Clean(reason)}
 }
 
-// word says what a percentage is of.
+// word adds the label of a percentage.
 func word(cache string) string {
 	if cache == "" {
 		return ""
@@ -69,7 +69,7 @@ func cached(t dream.Tally) (int, bool) {
 	return int(100 * min(t.Cached, t.In) / t.In), true
 }
 
-// spendOf lists the ways to write spend and cap in the third line, the fullest first.
+// spendOf lists the ways to write spend and cap in the third line, the longest first.
 func spendOf(t dream.Tally, begun bool) []string {
 	switch {
 	case !begun || t.State == skipped && t.Spent == 0:

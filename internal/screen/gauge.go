@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// The glyphs of the depth gauge, of the Basic Multilingual Plane.
+// The glyphs of the depth gauge, all in the Basic Multilingual Plane.
 const (
 	reached = "■"
 	hollow  = "□" // reached, between two beats
@@ -16,10 +16,10 @@ const (
 	here    = "◂"
 )
 
-// GaugeWidth is how many columns a row of the gauge takes.
+// GaugeWidth is the number of columns of the gauge.
 const GaugeWidth = 22
 
-// levels are the eight of the Hori classification, two a stage (S4, HoriStage).
+// levels are the eight stages of the Hori classification, two for each stage of a dream.
 var levels = []struct {
 	name  string
 	stage dream.Stage
@@ -36,9 +36,9 @@ var levels = []struct {
 	{"H8", dream.TooDeep, 4, ""},
 }
 
-// Gauge draws how deep an onset is, a row for each of H1 to H8 (hypnagogic depth indicator): what has been reached is
-// filled, what lies below is dotted, and a mark stands where it is. At the peak it pulses from one beat to the next:
-// the mark wavers between H5 and H6, and the one that it has left is hollow. All rows are GaugeWidth wide.
+// Gauge draws how deep an onset is, a row for each stage H1 to H8 of Hori: what was reached is filled, what lies
+// below is dotted, and a mark shows the present depth. At the peak it pulses: the mark alternates between stage H5
+// and stage H6, and the one that it has left is hollow. All rows are GaugeWidth wide.
 func Gauge(stage dream.Stage, beat int, st Style) []string {
 	first, at := -1, -1
 	for i, l := range levels {
@@ -76,11 +76,10 @@ func Gauge(stage dream.Stage, beat int, st Style) []string {
 	return rows
 }
 
-// Pulses says whether the gauge of a stage changes from beat to beat.
+// Pulses reports whether the gauge of a stage changes from beat to beat.
 func Pulses(stage dream.Stage) bool { return stage == dream.Peak }
 
-// DepthAfter is how deep an onset is after an event; empty while no onset is under way. Events that say nothing of it
-// leave it as it is.
+// DepthAfter is how deep an onset is after an event; empty while no onset runs. Other events leave it unchanged.
 func DepthAfter(e event.Event, before dream.Stage) dream.Stage {
 	switch e.Type {
 	case "OnsetStarted":

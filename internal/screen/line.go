@@ -12,11 +12,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// subject is how many columns the second column of a line has.
+// subject is the number of columns of a line's second column.
 const subject = 12
 
-// Line tells one event on one line, never wider than the terminal: the time, what it is about, what happened. An event
-// of a type this version does not know is named, not hidden.
+// Line describes one event on one line, never wider than the terminal: its time, subject and content. An event of a
+// type unknown to this version is named, not hidden.
 func Line(e event.Event, st Style) string {
 	about, colour, text := describe(e, st)
 	at := st.clock(e.At, "15:04:05")
@@ -87,7 +87,7 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 	return reportLater(e, st)
 }
 
-// reportLater tells what follows the onset.
+// reportLater describes what follows the onset.
 func reportLater(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "PhaseStarted":
@@ -196,7 +196,7 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 	return reportWaking(e, st)
 }
 
-// read decodes a payload and tells it, or tells that it cannot be read.
+// read decodes a payload and describes it, or says that it cannot be read.
 func read[P event.Payload](e event.Event, tell func(P) (string, ink, string)) (string, ink, string) {
 	var p P
 	if err := json.Unmarshal(e.Data, &p); err != nil {
@@ -219,7 +219,7 @@ func reportTally(t dream.Tally) (string, ink, string) {
 	return phaseName(t.Phase), inkOf(t.Phase), text
 }
 
-// own is an id without the name of the dream that is being told.
+// own is an id without the name of the event's dream.
 func own(e event.Event, id string) string {
 	if rest, ok := strings.CutPrefix(id, e.Dream); ok && e.Dream != "" && len(rest) > 1 {
 		return strings.TrimLeft(rest, "/-#:.")
@@ -236,7 +236,7 @@ func early(reason string) string {
 
 func temperature(t float64) string { return fmt.Sprintf("%.2f", t) }
 
-// tooDeep tells of a cycle whose thoughts made no sense any more.
+// tooDeep describes a cycle whose partials made no sense any more.
 func tooDeep(why string) string {
 	if why == "" {
 		return ""

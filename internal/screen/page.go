@@ -8,7 +8,7 @@ type page struct {
 	b  strings.Builder
 }
 
-// readable is the widest a paragraph gets, however wide the terminal is.
+// readable is the greatest width of a paragraph, however wide the terminal is.
 const readable = 110
 
 func (p *page) columns() int { return min(p.st.columns(), readable) }
@@ -17,7 +17,7 @@ func (p *page) String() string { return p.b.String() }
 
 func (p *page) blank() { p.b.WriteByte('\n') }
 
-// raw writes what is already drawn.
+// raw writes a line that is already drawn.
 func (p *page) raw(text string) { p.b.WriteString(text + "\n") }
 
 func (p *page) heading(title string) {
@@ -32,7 +32,7 @@ func (p *page) text(indent, text string, colour ink) {
 	}
 }
 
-// item writes somebody's words behind a coloured mark; the lines that follow hang under the first.
+// item writes a text after a coloured mark; its further lines are indented.
 func (p *page) item(mark string, colour ink, words string) {
 	const indent = "  "
 	hang := strings.Repeat(" ", width(mark))
@@ -64,11 +64,11 @@ func (p *page) lead(name, text, command string) {
 	}
 }
 
-// note writes what is known of the item above it.
+// note writes a remark on the item above it.
 func (p *page) note(text string) { p.text("      ", text, faint) }
 
-// table writes rows of cells; the first column stands left, figures stand right. Where it is too wide, columns are left
-// out from the third on, and never the last two.
+// table writes rows of cells; the first column is aligned left, figures right. When it is too wide, columns are left
+// out from the third on, but never the last two.
 func (p *page) table(rows [][]string) {
 	const gap, indent = 2, 2
 	for {

@@ -110,7 +110,7 @@ func headline(p *page, r DreamReport) {
 	p.text("", strings.Join(facts, " · "), faint)
 }
 
-// modelsBy names each model once, with the roles that it had.
+// modelsBy lists each model once, with its roles.
 func modelsBy(models []string) []string {
 	var facts, order []string
 	roles := map[string][]string{}
@@ -176,7 +176,7 @@ func sentence(r DreamReport) string {
 	return fmt.Sprintf("%s dreamt; the night ended as %q.", who, Clean(string(n.Outcome)))
 }
 
-// goesOn says until when a woken dream may be resumed.
+// goesOn says until when an interrupted dream may be resumed.
 func goesOn(n dream.Record, st Style) string {
 	if !n.Resumable() {
 		return ""
@@ -228,7 +228,7 @@ func keptWords(r DreamReport) string {
 	return text
 }
 
-// recallOf shows what of the agent's own memories was found before and after the night.
+// recallOf shows how many of the agent's own memories were found before and after the dream.
 func recallOf(p *page, n dream.Record) {
 	r := n.Recall
 	if r == nil || r.Requested == 0 {
@@ -246,7 +246,7 @@ func recallOf(p *page, n dream.Record) {
 	p.item("after   ", faint, after)
 }
 
-// moodOf shows the mood before and after, and how far it moved.
+// moodOf shows the mood before and after, and the distance.
 func moodOf(p *page, n dream.Record) {
 	if n.Outcome == dream.Dreaming {
 		return
@@ -265,7 +265,7 @@ func moodWords(m mood.PAD) string {
 		signed(m.Dominance))
 }
 
-// signed writes a number with its sign; what rounds to nothing has no minus.
+// signed formats a number with its sign; what rounds to zero has no minus.
 func signed(v float64) string {
 	return strings.Replace(fmt.Sprintf("%+.2f", v), "-0.00", "+0.00", 1)
 }
@@ -323,7 +323,7 @@ func costs(p *page, n dream.Record) {
 	}
 }
 
-// exact writes amounts to the micro-dollar, all with as many decimals as the longest needs.
+// exact formats amounts to the micro-dollar, all with as many decimals as the longest needs.
 func exact(amounts []budget.Micros) []string {
 	texts, most := make([]string, len(amounts)), 0
 	for i, m := range amounts {

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Scenarios draws the search of a dream as a tree: each scenario beneath the first that it was made from. A merger
-// stands in full beneath that one, and as a line that names it beneath the other. They stand in the order they were
-// made; at is the id of one to be pointed at, or empty.
+// Scenarios draws the search of a dream as a tree: each scenario beneath its first parent. A merger is drawn in full
+// beneath its first parent, and as a line that names it beneath the other. They are in the order they were made; at
+// is the id of one to mark, or empty.
 func Scenarios(all []*dream.Scenario, at string, st Style) string {
 	p := &page{st: st}
 	g := graphOf(all)
@@ -23,7 +23,7 @@ func Scenarios(all []*dream.Scenario, at string, st Style) string {
 	return p.String()
 }
 
-// graph is who was made from whom, by places.
+// graph holds parents and children, by index.
 type graph struct {
 	all      []*dream.Scenario
 	place    map[string]int
@@ -64,8 +64,8 @@ func (g graph) summary() string {
 	return text
 }
 
-// draw writes a scenario, its words and what became of it, and everything made from it. first leads its first line,
-// rest all that follow.
+// draw writes a scenario with its text and result, and everything made from it. first is the prefix of its first
+// line, rest that of the others.
 func (g graph) draw(p *page, s *dream.Scenario, first, rest, at string) {
 	me := g.place[s.ID]
 	children := g.children[me]
@@ -104,7 +104,7 @@ func (g graph) draw(p *page, s *dream.Scenario, first, rest, at string) {
 	}
 }
 
-// origin says how a scenario came to be.
+// origin says how a scenario was made.
 func (g graph) origin(i int) string {
 	s, parents := g.all[i], g.parents[i]
 	text := ""
@@ -125,7 +125,7 @@ func (g graph) origin(i int) string {
 	return text
 }
 
-// setOut says what a branch set out from.
+// setOut says what a branch started from.
 func setOut(s *dream.Scenario) string {
 	var from []string
 	for _, id := range s.Develops() {
@@ -143,10 +143,10 @@ func setOut(s *dream.Scenario) string {
 	return " of " + strings.Join(from, " and ")
 }
 
-// inDream is an id as it is told within its dream.
+// inDream is an id as shown within its dream.
 func inDream(id, dreamID string) string { return strings.TrimPrefix(id, dreamID+"/") }
 
-// numberOf is what a scenario is called within its search.
+// numberOf is the name of a scenario within its search.
 func numberOf(s *dream.Scenario) string { return s.ID[strings.LastIndex(s.ID, "/")+1:] }
 
 func worthWords(s *dream.Scenario) string {

@@ -64,8 +64,8 @@ func label(title, text string) string {
 
 func quoted(text string) string { return `"` + escaped(Clean(text)) + `"` }
 
-// escaped keeps a text inside the quotes of DOT, and its backslashes from being read as escapes of a label. What was
-// not UTF-8 is a question mark: some readers of DOT take U+FFFD for a fault of the file.
+// escaped keeps a text inside the quotes of DOT, and its backslashes from being read as escapes of a label. Invalid
+// UTF-8 is a question mark: some readers of DOT reject U+FFFD.
 func escaped(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\uFFFD", "?").Replace(text)
 }

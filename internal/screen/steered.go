@@ -2,7 +2,7 @@ package screen
 
 import "github.com/seed-56a03226/oneiros/internal/dream"
 
-// steeredWords says under which vector a model said something; nothing for one that was not steered.
+// steeredWords says by which vector a model was steered; empty for none.
 func steeredWords(s dream.Settings) string {
 	if s.Steering == "" {
 		return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Style is what the terminal can show. Without colour the drawing is the same, character for character.
+// Style is what the terminal can show. Without colour the drawing is otherwise identical.
 type Style struct {
 	Colour bool
 	Width  int            // columns; 80 when it is not positive
@@ -80,8 +80,8 @@ func (st Style) paint(i ink, text string) string {
 	return "\x1b[" + string(i) + "m" + text + "\x1b[0m"
 }
 
-// money is an amount in at most three decimals, rounded up so that it never looks less than it is; amounts from a
-// hundred dollars on are whole. The report's table is exact.
+// money is an amount with at most three decimals, rounded up so that it never looks smaller than it is; amounts of a
+// hundred dollars and more are whole. The report's table is exact.
 func money(m budget.Micros) string {
 	switch {
 	case m == budget.Unlimited || m < 0:
@@ -112,7 +112,7 @@ func count(n int, thing string) string {
 	}
 }
 
-// span is a length of time for people: 850 ms, 42 s, 2 min 14 s, 1 h 5 min.
+// span formats a duration: 850 ms, 42 s, 2 min 14 s, 1 h 5 min.
 func span(d time.Duration) string {
 	switch {
 	case d < 0:

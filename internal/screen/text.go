@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes one harmless line of a text that somebody else wrote: escape sequences and control characters are gone,
-// and so are the marks that turn the direction of writing around; breaks and tabs are spaces; what is not UTF-8 is
-// U+FFFD.
+// Clean makes a foreign text one line without control characters: escape sequences and marks of text direction are
+// removed, line breaks and tabs are spaces; invalid UTF-8 is U+FFFD.
 func Clean(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -29,9 +28,9 @@ func Clean(text string) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// escape is how many bytes of an escape sequence the text begins with (ECMA-48): CSI to its final byte, a string such
-// as a title or a link to its terminator, otherwise ESC with what it selects. Sequences opened by C1 characters count
-// too.
+// escape is the length in bytes of the escape sequence at the beginning of the text (ECMA-48): CSI to its final byte,
+// a string such as a title or a link to its terminator, otherwise ESC with what it selects. Sequences opened by C1
+// characters count too.
 func escape(text string) int {
 	const esc = 0x1b
 	rest, opener := "", byte(0)
@@ -79,7 +78,7 @@ func escape(text string) int {
 	return head
 }
 
-// isTurn finds the marks of bidirectional writing and the byte order mark.
+// isTurn reports marks of bidirectional text and the byte order mark.
 func isTurn(r rune) bool {
 	return r == 0x61c || r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
 		r == 0xfeff
@@ -153,12 +152,12 @@ func width(text string) int {
 	return n
 }
 
-// pad fills up with spaces on the right.
+// pad appends spaces up to a width.
 func pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-width(text)))
 }
 
-// cut shortens a text to the columns, ending in "…" when something was left out.
+// cut shortens a text to the columns, with "…" when something was left out.
 func cut(text string, columns int) string {
 	if width(text) <= columns {
 		return text
@@ -167,7 +166,7 @@ func cut(text string, columns int) string {
 	return strings.TrimRight(head, " ") + "…"
 }
 
-// split takes off as much as fits, and combining marks stay with their letter. At least one character is taken.
+// split takes off as much as fits, and combining marks stay with their letter. It takes at least one character.
 func split(text string, columns int) (head, rest string) {
 	n := 0
 	for i, r := range text {

@@ -16,7 +16,7 @@ const (
 	failed    = "failed"
 )
 
-// short says that a phase did not get to its end.
+// short reports that a phase did not get to its end.
 func short(t dream.Tally) bool {
 	return t.State == exhausted || t.State == stopped || t.State == failed
 }
@@ -33,8 +33,8 @@ const (
 	pause   = "‖" // somebody woke the dream here
 )
 
-// segment is how a phase appears: its labels, the longest first; what it keeps; the least columns it needs; and its
-// share of the dream when no cap says otherwise.
+// segment is how a phase is drawn: its labels, the longest first; what it keeps; its least columns; and its share of
+// the dream when no cap says otherwise.
 type segment struct {
 	phase        dream.Phase
 	labels       []string
@@ -50,11 +50,11 @@ var segments = []segment{
 	{dream.Return, []string{"RETURN"}, "insight", 11, budget.DefaultShares.Return},
 }
 
-// Timeline draws a dream on one line, a segment per phase, with two lines of figures under it (dream cycle timeline). A
-// segment is about as wide as its phase's share of the money. Done is "=", what is ahead "-", what was skipped "·"; a
-// running segment has its head ">" where its spending stands, one that did not get to its end ends in "!". In the onset
-// each Dali interrupt is a "✶" and each capture a "•", as far as there is room. Each waking between two sittings is a
-// "‖" where the dream stood. Terminals too narrow for that get a line per phase. There is no line break at the end.
+// Timeline draws a dream on one line, a segment per phase, with two lines of figures under it. A segment is about as
+// wide as its phase's share of the money. Done is "=", what is ahead "-", what was skipped "·"; a running segment has
+// its head ">" where its spending stands, and one that did not get to its end ends in "!". In the onset each Dali
+// interrupt is a "✶" and each capture a "•", as far as there is room. Each interruption between two stretches is a
+// "‖" where the dream stood. On narrow terminals there is a line per phase. There is no line break at the end.
 func Timeline(tallies []dream.Tally, st Style, breaks ...Break) string {
 	rows := make(map[dream.Phase]dream.Tally, len(tallies))
 	for _, t := range tallies {
@@ -75,8 +75,8 @@ func Timeline(tallies []dream.Tally, st Style, breaks ...Break) string {
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
 }
 
-// layout gives each segment its least width and the rest of the columns, one by one, to the segment that is farthest
-// below its share.
+// layout gives each segment its least width, and the remaining columns, one by one, to the segment farthest below its
+// share.
 func layout(rows map[dream.Phase]dream.Tally, columns int) ([]int, bool) {
 	inner := columns - len(segments) - 1
 	widths, shares := make([]int, len(segments)), make([]float64, len(segments))
@@ -108,7 +108,7 @@ func layout(rows map[dream.Phase]dream.Tally, columns int) ([]int, bool) {
 }
 
 // segmentBar draws one segment in its colour, exactly columns wide: half of its cells, the label, the other half. A
-// segment whose cells have something to tell takes its shortest label, to have more of them.
+// segment with marks in its cells takes its shortest label, to have more of them.
 func (st Style) segmentBar(s segment, t dream.Tally, begun bool, breaks []Break, columns int) string {
 	breaks = within(s.phase, breaks)
 	label := " " + firstFitting(s.labels, columns-4) + " "
@@ -169,8 +169,7 @@ func (s strokes) paint(st Style) string {
 	return out
 }
 
-// bar is what stands around the label. A running bar shows the part of its cap that is spent, and always something
-// ahead.
+// bar is what surrounds the label. A running bar shows the part of its cap that is spent, and always something ahead.
 func bar(t dream.Tally, begun bool, cells int) string {
 	switch {
 	case !begun:
@@ -190,8 +189,8 @@ func bar(t dream.Tally, begun bool, cells int) string {
 	return strings.Repeat(done, at) + head + strings.Repeat(ahead, cells-at-1)
 }
 
-// sparksOf is one drop for each cycle, followed by its captures; which cycle caught which is not in the tally, so they
-// are spread evenly. Where there is no room for all, drops go before captures.
+// sparksOf is one drop for each cycle, followed by its captures; the tally does not say which cycle caught which, so
+// they are spread evenly. Without room for all, drops are left out before captures.
 func sparksOf(t dream.Tally, room int) string {
 	drops := min(t.Cycles, room)
 	kept := min(t.Kept, room-drops)

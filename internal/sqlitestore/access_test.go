@@ -77,5 +77,5 @@ func TestRecordedResponsesAreErasedWithMemories(t *testing.T) {
 func TestOneOfTwoHandlesClaimsARequest(t *testing.T) {
 	t.Parallel()
 	one, other := onOneFile(t)
-	require.NoError(t, accesstest.OneDoesIt(t.Context(), one, other))
+	require.NoError(t, accesstest.ClaimConcurrently(t.Context(), one, other))
 }

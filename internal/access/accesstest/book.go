@@ -1,4 +1,4 @@
-// Package accesstest holds every access.Store to its promises, and has the plainest of them for the tests of others.
+// Package accesstest is the contract suite of access.Store, with a simple store in memory for other packages' tests.
 package accesstest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Book is an access.Store in memory: the model that real ones are compared with, and a stand-in for them. The zero
+// Book is an access.Store in memory: the model that real stores are compared with, and a fake for tests. The zero
 // value is empty and ready.
 type Book struct {
-	mu   sync.Mutex
-	away error
-	keys map[string]access.Key
-	must bool // a key is required
-	said map[[2]string]*page
+	mu     sync.Mutex
+	away   error
+	keys   map[string]access.Key
+	must   bool // a key is required
+	claims map[[2]string]*page
 }
 
 var _ access.Store = (*Book)(nil)
@@ -30,7 +30,7 @@ type page struct {
 	digest   string
 	at, ends time.Time
 	answer   *access.Answered
-	dropped  bool // its answer made room for newer ones
+	dropped  bool // its response made room for newer ones
 }
 
 // With is a book that has keys already.
@@ -42,7 +42,7 @@ func With(keys ...access.Key) *Book {
 	return b
 }
 
-// Fail lets every method fail with an error from now on; nil ends that.
+// Fail makes every method fail with an error from now on; nil ends that.
 func (b *Book) Fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -69,14 +69,14 @@ func (b *Book) PutKey(_ context.Context, k access.Key) error {
 	return nil
 }
 
-// KeysRequired says whether a key was put since the book was made or AllowKeyless called.
+// KeysRequired reports whether a key was put since the book was made or AllowKeyless was called.
 func (b *Book) KeysRequired(context.Context) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.must, b.away
 }
 
-// AllowKeyless lets requests without a key in again.
+// AllowKeyless admits requests without a key again.
 func (b *Book) AllowKeyless(_ context.Context, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,7 @@ func (b *Book) AllowKeyless(_ context.Context, now time.Time) error {
 	return nil
 }
 
-// LoseKeys removes every key without a word, as a store does that was replaced or damaged.
+// LoseKeys removes every key, as in a store that was replaced or damaged.
 func (b *Book) LoseKeys() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +109,7 @@ func (b *Book) Keys(context.Context) ([]access.Key, error) {
 	}), nil
 }
 
-// Claim takes a request to be done.
+// Claim claims a request.
 func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,13 +117,13 @@ func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error
 		return nil, err
 	}
 	name := [2]string{c.Scope, c.Name}
-	p := b.said[name]
+	p := b.claims[name]
 	switch {
 	case p == nil || !c.Now.Before(p.ends) && (p.answer != nil || !c.Now.Before(p.at.Add(c.Keep))):
-		if b.said == nil {
-			b.said = map[[2]string]*page{}
+		if b.claims == nil {
+			b.claims = map[[2]string]*page{}
 		}
-		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Hold)}
+		b.claims[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Hold)}
 		return nil, nil
 	case p.digest != c.Digest:
 		return nil, access.ErrOther
@@ -137,21 +137,21 @@ func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error
 	return &answer, nil
 }
 
-// Renew lets a claim block its twin for longer.
+// Renew extends a claim.
 func (b *Book) Renew(_ context.Context, c access.Claim, now time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := cmp.Or(b.away, c.Validate()); err != nil {
 		return err
 	}
-	if p := b.said[[2]string{c.Scope, c.Name}]; p != nil && p.digest == c.Digest && p.at.Equal(c.Now) &&
+	if p := b.claims[[2]string{c.Scope, c.Name}]; p != nil && p.digest == c.Digest && p.at.Equal(c.Now) &&
 		p.answer == nil && now.Before(p.at.Add(c.Keep)) {
 		p.ends = now.Add(c.Hold)
 	}
 	return nil
 }
 
-// Answer keeps what was said, or gives the claim up.
+// Answer stores a response, or gives the claim up.
 func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,27 +159,27 @@ func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) err
 		return err
 	}
 	name := [2]string{c.Scope, c.Name}
-	p := b.said[name]
+	p := b.claims[name]
 	switch {
 	case p != nil && (p.digest != c.Digest || p.answer != nil):
 	case a != nil:
-		if b.said == nil {
-			b.said = map[[2]string]*page{}
+		if b.claims == nil {
+			b.claims = map[[2]string]*page{}
 		}
-		b.said[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{
+		b.claims[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{
 			Status: a.Status, Type: a.Type, Body: append([]byte{}, a.Body...), Header: maps.Clone(a.Header),
 		}}
 		b.bound(c)
 	case p != nil && p.at.Equal(c.Now):
-		delete(b.said, name)
+		delete(b.claims, name)
 	}
 	return nil
 }
 
-// bound drops the oldest answers of a scope that keeps too many. Its caller holds the lock.
+// bound drops the oldest responses of a scope beyond its limit. Its caller holds the lock.
 func (b *Book) bound(c access.Claim) {
 	var kept []*page
-	for name, p := range b.said {
+	for name, p := range b.claims {
 		if name[0] == c.Scope && p.answer != nil && !p.dropped {
 			kept = append(kept, p)
 		}

@@ -119,8 +119,8 @@ func oneRequest(t *testing.T, s access.Store) {
 	}
 }
 
-// fellSilent: nobody knows whether what was begun was done, so that nobody is told to do it.
-func fellSilent(t *testing.T, s access.Store) {
+// claimWithoutAnswer: nobody knows whether a request that was begun was done, so that no other caller may do it.
+func claimWithoutAnswer(t *testing.T, s access.Store) {
 	require.Nil(t, claim(t, s, aClaim(noon)))
 	busy(t, s, aClaim(noon.Add(time.Minute-1)))
 	for _, later := range []time.Duration{time.Minute, 2 * time.Minute, time.Hour - 1} {
@@ -209,7 +209,7 @@ func late(t *testing.T, s access.Store) {
 	require.Nil(t, claim(t, s, silent))
 	lost(t, s, func() access.Claim { c := silent; c.Now = noon.Add(2 * time.Minute); return c }())
 	answer(t, s, silent, &done)
-	require.Equal(t, &done, claim(t, s, silent), "whoever was silent speaks after all")
+	require.Equal(t, &done, claim(t, s, silent), "a late response is stored after all")
 	other := second
 	other.Name, other.Digest = "other", "e"
 	require.Nil(t, claim(t, s, other))
@@ -235,9 +235,9 @@ func bytesKept(t *testing.T, s access.Store) {
 		c := aClaim(noon)
 		c.Name = name
 		require.Nil(t, claim(t, s, c))
-		said := access.Answered{Status: 204, Body: body} // and no header
-		answer(t, s, c, &said)
-		require.Equal(t, &said, claim(t, s, c))
+		stored := access.Answered{Status: 204, Body: body} // without headers
+		answer(t, s, c, &stored)
+		require.Equal(t, &stored, claim(t, s, c))
 	}
 }
 
@@ -258,9 +258,9 @@ func wrongClaims(t *testing.T, s access.Store) {
 	}
 }
 
-// OneDoesIt lets 32 claim a request at once through two stores of one deployment, several times over, and answers an
-// error unless exactly one of them was told to do it each time.
-func OneDoesIt(ctx context.Context, here, there access.Store) error {
+// ClaimConcurrently lets 32 goroutines claim a request at once through two stores of one deployment, several times
+// over, and returns an error unless exactly one of them got it each time.
+func ClaimConcurrently(ctx context.Context, here, there access.Store) error {
 	const many = 32
 	for round := range 5 {
 		c := aClaim(noon.Add(time.Duration(round) * time.Hour))
@@ -279,30 +279,30 @@ func OneDoesIt(ctx context.Context, here, there access.Store) error {
 			}
 		}
 		if count != 1 {
-			return fmt.Errorf("round %d: %d of %d were told to do it", round, count, many)
+			return fmt.Errorf("round %d: %d of %d got the claim", round, count, many)
 		}
 	}
 	return nil
 }
 
-// Forgetful is the store of memory and answers.
-type Forgetful interface {
+// MemoryAndAnswers is a store of memory and responses.
+type MemoryAndAnswers interface {
 	access.Store
 	Forget(ctx context.Context, agent string, ids ...string) (int, error)
 }
 
-// AnswersAreErased holds a store to erasing answers with memories.
-func AnswersAreErased(t *testing.T, s Forgetful) {
+// AnswersAreErased checks that a store erases responses together with memories.
+func AnswersAreErased(t *testing.T, s MemoryAndAnswers) {
 	t.Helper()
-	said, waits := aClaim(noon), aClaim(noon)
+	stored, waits := aClaim(noon), aClaim(noon)
 	waits.Name = "waits"
-	require.Nil(t, claim(t, s, said))
-	answer(t, s, said, &done)
+	require.Nil(t, claim(t, s, stored))
+	answer(t, s, stored, &done)
 	require.Nil(t, claim(t, s, waits))
 	_, err := s.Forget(t.Context(), "echo", "nobody")
 	require.NoError(t, err)
 	removed := access.Erased()
-	require.Equal(t, &removed, claim(t, s, said))
+	require.Equal(t, &removed, claim(t, s, stored))
 	busy(t, s, waits)
 	answer(t, s, waits, &done)
 	require.Equal(t, &done, claim(t, s, waits), "what is said from now on quotes nothing that was erased before")

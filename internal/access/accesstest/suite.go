@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// RunStore holds a store to everything that access.Store promises. open gives a new and empty one, and sees to its end.
+// RunStore checks everything that access.Store promises. open returns a new, empty store and cleans up after it.
 func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 	t.Helper()
 	for _, c := range []struct {
@@ -32,7 +32,7 @@ func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 		{"ARequestIsDoneOnce", doneOnce},
 		{"TheOldestAnswersOfAScopeMakeRoom", answersBounded},
 		{"ANameIsOfOneRequest", oneRequest},
-		{"WhoeverFellSilentIsNotDoneAgain", fellSilent},
+		{"WhoeverFellSilentIsNotDoneAgain", claimWithoutAnswer},
 		{"AClaimIsRenewed", renewed},
 		{"AnAnswerRunsOut", keepRunsOut},
 		{"AClaimThatIsGivenUpIsAnothers", givenUp},
@@ -49,7 +49,7 @@ func RunStore(t *testing.T, open func(t *testing.T) access.Store) {
 	t.Run("OfManyAtOnceOneIsToldToDoIt", func(t *testing.T) {
 		t.Parallel()
 		s := open(t)
-		require.NoError(t, OneDoesIt(t.Context(), s, s))
+		require.NoError(t, ClaimConcurrently(t.Context(), s, s))
 	})
 }
 
@@ -177,8 +177,8 @@ func keylessWithoutALiveKey(t *testing.T, s access.Store) {
 	require.True(t, required(t, s), "the next key closes again")
 }
 
-// likeTheModel does the same at random to the store and to a Book, and hears the same. Only the newest claim of a name
-// is answered, and once: what a late answer finds depends on when the store swept.
+// likeTheModel does the same random operations on the store and on a Book and compares the results. Only the newest
+// claim of a name is answered, and once: what a late answer finds depends on when the store swept.
 func likeTheModel(t *testing.T, s access.Store) {
 	model, r := &Book{}, rand.New(rand.NewPCG(1, 2))
 	now := noon

@@ -25,5 +25,5 @@ func (l looking) Claim(context.Context, access.Claim) (*access.Answered, error) 
 func TestAStoreThatTellsTwoToDoItIsCaught(t *testing.T) {
 	t.Parallel()
 	careless := looking{Book: &accesstest.Book{}}
-	require.ErrorContains(t, accesstest.OneDoesIt(t.Context(), careless, careless), "32 of 32 were told to do it")
+	require.ErrorContains(t, accesstest.ClaimConcurrently(t.Context(), careless, careless), "32 of 32 got the claim")
 }

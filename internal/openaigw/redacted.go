@@ -15,35 +15,35 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// refusalLimit bounds how much of a refusal is passed on.
+// refusalLimit bounds how much of an error body is passed on.
 const refusalLimit = 64 << 10
 
-// hushed is the body of a refusal without our secrets: some providers quote the key that they refuse, and it is not the
-// caller's.
-type hushed struct {
+// redacted is an error body without this server's secrets: some providers quote the key that they refuse, which is
+// not the caller's.
+type redacted struct {
 	io.Closer
 	from    io.Reader
 	secrets []string
-	whose   func([]byte) []byte // nil: the words stay the provider's
+	rewrite func([]byte) []byte // nil: the provider's words are kept
 	text    *bytes.Reader
 	err     error
 }
 
-func (h *hushed) Read(p []byte) (int, error) {
+func (h *redacted) Read(p []byte) (int, error) {
 	if h.text == nil {
 		var all []byte
 		longest := 0
 		for _, s := range h.secrets {
 			longest = max(longest, len(s))
 		}
-		// one that the limit cuts is found as well
+		// Also finds a secret that the limit would cut.
 		all, h.err = io.ReadAll(io.LimitReader(h.from, int64(refusalLimit+longest)))
 		for _, s := range h.secrets {
 			all = bytes.ReplaceAll(all, []byte(s), []byte("[secret]"))
 		}
 		all = all[:min(len(all), refusalLimit)]
-		if h.whose != nil && h.err == nil {
-			all = h.whose(all)
+		if h.rewrite != nil && h.err == nil {
+			all = h.rewrite(all)
 		}
 		h.text = bytes.NewReader(all)
 	}
@@ -54,7 +54,7 @@ func (h *hushed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack takes the packing off a refusal: nobody asked for it, and a secret inside could not be found.
+// unpack decompresses an error body: compression was not requested, and would hide a secret.
 func unpack(res *http.Response) {
 	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
 		return
@@ -74,16 +74,16 @@ func unpack(res *http.Response) {
 	}{from, res.Body}
 }
 
-// whose says of a refused key whose it is: a client that reads 401 or 403 takes it for its own. The shape of the error
-// stays, and a body that has none is given one.
-func (g *Gateway) whose(status int) func([]byte) []byte {
+// explainRefusal returns how to say in an error body that this server's key was refused: a client that reads 401 or
+// 403 would take it for its own. The form of the error stays, and a body without one gets one.
+func (g *Gateway) explainRefusal(status int) func([]byte) []byte {
 	if status != http.StatusUnauthorized && status != http.StatusForbidden {
 		return nil
 	}
 	return func(body []byte) []byte {
 		text, _ := words(body)
 		message := fmt.Sprintf(
-			"provider %q refused this server, and not the key that you sent (HTTP %d); whoever runs this server gives it another key or model",
+			"provider %q refused this server, and not the key that you sent (HTTP %d); its operator must give it another key or model",
 			g.name, status)
 		text = g.clean(text)
 		if text != "" {
@@ -109,7 +109,7 @@ func (g *Gateway) whose(status int) func([]byte) []byte {
 	}
 }
 
-// page says whether a body that is called a page begins like one: some servers call everything so, JSON too.
+// page reports whether a body declared as a page begins like one: some servers declare everything so, also JSON.
 func page(res *http.Response) bool {
 	in := bufio.NewReader(res.Body)
 	res.Body = struct {
@@ -122,13 +122,13 @@ func page(res *http.Response) bool {
 			return text[0] == '<'
 		}
 		if err != nil {
-			return true // there is nothing in it
+			return true // it is empty
 		}
 	}
 }
 
-// noAPI is the failure of an answer that no API gave: a redirect, or a page of whatever stands before it. The words are
-// our own.
+// noAPI is the failure of a response that no API gave: a redirect, or a page of some server in front of it. It quotes
+// nothing.
 func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
 	text := ""
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))

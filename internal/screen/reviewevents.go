@@ -6,7 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// reportReview tells what waits for a person, and what was decided.
+// reportReview describes what waits for a person, and what was decided.
 func reportReview(e event.Event) (string, ink, string) {
 	if e.Type == (event.ReviewAsked{}).EventType() {
 		return read(e, func(p event.ReviewAsked) (string, ink, string) {
@@ -22,7 +22,7 @@ func reportReview(e event.Event) (string, ink, string) {
 	})
 }
 
-// anew says which dream another goes on from.
+// anew says which dream another one continues.
 func anew(from, dreamID string) string {
 	if dreamID == "" {
 		return ""

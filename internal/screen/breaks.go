@@ -7,14 +7,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// Break is a place where a dream was woken: between two of its sittings, or after its last.
+// Break is a place where a dream was interrupted: between two of its stretches, or after its last.
 type Break struct {
 	Phase dream.Phase `json:"phase"`
 	Calls int         `json:"calls"` // that the phase had made by then
 	Open  bool        `json:"open"`  // the dream has not gone on
 }
 
-// Breaks reads from the events of one dream, in order, where it was woken. What cannot be read marks nothing.
+// Breaks finds in the events of one dream, in order, where it was interrupted. Unreadable events are skipped.
 func Breaks(events []event.Event) []Break {
 	var breaks []Break
 	calls := map[dream.Phase]int{}
@@ -39,7 +39,7 @@ func Breaks(events []event.Event) []Break {
 	return breaks
 }
 
-// waiting is a phase in which a dream waits to go on: it has stopped, and not ended.
+// waiting is a phase in which a dream is interrupted: it has stopped, and not ended.
 func waiting(t dream.Tally, breaks []Break) dream.Tally {
 	for _, b := range within(t.Phase, breaks) {
 		if b.Open && t.State == stopped {
@@ -49,7 +49,7 @@ func waiting(t dream.Tally, breaks []Break) dream.Tally {
 	return t
 }
 
-// within keeps the breaks of one phase.
+// within returns the breaks of one phase.
 func within(phase dream.Phase, breaks []Break) []Break {
 	var own []Break
 	for _, b := range breaks {
@@ -61,7 +61,7 @@ func within(phase dream.Phase, breaks []Break) []Break {
 }
 
 // paused puts a mark for each break among the cells of a phase: at the share of its calls that were made by then, and
-// at the head of what waits to go on. Breaks that fall on one cell share it.
+// at the head of what is to be resumed. Breaks that fall on one cell share it.
 func paused(cells string, t dream.Tally, breaks []Break) string {
 	if len(breaks) == 0 || cells == "" {
 		return cells

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// reportRemark tells what the policy and hooks said of a fragment, or that nothing was said in time. What is not known
-// by now is named.
+// reportRemark describes what the policy and hooks said of a fragment, or that they did not answer in time. An
+// unknown event is named.
 func reportRemark(e event.Event) (about string, colour ink, text string) {
 	switch e.Type {
 	case "FragmentFlagged":

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// sureness sums up how likely the model called the visible tokens.
-type sureness struct {
+// logProbMean averages the log-probabilities of the visible tokens.
+type logProbMean struct {
 	sum    float64
 	tokens int
 }
 
-// hear takes the log-probabilities that came beside a visible piece. What cannot be one is passed over.
-func (s *sureness) hear(raw json.RawMessage) {
+// add adds the log-probabilities that came with a visible piece. Invalid ones are skipped.
+func (s *logProbMean) add(raw json.RawMessage) {
 	if len(raw) == 0 {
 		return
 	}
@@ -33,11 +33,12 @@ func (s *sureness) hear(raw json.RawMessage) {
 	}
 }
 
-// leastLogProb is as unlikely as a token counts: vLLM says -9999 of one that was cut off, which would drown all others.
+// leastLogProb is the lowest value that counts: vLLM reports -9999 for a token that was cut off, which would dominate
+// the mean.
 const leastLogProb = -20
 
-// mean is nil when nothing was told.
-func (s *sureness) mean() *float64 {
+// mean is nil when none were reported.
+func (s *logProbMean) mean() *float64 {
 	if s.tokens == 0 {
 		return nil
 	}

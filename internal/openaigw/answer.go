@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// listener is one generation being read.
-type listener struct {
+// answerReader reads one generation.
+type answerReader struct {
 	g        *Gateway
 	caller   context.Context
 	exchange context.Context
@@ -31,19 +31,19 @@ type listener struct {
 	text     strings.Builder
 	hidden   int
 	usage    *openai.Usage
-	sure     sureness
+	sure     logProbMean
 	spoken   bool // an event has come
 	full     bool // most pieces have come: only the end may follow
-	halted   bool // the caller had enough
-	finished bool // the provider said so
+	halted   bool // the caller stopped it
+	finished bool // the provider reported the end
 	done     bool // the stream's end mark has come
-	waits    int  // which wait of the tail is running
+	waits    int  // the number of the wait under way after the end of the answer
 }
 
-func (g *Gateway) listen(ctx context.Context, spec inference.Spec, r inference.Request,
+func (g *Gateway) openAnswer(ctx context.Context, spec inference.Spec, r inference.Request,
 	token func(string) bool,
-) *listener {
-	l := &listener{
+) *answerReader {
+	l := &answerReader{
 		g:       g,
 		caller:  ctx,
 		token:   token,
@@ -52,19 +52,19 @@ func (g *Gateway) listen(ctx context.Context, spec inference.Spec, r inference.R
 		mostAll: limitOf(spec, r),
 	}
 	l.exchange, l.cancel = context.WithCancelCause(ctx)
-	l.sign()
+	l.resetIdle()
 	return l
 }
 
-func (l *listener) close() {
+func (l *answerReader) close() {
 	l.cancel(errClosed)
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 }
 
-// sign notes a sign of life.
-func (l *listener) sign() {
+// resetIdle restarts the idle timeout.
+func (l *answerReader) resetIdle() {
 	switch {
 	case l.idle <= 0 || l.waits > 0:
 	case l.timer == nil:
@@ -76,9 +76,9 @@ func (l *listener) sign() {
 	}
 }
 
-// tail ends the exchange after a while: the answer is complete, only its accompaniment is still waited for, first the
-// usage, then the end of the body. Nothing that comes prolongs either wait.
-func (l *listener) tail() {
+// tail ends the exchange after a while: the answer is complete, and only the usage, then the end of the body, are
+// still waited for. Nothing that comes prolongs either wait.
+func (l *answerReader) tail() {
 	stage, d := 1, l.g.usageWait
 	if l.done || l.finished && l.usage != nil {
 		stage, d = 2, drainWait
@@ -93,8 +93,8 @@ func (l *listener) tail() {
 	l.timer = time.AfterFunc(d, func() { l.cancel(errTail) })
 }
 
-// read takes the body to its end, or to where the answer ends. A body that begins with { is a plain answer.
-func (l *listener) read(body io.Reader) error {
+// read reads the body to its end, or to where the answer ends. A body that begins with { is a plain response.
+func (l *answerReader) read(body io.Reader) error {
 	e := events{limit: eventLimit}
 	var chunk [8 << 10]byte
 	var plain []byte
@@ -111,7 +111,7 @@ func (l *listener) read(body io.Reader) error {
 			found, isPlain = len(read) > 0, bytes.HasPrefix(read, []byte("{"))
 		}
 		if n > 0 && !l.spoken {
-			l.sign() // before the first event, comments say that the call waits in a queue
+			l.resetIdle() // before the first event, comments say that the call waits in a queue
 		}
 		if isPlain {
 			plain = append(plain, read...)
@@ -132,15 +132,15 @@ func (l *listener) read(body io.Reader) error {
 		case errors.Is(err, io.EOF) && (l.finished || l.full):
 			return nil
 		case errors.Is(err, io.EOF):
-			return l.g.lost(l.exchange, fmt.Errorf("the stream ended before its end: %w", io.ErrUnexpectedEOF), true)
+			return l.g.lostExchange(l.exchange, fmt.Errorf("the stream ended before its end: %w", io.ErrUnexpectedEOF), true)
 		case err != nil:
-			return l.g.lost(l.exchange, err, true)
+			return l.g.lostExchange(l.exchange, err, true)
 		}
 	}
 }
 
-// event takes one event in. enough: nothing that follows matters.
-func (l *listener) event(data []byte) (enough bool, err error) {
+// event reads one event. enough: nothing that follows matters.
+func (l *answerReader) event(data []byte) (enough bool, err error) {
 	if l.done {
 		return false, nil
 	}
@@ -154,17 +154,17 @@ func (l *listener) event(data []byte) (enough bool, err error) {
 	case bytes.Equal(data, []byte("[DONE]")):
 		return l.end()
 	}
-	var h heard
+	var h chunkBody
 	if err := json.Unmarshal(data, &h); err != nil {
 		return false, l.malformed(err)
 	}
 	l.spoken = true
-	l.sign()
+	l.resetIdle()
 	return l.take(h, func(c choice) speech { return c.Delta })
 }
 
-// end takes the stream's end mark. A stream that held no choice at all is no answer.
-func (l *listener) end() (bool, error) {
+// end reads the stream's end mark. A stream without any choice is not an answer.
+func (l *answerReader) end() (bool, error) {
 	if !l.finished && l.answer.Visible+l.hidden == 0 {
 		return false, l.malformed(errors.New("it ended without a word"))
 	}
@@ -176,9 +176,9 @@ func (l *listener) end() (bool, error) {
 	return false, nil
 }
 
-func (l *listener) take(h heard, part func(choice) speech) (enough bool, err error) {
+func (l *answerReader) take(h chunkBody, part func(choice) speech) (enough bool, err error) {
 	if len(h.Error) > 0 && string(h.Error) != "null" && !l.finished {
-		return false, l.g.said(h.Error)
+		return false, l.g.failureIn(h.Error)
 	}
 	if h.ID != "" {
 		l.answer.Provider = h.ID
@@ -195,7 +195,7 @@ func (l *listener) take(h heard, part func(choice) speech) (enough bool, err err
 		}
 		answer := part(c)
 		if answer.Content != "" && !l.full && !l.finished {
-			l.sure.hear(c.LogProbs)
+			l.sure.add(c.LogProbs)
 		}
 		if enough, err := l.piece(answer); enough || err != nil {
 			return enough, err
@@ -210,13 +210,13 @@ func (l *listener) take(h heard, part func(choice) speech) (enough bool, err err
 	return false, nil
 }
 
-// piece takes what was said: at most most visible pieces, and most of all pieces together.
-func (l *listener) piece(s speech) (enough bool, err error) {
+// piece adds text: at most most visible pieces, and mostAll pieces together.
+func (l *answerReader) piece(s speech) (enough bool, err error) {
 	if l.finished || s.Content == "" && !s.hidden() {
 		return false, nil
 	}
 	if l.full {
-		return true, nil // it goes on beyond its limit: close the stream
+		return true, nil // it continues beyond its limit: close the stream
 	}
 	if s.hidden() {
 		l.hidden++

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/event"
 )
 
-// reportWaking tells what comes between the sittings of a dream.
+// reportWaking describes what happens between the stretches of a dream.
 func reportWaking(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
 	case "AlarmRaised":
@@ -42,7 +42,7 @@ func reportWaking(e event.Event, st Style) (about string, colour ink, text strin
 	return reportRemark(e)
 }
 
-// interruption tells the most important first, since a narrow terminal cuts the rest.
+// interruption puts the most important first, since a narrow terminal cuts the rest.
 func interruption(p event.DreamInterrupted, at time.Time, st Style) string {
 	text := fmt.Sprintf("by %s in %s (%s)", CauseName(p.Cause), phaseName(p.Phase), SleepName(p.Light))
 	if p.Until.IsZero() {
@@ -65,7 +65,7 @@ func interruption(p event.DreamInterrupted, at time.Time, st Style) string {
 	return text
 }
 
-// CauseName says what woke an agent: a client, an alarm, an operator.
+// CauseName names what woke an agent.
 func CauseName(cause string) string {
 	switch cause {
 	case "":
@@ -99,7 +99,7 @@ func Millis(ms float64) string {
 	return fmt.Sprintf("%.1f s", ms/1000)
 }
 
-// until writes a time to come: the clock alone when it is within a day.
+// until formats a future time: the clock alone within a day.
 func (st Style) until(at, now time.Time) string {
 	if at.Sub(now) < 24*time.Hour {
 		return st.clock(at, "15:04")

@@ -20,7 +20,7 @@ func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
 	}
 	g := &Gateway{name: "p"}
 	f.Fuzz(func(t *testing.T, body string) {
-		out := g.whose(http.StatusUnauthorized)([]byte(body))
+		out := g.explainRefusal(http.StatusUnauthorized)([]byte(body))
 		var answer struct {
 			Error struct {
 				Message string `json:"message"`

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// heard is one chunk of a stream, or a plain answer: they differ only in delta and message.
-type heard struct {
+// chunkBody is one chunk of a stream, or a plain response: they differ only in delta and message.
+type chunkBody struct {
 	ID      string          `json:"id"`
 	Model   string          `json:"model"`
 	Choices []choice        `json:"choices"`
@@ -25,7 +25,7 @@ type choice struct {
 	Message speech              `json:"message"`
 	Finish  openai.FinishReason `json:"finish_reason"`
 
-	LogProbs json.RawMessage `json:"logprobs"` // read apart: servers differ, and no answer fails by it
+	LogProbs json.RawMessage `json:"logprobs"` // parsed separately: servers differ, and no answer fails because of it
 }
 
 type speech struct {
@@ -35,12 +35,12 @@ type speech struct {
 	Thinking  string `json:"reasoning_content"` // DeepSeek and others
 }
 
-// hidden says whether there was speech that is not part of the visible answer.
+// hidden reports whether there was text that is not part of the visible answer.
 func (s speech) hidden() bool { return s.Reasoning != "" || s.Thinking != "" || s.Refusal != "" }
 
-// plain takes an answer that did not come as a stream: it is one piece.
-func (l *listener) plain(body []byte) error {
-	var h heard
+// plain reads a response that did not come as a stream: it is one piece.
+func (l *answerReader) plain(body []byte) error {
+	var h chunkBody
 	if err := json.Unmarshal(body, &h); err != nil {
 		return l.malformed(err)
 	}
@@ -57,7 +57,7 @@ func (l *listener) plain(body []byte) error {
 	return nil
 }
 
-func (l *listener) malformed(err error) error {
+func (l *answerReader) malformed(err error) error {
 	return &inference.Failure{
 		Kind: inference.Malformed, Billed: true, Err: err,
 		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err)),
