@@ -42,7 +42,7 @@ func eventKnobs() []Knob {
 		},
 		{
 			Key: "metrics.agents", Sort: YesNo, Default: false,
-			Reason: "Every figure of events carries its agent's handle. Off: a thousand agents would make a thousand times the series, and tell whoever scrapes what the agents are called.",
+			Reason: "Every figure of events carries its agent's handle. Off: a thousand agents would make a thousand times the series, and show the handles to everyone who can scrape.",
 		},
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Hook is a service that is asked at the borders of every dream.
+// Hook is an external service that is called at the borders of every dream.
 type Hook struct {
 	URL        string        `json:"url"`
 	SecretEnv  string        `json:"secret_env,omitempty"`

@@ -221,7 +221,7 @@ and its relatives, ` + "`TEMPORAL_CONFIG_FILE` and `TEMPORAL_PROFILE`" + `, and 
 | ` + "`ONEIROS_CONFIG`" + ` | the configuration file to read |
 | ` + "`ONEIROS_TEMPORALD`" + ` | the server that ` + "`oneiros up`" + ` starts when no cluster is configured |
 | ` + "`ONEIROS_KEY`" + ` | the key that ` + "`oneiros mcp`" +
-	` speaks with (mcp.md); unset: as whoever comes without a key |
+	` speaks with (mcp.md); unset: as a client without a key |
 | ` + "`OTEL_EXPORTER_OTLP_ENDPOINT`" +
 	` | where traces go, with the other variables of OpenTelemetry's exporter (serving.md); unset: none are made |
 | ` + "`NO_COLOR`" + ` | set to anything: no colour |

@@ -188,7 +188,7 @@ func serveKnobs() []Knob {
 		},
 		{
 			Key: "serve.keys", Sort: Choice, Default: KeysAuto, Choices: []string{KeysAuto, KeysRequired},
-			Reason: "auto: a server on a loopback address needs no key until the first one is made; whoever is on this machine is owner until then. required: no request is answered without a key, for machines that several people use.",
+			Reason: "auto: a server on a loopback address needs no key until the first one is made; everyone on this machine has the rights of an owner until then. required: no request is served without a key, for machines that several people use.",
 		},
 		{
 			Key:     "serve.tls_cert",

@@ -133,7 +133,7 @@ func workerKnobs() []Knob {
 			Unit:    "activities",
 			Low:     1,
 			High:    10_000,
-			Reason:  "Deeds under way at once in one process: eight dreams whose four partials run side by side. A deed mostly waits for its model.",
+			Reason:  "Activities that run at once in one process: eight dreams whose four partials run side by side. An activity mostly waits for its model.",
 		},
 		{
 			Key:     "worker.cache",
@@ -142,7 +142,7 @@ func workerKnobs() []Knob {
 			Unit:    "workflows",
 			Low:     1,
 			High:    100_000,
-			Reason:  "Workflows kept in memory. 500 cost about 53 MiB; an idle agent beyond that is replayed when it stirs.",
+			Reason:  "Workflows kept in memory. 500 cost about 53 MiB; the workflow of an idle agent beyond that is replayed when it is needed.",
 		},
 		{
 			Key:     "worker.stop_within",
@@ -150,7 +150,7 @@ func workerKnobs() []Knob {
 			Default: "20s",
 			Low:     1,
 			High:    600,
-			Reason:  "How long a stopping worker lets its deeds reach a token boundary. The SDK's own default is none at all.",
+			Reason:  "How long a stopping worker lets its activities reach a token boundary. The SDK's own default is zero.",
 		},
 	}
 }

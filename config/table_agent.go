@@ -122,11 +122,11 @@ func digestRows() []Knob {
 	return []Knob{
 		{
 			Key: "agent.digest", Sort: Choice, Default: journal.DigestMessage, Choices: journal.Digests,
-			Reason: "What whoever wakes an agent is told of its dreams: message, the significant insights since it was last awake, quoted as background and labelled \"dream, unverified\"; header, how many there are and not a word of them; off. Whoever knocks may ask for another.",
+			Reason: "What a client that wakes an agent sees of its dreams: message, the significant insights since it was last awake, quoted as background and labelled \"dream, unverified\"; header, their number without any text; off. A client may request another form.",
 		},
 		{
 			Key: "agent.private", Sort: YesNo, Default: false,
-			Reason: "Tell clients nothing of dreams, whatever they ask for. The journal stays readable for whoever runs the deployment.",
+			Reason: "Clients see nothing of dreams, whatever they request. The operator of the deployment can still read the journal.",
 		},
 		{
 			Key: "agent.shared", Sort: YesNo, Default: false,

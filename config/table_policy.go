@@ -15,7 +15,7 @@ func policyKnobs() []Knob {
 			Default: 0.0,
 			High:    1000,
 			Unit:    "times",
-			Reason:  "Most leverage: 3 is 3x. At 0 there is no cap: only whoever runs an agent knows what it may risk.",
+			Reason:  "Most leverage: 3 is 3x. At 0 there is no cap: only the operator of an agent knows what it may risk.",
 		},
 		{
 			Key:     "policy.position",
@@ -43,7 +43,7 @@ func policyKnobs() []Knob {
 		},
 		{
 			Key: "policy.guards", Sort: Text, Default: allGuards, Unit: "names",
-			Reason: "The built-in rules that hold: all, none, or names with commas between (secrets, alarms, approvals, mixers, limits). All unless somebody says otherwise: giving away secrets, silencing alarms, approvals without limit, hiding where money came from and lifting one's own limits harm whoever runs an agent, whatever it is for.",
+			Reason: "The built-in rules that hold: all, none, or names with commas between (secrets, alarms, approvals, mixers, limits). All by default: giving away secrets, silencing alarms, approvals without limit, hiding where money came from and lifting one's own limits harm the operator of any agent.",
 		},
 		{
 			Key: "policy.unclear", Sort: Choice, Default: string(policy.Flag),

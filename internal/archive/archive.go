@@ -30,7 +30,7 @@ var ErrOther = errors.New(
 
 // Archive copies the events of a log into a bucket. An object is named by the number of its first event. It contains
 // the events that follow without a gap, all of one day (UTC), and is created once and never changed. So the next object
-// begins after the last one, whoever writes it, and each event is archived exactly once, even by several archivers and
+// begins after the last one, whichever process writes it, and each event is archived exactly once, even by several archivers and
 // by ones that are killed.
 type Archive struct {
 	Log    fabric.Log

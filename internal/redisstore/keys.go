@@ -10,10 +10,10 @@ import (
 //
 //	life     hash    seq, dreams, space, dim, tide, scrubs, epoch, told, lock, seen, last, by, digest, removing, removed
 //	slot     hash    dream, run, epoch, workflow, cluster, since, mood
-//	leases   hash    client -> JSON of leased
-//	affects  list    JSON of felt: {"cause": cause of the write, "affect": dream.Affect}, newest last
+//	leases   hash    client -> JSON of storedLease
+//	affects  list    JSON of storedAffect: {"cause": cause of the write, "affect": dream.Affect}, newest last
 //
-// In life, digest is a JSON list of ids, lock and seen are dates, last is JSON of woke; in slot, mood is JSON of
+// In life, digest is a JSON list of ids, lock and seen are dates, last is JSON of storedWake; in slot, mood is JSON of
 // memory.Foreseen. Keys of the ledger are "<prefix>m:...", named in lua/book.lua.
 const (
 	countersPart = "life"

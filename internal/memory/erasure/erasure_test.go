@@ -279,8 +279,8 @@ func TestUnsettledDreamsAreNamed(t *testing.T) {
 		find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret), goes, over).Dreams)
 }
 
-// TestEveryTextFieldOfAnItemIsClassified fails when an item gets a field of text that nobody has looked at: it is one
-// that holds words, or one that names, counts or classifies.
+// TestEveryTextFieldOfAnItemIsClassified fails when an item gets a text field that is not classified yet: as one that
+// holds words, or as one that names, counts or classifies.
 func TestEveryTextFieldOfAnItemIsClassified(t *testing.T) {
 	t.Parallel()
 	for _, kind := range dream.Kinds {
@@ -294,7 +294,7 @@ func TestEveryTextFieldOfAnItemIsClassified(t *testing.T) {
 	}
 }
 
-// nameless are fields of text that hold ids, names, labels and machine's words.
+// nameless are text fields that hold ids, names and labels.
 var nameless = []string{
 	"id", "agent", "kind", "state", "taint", "dream", "phase", "sources", "derived", "newer", "newer_id", "session",
 	"origin", "speaker", "judge", "stage",
@@ -357,7 +357,7 @@ func FuzzScrub(f *testing.F) {
 	})
 }
 
-// The probe of a night keeps rare words of memories as a list: each of them is a trace.
+// A dream notes rare words of memories as a list: each of them is a trace of its memory.
 func TestRareWordsInADreamsNotesAreRemoved(t *testing.T) {
 	t.Parallel()
 	plan := find(t, erasure.Request{IDs: []string{"e"}}, episode("e", secret), episode("rain", "Saltmarsh rain"))
