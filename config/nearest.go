@@ -3,9 +3,9 @@ package config
 import "fmt"
 
 // nearestHint suggests the existing name that is most similar to a misspelt one.
-func nearestHint(name string, existing []string) string {
+func nearestHint(name string, names []string) string {
 	best, distance := "", 1+len(name)/2
-	for _, k := range existing {
+	for _, k := range names {
 		if d := edits(name, k); d < distance {
 			best, distance = k, d
 		}

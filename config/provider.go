@@ -154,10 +154,10 @@ func (r *reader) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf(format, args...))
 }
 
-func (r *reader) onlyKnown(existing []string) {
+func (r *reader) onlyKnown(names []string) {
 	for _, key := range sortedKeys(r.fields) {
-		if !contains(existing, key) {
-			r.fault("%s.%s is no setting%s", r.at, key, nearestHint(key, existing))
+		if !contains(names, key) {
+			r.fault("%s.%s is no setting%s", r.at, key, nearestHint(key, names))
 		}
 	}
 }

@@ -244,10 +244,10 @@ func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) 
 
 // eraseResponses deletes the stored responses to requests, because they may quote what was erased.
 func (s *Store) eraseResponses(ctx context.Context) error {
-	removed := access.Erased()
+	erased := access.Erased()
 	return s.scanFrom(ctx, s.set.prefix+"claim:", func(keys []string) error {
-		_, err := s.run(ctx, again, eraseResponsesScript, keys, strconv.Itoa(removed.Status), removed.Type,
-			removed.Body)
+		_, err := s.run(ctx, again, eraseResponsesScript, keys, strconv.Itoa(erased.Status), erased.Type,
+			erased.Body)
 		return err
 	})
 }

@@ -221,8 +221,8 @@ func (s *Store) lasting(key string) bool {
 }
 
 func matchesAny(names []string, name string) bool {
-	for _, existing := range names {
-		if name == existing || strings.HasSuffix(existing, ":") && strings.HasPrefix(name, existing) {
+	for _, pattern := range names {
+		if name == pattern || strings.HasSuffix(pattern, ":") && strings.HasPrefix(name, pattern) {
 			return true
 		}
 	}

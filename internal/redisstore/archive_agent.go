@@ -25,14 +25,14 @@ func (r *reader) exportAgent(agent string, dreams []string) error {
 	if err := r.watch(keys...); err != nil {
 		return err
 	}
-	agentState, err := r.counters(agent)
+	counters, err := r.counters(agent)
 	if err != nil {
 		return err
 	}
 	for _, part := range []func() error{
 		func() error { return r.leases(agent) }, func() error { return r.slot(agent) },
 		func() error { return r.affects(agent) },
-		func() error { return r.items(agent, agentState) }, func() error { return r.events(agent) },
+		func() error { return r.items(agent, counters) }, func() error { return r.events(agent) },
 		func() error { return r.notes(agent, dreams) },
 	} {
 		if err := part(); err != nil {

@@ -47,12 +47,12 @@ func (f *importer) item(k memory.KeptItem) error {
 		}
 		c.add(kept)
 	}
-	result := batchItem{ID: k.ID, Past: len(k.Revisions) - 1}
+	next := batchItem{ID: k.ID, Past: len(k.Revisions) - 1}
 	for _, v := range k.Vectors {
-		result.Spaces = append(result.Spaces, v.Space)
+		next.Spaces = append(next.Spaces, v.Space)
 		c.add(string(v.V))
 	}
-	c.plan.Items = append(c.plan.Items, result)
+	c.plan.Items = append(c.plan.Items, next)
 	if c.bytes < bytesAtOnce && len(c.plan.Items) < itemsAtOnce {
 		return nil
 	}

@@ -12,12 +12,12 @@ import (
 )
 
 // items exports the agent's items by id, with their revisions and vectors.
-func (r *reader) items(agent string, agentState memory.KeptCounters) error {
+func (r *reader) items(agent string, counters memory.KeptCounters) error {
 	spaces := []string{}
-	if agentState.Space != "" {
-		spaces = append(spaces, agentState.Space)
+	if counters.Space != "" {
+		spaces = append(spaces, counters.Space)
 	}
-	for _, c := range agentState.Collecting {
+	for _, c := range counters.Collecting {
 		spaces = append(spaces, c.Space)
 	}
 	slices.Sort(spaces)

@@ -30,9 +30,9 @@ func TestEveryUnreachableServerIsErrAway(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, err, memory.ErrAway)
 	}
-	removed, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = redisstore.Open(removed, "redis://"+silent.Addr().String())
+	_, err = redisstore.Open(cancelled, "redis://"+silent.Addr().String())
 	require.NotErrorIs(t, err, memory.ErrAway, "the caller gave up, so the server is not at fault")
 }
 

@@ -176,14 +176,14 @@ func (s *Store) subscribeEvents() {
 	}
 	m.subscribed = true
 	line := s.client.Subscribe(context.Background(), s.set.prefix+"events")
-	received := line.Channel()
+	messages := line.Channel()
 	go func() {
 		defer line.Close()
 		for {
 			select {
 			case <-s.closed:
 				return
-			case message, ok := <-received:
+			case message, ok := <-messages:
 				if !ok {
 					return
 				}

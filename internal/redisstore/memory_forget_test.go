@@ -29,7 +29,7 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	server := redis.Start(t, redis.Config("aof-use-rdb-preamble", "no"))
 	s := open(t, server.URL, "oneiros:", redisstore.Timeout(30*time.Second))
 	secret := func(i int) string { return fmt.Sprintf("%04d-marker", i*7919%9973) }
-	result := func(i, of int) *dream.Episode {
+	memoryOf := func(i, of int) *dream.Episode {
 		e := episode(secret(i),
 			strings.Repeat("filler ", r.IntN(9))+secret(i)+strings.Repeat(" more filler", r.IntN(9)))
 		e.Sources, e.Session = []string{secret(of)}, "session of "+secret(i)
@@ -39,11 +39,11 @@ func TestNothingForgottenIsLeftOnTheServersDisk(t *testing.T) {
 	removed := map[int]bool{}
 	for i := range n {
 		write(t, s, memory.Write{
-			Cause: "import", Add: []dream.Item{result(i, i/2)},
+			Cause: "import", Add: []dream.Item{memoryOf(i, i/2)},
 			Vectors: []memory.Vector{{Item: secret(i), Space: "s", V: []float32{float32(i), 1}}},
 		})
 		if old := r.IntN(i + 1); !removed[old] && !removed[old/3] && r.IntN(3) == 0 {
-			write(t, s, memory.Write{Cause: "operator", Change: []dream.Item{result(old, old/3)}})
+			write(t, s, memory.Write{Cause: "operator", Change: []dream.Item{memoryOf(old, old/3)}})
 		}
 	}
 	var ids []string

@@ -45,11 +45,11 @@ func (d *writeLog) work(ctx context.Context, s *redisstore.Store, f memory.Fence
 }
 
 func (d *writeLog) strengthen(ctx context.Context, s *redisstore.Store) {
-	existing, err := memory.One[*dream.Semantic](ctx, s, echo, "shared")
+	item, err := memory.One[*dream.Semantic](ctx, s, echo, "shared")
 	if err == nil {
 		d.reads.Add(1)
-		existing.Strength += 1. / 1024
-		_, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{existing}})
+		item.Strength += 1. / 1024
+		_, err = s.Commit(ctx, memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{item}})
 	}
 	if !errors.Is(err, memory.ErrStale) {
 		d.note(ctx, err, func() { d.steps++ })
@@ -157,14 +157,14 @@ func TestAWriteWhoseReplyWasLostIsMadeOnce(t *testing.T) {
 	_, err = s.Forget(ctx, echo, "gone")
 	require.NoError(t, err)
 	for round := range int64(3) {
-		existing, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
+		item, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
 		require.NoError(t, err)
-		existing.Strength += .125
+		item.Strength += .125
 		var r memory.Receipt
 		w.lose(t, round+1, func() {
 			r, err = s.Commit(ctx, memory.Write{
 				Agent: echo, Cause: "d1", Add: []dream.Item{episode(fmt.Sprint("e", round), "x")},
-				Change: []dream.Item{existing},
+				Change: []dream.Item{item},
 				Events: []event.Event{event.New(fmt.Sprint("v", round), echo, "d1", noon, event.PatternFound{})},
 			})
 		})

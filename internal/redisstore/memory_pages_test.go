@@ -105,11 +105,11 @@ func TestResultsOfManyPagesAreConsistent(t *testing.T) {
 	go func() {
 		defer close(fault)
 		for i := 0; ctx.Err() == nil && i < n; i++ {
-			removed := *all[i]
-			removed.State = dream.Archived
+			archived := *all[i]
+			archived.State = dream.Archived
 			_, err := s.Commit(ctx,
 				memory.Write{
-					Agent: echo, Cause: "d1", Change: []dream.Item{&removed},
+					Agent: echo, Cause: "d1", Change: []dream.Item{&archived},
 					Add: []dream.Item{episode(fmt.Sprint("new ", i), "x")},
 				})
 			if err != nil && ctx.Err() == nil {

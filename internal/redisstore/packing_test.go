@@ -111,7 +111,7 @@ func TestKeysOfSchema1AreReadAndWritten(t *testing.T) {
 	server, prefix := servers.Shared(t), servers.Prefix(t)
 	s := open(t, server.URL, prefix)
 	dreamt(t, s, s.Ledger())
-	result := memorytest.Collect(t, s.Export(t.Context()))
+	records := memorytest.Collect(t, s.Export(t.Context()))
 	c := server.Dial(t)
 	kept := c.HGet(t.Context(), prefix+"a:"+echo+":items", fragmentOf(1).ID).Val()
 	require.NotContains(t, kept, `"glass"`)
@@ -123,7 +123,7 @@ func TestKeysOfSchema1AreReadAndWritten(t *testing.T) {
 	unpack(t, c, prefix, []dream.Item{fragmentOf(1, "lived"), fragmentOf(2, fragmentOf(1).ID)}, events[0])
 	s = open(t, server.URL, prefix)
 	require.Equal(t, "2", c.Get(t.Context(), prefix+"schema").Val(), "an older program refuses them")
-	require.Equal(t, result, memorytest.Collect(t, s.Export(t.Context())))
+	require.Equal(t, records, memorytest.Collect(t, s.Export(t.Context())))
 
 	same, err := s.Commit(t.Context(),
 		memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{fragmentOf(1, "lived")}})

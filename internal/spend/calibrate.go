@@ -24,8 +24,8 @@ func (p *Guard) Calibration(ctx context.Context, model string) (inference.Calibr
 	if spec.Calibration.Known() {
 		return spec.Calibration, true
 	}
-	if existing, found := p.calibrations.all.Load(model); found {
-		return existing.(inference.Calibration), true
+	if calibration, found := p.calibrations.all.Load(model); found {
+		return calibration.(inference.Calibration), true
 	}
 	vectors, err := kept[inference.Vectors](ctx, p, calibrationStep(model), errors.New("it was not measured"))
 	if err != nil {
@@ -42,8 +42,8 @@ func (p *Guard) Calibration(ctx context.Context, model string) (inference.Calibr
 // Calibrate returns the calibration of a model. If there is none yet, it measures one by embedding some 60 fixed
 // sentences, which are bought once per deployment. c says who pays; its Step is not used.
 func (p *Guard) Calibrate(ctx context.Context, c Charge, model string) (inference.Calibration, error) {
-	if existing, found := p.Calibration(ctx, model); found {
-		return existing, nil
+	if calibration, found := p.Calibration(ctx, model); found {
+		return calibration, nil
 	}
 	c.Step = calibrationStep(model)
 	vectors, err := p.Embed(ctx, c, model, inference.CalibrationTexts())

@@ -111,9 +111,9 @@ func (p *Guard) first(ctx context.Context, step string, paid PaidAnswer, body []
 func (p *Guard) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
 	r := inference.Request{Model: model}
 	clipped := make([]string, len(texts)) // of a text longer than the embedder's window, only the beginning is embedded
-	existing, _ := p.Catalog.Lookup(model)
+	details, _ := p.Catalog.Lookup(model)
 	for i, text := range texts {
-		text = existing.Clip(text)
+		text = details.Clip(text)
 		clipped[i] = text
 		r.Messages = append(r.Messages, inference.Message{Content: text})
 	}

@@ -230,8 +230,8 @@ func headerText(h map[string][]string) (string, error) {
 
 // eraseResponses deletes the stored responses to requests, because they may quote what is about to be erased.
 func (d tx) eraseResponses() error {
-	removed := access.Erased()
+	erased := access.Erased()
 	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL",
-		removed.Status, removed.Type, removed.Body)
+		erased.Status, erased.Type, erased.Body)
 	return err
 }

@@ -134,7 +134,7 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		columns = append(columns, column)
 	}
 	require.NoError(t, rows.Err())
-	existing := strings.Fields(
+	archived := strings.Fields(
 		`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
 		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
 		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
@@ -150,5 +150,5 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		presences.lock presences.seen presences.told presences.wake revisions.agent revisions.at revisions.body revisions.cause
 		revisions.id revisions.kind revisions.number revisions.packed slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
 		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space vectors.v`)
-	require.Equal(t, existing, columns)
+	require.Equal(t, archived, columns)
 }

@@ -88,7 +88,7 @@ func (d tx) foresee(agent string, f memory.Fence, w memory.Waking) error {
 // appendDigest adds entries to a digest, each once and at its last position, and keeps the newest.
 func appendDigest(digest, more []string) []string {
 	for _, id := range more {
-		digest = slices.DeleteFunc(digest, func(existing string) bool { return existing == id })
+		digest = slices.DeleteFunc(digest, func(entry string) bool { return entry == id })
 		digest = append(digest, id)
 	}
 	return digest[max(0, len(digest)-presence.Digested):]

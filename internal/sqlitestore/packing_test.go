@@ -196,11 +196,11 @@ func TestAFileWithoutPackedRowsIsReadAndWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, hits, 2)
 
-	result := memorytest.Collect(t, s.Export(t.Context()))
+	records := memorytest.Collect(t, s.Export(t.Context()))
 	packed := open(t, filepath.Join(t.TempDir(), "new.db"))
-	_, err = packed.Import(t.Context(), memorytest.Fill(result))
+	_, err = packed.Import(t.Context(), memorytest.Fill(records))
 	require.NoError(t, err)
-	require.Equal(t, result, memorytest.Collect(t, packed.Export(t.Context())),
+	require.Equal(t, records, memorytest.Collect(t, packed.Export(t.Context())),
 		"the archive does not depend on packing")
 	for _, s := range []*sqlitestore.Store{s, packed} {
 		undone, err := s.Undo(t.Context(), echo, packingDream)

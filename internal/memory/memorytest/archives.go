@@ -130,7 +130,7 @@ func movedAnswers(t *testing.T, from, to func(*testing.T) ArchiveStore) {
 	fill(t, other, one.Export(t.Context()))
 	sameNames(t, one, other)
 	for n := range usual.Agents {
-		sameMind(t, agentID(n), one, other)
+		sameAgent(t, agentID(n), one, other)
 	}
 }
 
@@ -160,7 +160,7 @@ func sameAnswer(t *testing.T, one, other ArchiveStore, ask func(ArchiveStore) (a
 	require.Equal(t, want, got)
 }
 
-func sameMind(t *testing.T, agent string, one, other ArchiveStore) {
+func sameAgent(t *testing.T, agent string, one, other ArchiveStore) {
 	t.Helper()
 	ctx := t.Context()
 	asks := []func(ArchiveStore) (any, error){

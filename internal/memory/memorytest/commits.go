@@ -17,7 +17,7 @@ import (
 
 var commits = []clause{
 	{"EveryKindIsReadAsItWasWritten", everyKindComesBack},
-	{"AnExistingItemIsNotAddedAgain", knownStays},
+	{"AnExistingItemIsNotAddedAgain", existingStays},
 	{"AChangeKeepsEveryOlderRevision", changeKeepsRevisions},
 	{"AFailedWriteLeavesNothingBehind", failedWriteLeavesNothing},
 	{"ResultsAreCopies", answersAreCopies},
@@ -156,7 +156,7 @@ func everyKindComesBack(t *testing.T, s memory.Store) {
 	}
 }
 
-func knownStays(t *testing.T, s memory.Store) {
+func existingStays(t *testing.T, s memory.Store) {
 	r := commit(t, s,
 		memory.Write{Cause: "import", Add: []dream.Item{episode("e1", "first"), episode("e1", "twice in one write")}})
 	require.Equal(t, memory.Receipt{Added: 1, Existing: 1}, r)

@@ -173,7 +173,7 @@ const (
 )
 
 func (f *generator) mind(agent string) []memory.Record {
-	agentState := memory.KeptCounters{
+	counters := memory.KeptCounters{
 		Agent:      agent,
 		Seq:        int64(2*f.size.Events + 3),
 		Dreams:     f.r.Int64N(50),
@@ -186,9 +186,9 @@ func (f *generator) mind(agent string) []memory.Record {
 		Seen:       f.at(),
 		Digest:     f.some(5),
 	}
-	agentState.RecordedEpoch = agentState.Epoch - f.r.Int64N(2)
-	agentState.Wake = &memory.KeptWake{
-		Epoch:  agentState.Epoch,
+	counters.RecordedEpoch = counters.Epoch - f.r.Int64N(2)
+	counters.Wake = &memory.KeptWake{
+		Epoch:  counters.Epoch,
 		Cause:  "connect",
 		Client: f.text(),
 		At:     f.at(),
@@ -197,7 +197,7 @@ func (f *generator) mind(agent string) []memory.Record {
 		Delta:  f.r.Float64(),
 		Digest: f.some(3),
 	}
-	records := []memory.Record{{Counters: &agentState}}
+	records := []memory.Record{{Counters: &counters}}
 	for n := range 3 {
 		since := f.at()
 		records = append(records, memory.Record{Lease: &memory.KeptLease{
@@ -217,7 +217,7 @@ func (f *generator) mind(agent string) []memory.Record {
 			Workflow: f.text(),
 			Cluster:  f.text(),
 			Since:    f.at(),
-			Epoch:    agentState.Epoch - 1,
+			Epoch:    counters.Epoch - 1,
 			Mood:     &left,
 		}})
 	}

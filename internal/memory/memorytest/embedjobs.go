@@ -18,7 +18,7 @@ var embedJobs = []struct {
 }{
 	{"AJobIsKeptUnderItsAgent", embedJobKept},
 	{"AClaimHoldsUntilItExpiresOrIsReleased", embedJobClaimed},
-	{"ARequestDuringAClaimKeepsTheJob", embedJobAsked},
+	{"ARequestDuringAClaimKeepsTheJob", embedJobRequested},
 	{"OneOfManyConcurrentClaimsHolds", embedJobRaced},
 }
 
@@ -111,7 +111,7 @@ func embedJobClaimed(t *testing.T, s memory.EmbedQueue) {
 	require.ErrorIs(t, err, memory.ErrTaken, "the slow process learns that it has lost its claim")
 }
 
-func embedJobAsked(t *testing.T, s memory.EmbedQueue) {
+func embedJobRequested(t *testing.T, s memory.EmbedQueue) {
 	held := claimed("a", dawn)
 	_, err := s.PutEmbedJob(t.Context(), held, dawn)
 	require.NoError(t, err)

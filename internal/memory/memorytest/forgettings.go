@@ -16,13 +16,13 @@ import (
 var forgettings = []clause{
 	{"ForgetErasesItemRevisionsAndVector", forgetErases},
 	{"ForgetRemovesTheItemFromReferences", forgetScrubs},
-	{"AForgottenItemMayBeAddedAgain", learntAgain},
+	{"AForgottenItemMayBeAddedAgain", addedAgain},
 	{"ForgettingsAreCounted", forgettingsCounted},
 	{"LateNotesAreDeletedWithTheItemsThatTheirPromptsShowed", lateNotesGo},
 	{"AnErasureScrubsEveryRevisionOfWhatStays", erasureScrubs},
 	{"AScrubbedItemIsSortedByItsNewText", scrubbedIsPlacedAnew},
 	{"AnErasureScrubsNotes", erasureScrubsNotes},
-	{"RemainsOfAnErasedItemAreDeleted", leftoversGo},
+	{"RemainsOfAnErasedItemAreDeleted", remainsAreDeleted},
 	{"AnInterruptedForgettingIsCompleted", forgettingCarriedOut},
 }
 
@@ -91,7 +91,7 @@ func forgetScrubs(t *testing.T, s memory.Store) {
 	require.Equal(t, "secret", p.Claim) // references are scrubbed; text stays as it was written
 }
 
-func learntAgain(t *testing.T, s memory.Store) {
+func addedAgain(t *testing.T, s memory.Store) {
 	add(t, s, episode("e", "x"))
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("e", 1, 0)}})
 	require.Equal(t, []string{"e"}, near(t, s, []float32{1, 0}, 9))
@@ -244,7 +244,7 @@ func erasureScrubsNotes(t *testing.T, s memory.Store) {
 		}, notes)
 }
 
-func leftoversGo(t *testing.T, s memory.Store) {
+func remainsAreDeleted(t *testing.T, s memory.Store) {
 	add(t, s, episode("a", "x"), made("d1", "g", "secret", "a"))
 	f := sleep(t, s, "d2")
 	for key, value := range map[string]string{"pool": `["secret"]`, memory.LateNote + "1": "what it had said"} {

@@ -13,13 +13,13 @@ import (
 
 var movings = []clause{
 	{"AnAgentMovesToACollectedSpaceInOneStep", movesInOneStep},
-	{"AMoveNeedsAVectorOfEveryLiveItem", nobodyLeftBehind},
+	{"AMoveNeedsAVectorOfEveryLiveItem", moveNeedsAllVectors},
 	{"CollectedVectorsFollowTheirItems", collectedFollow},
 	{"SpacesAreNeverMixedWhileCollecting", collectingNeverMixes},
 	{"AnAgentDoesNotMoveWhileItDreams", noMoveInADream},
-	{"MovingToTheOwnSpaceDropsCollectedVectors", collectedInVain},
+	{"MovingToTheOwnSpaceDropsCollectedVectors", moveToOwnSpace},
 	{"AnAgentWithoutVectorsMovesToo", movesFromNowhere},
-	{"TheFirstVectorAdoptsACollectedSpace", foundsCollected},
+	{"TheFirstVectorAdoptsACollectedSpace", adoptsCollected},
 }
 
 // elsewhere is the space that the agents of these tests move to.
@@ -105,7 +105,7 @@ func movesInOneStep(t *testing.T, s memory.Store) {
 	require.Len(t, nearThere(t, s, 1, 0, 0), 4)
 }
 
-func nobodyLeftBehind(t *testing.T, s memory.Store) {
+func moveNeedsAllVectors(t *testing.T, s memory.Store) {
 	placed(t, s, 4)
 	collect(t, s, there("a", 1, 0, 0))
 	require.Equal(t, 3, move(t, s, elsewhere))
@@ -171,7 +171,7 @@ func noMoveInADream(t *testing.T, s memory.Store) {
 	require.Zero(t, move(t, s, elsewhere))
 }
 
-func collectedInVain(t *testing.T, s memory.Store) {
+func moveToOwnSpace(t *testing.T, s memory.Store) {
 	placed(t, s, 2)
 	third := memory.Vector{Item: "a", Space: "third/1/2", V: []float32{1, 1}}
 	collect(t, s, there("a", 1, 0, 0), there("b", 0, 1, 0), third)
@@ -197,7 +197,7 @@ func movesFromNowhere(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"b"}, bareIn(t, s, elsewhere))
 }
 
-func foundsCollected(t *testing.T, s memory.Store) {
+func adoptsCollected(t *testing.T, s memory.Store) {
 	add(t, s, semantic("a", "tides"), semantic("b", "glass"), semantic("c", "salt"), semantic("d", "ash"))
 	collect(t, s, there("a", 1, 0, 0), there("b", 1, 1, 0))
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Vectors: []memory.Vector{there("c", 1, 2)}})

@@ -120,9 +120,9 @@ func nearIsLive(t *testing.T, s memory.Store) {
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("e", 1, 0), vector("s", 1, 1)}})
 	require.Equal(t, []string{"e", "s"}, near(t, s, []float32{1, 0}, 5))
 	require.Equal(t, []string{"s"}, near(t, s, []float32{1, 0}, 5, dream.KindSemantic, dream.KindGist))
-	removed := episode("e", "x")
-	removed.State = dream.Archived
-	commit(t, s, memory.Write{Change: []dream.Item{removed}})
+	archived := episode("e", "x")
+	archived.State = dream.Archived
+	commit(t, s, memory.Write{Change: []dream.Item{archived}})
 	require.Equal(t, []string{"s"}, near(t, s, []float32{1, 0}, 5))
 	commit(t, s, memory.Write{Change: []dream.Item{episode("e", "x")}})
 	require.Equal(t, []string{"e", "s"}, near(t, s, []float32{1, 0}, 5))
@@ -212,9 +212,9 @@ func bareLists(t *testing.T, s memory.Store) {
 		e.At = dawn.AddDate(0, 0, i)
 		add(t, s, e)
 	}
-	removed := episode("gone", "x")
-	removed.State = dream.Archived
-	add(t, s, removed, semantic("s", "x"))
+	archived := episode("gone", "x")
+	archived.State = dream.Archived
+	add(t, s, archived, semantic("s", "x"))
 	require.Equal(t, []string{"c", "b", "a"}, bare(space, 0, dream.KindEpisode))
 	commit(t, s, memory.Write{Vectors: []memory.Vector{vector("b", 1, 0)}})
 	require.Equal(t, []string{"c", "a"}, bare(space, 0, dream.KindEpisode))

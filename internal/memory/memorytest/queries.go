@@ -112,13 +112,13 @@ func unknownOrder(t *testing.T, s memory.Store) {
 // agreesWithScan runs random queries over random items and compares the results with a filter and sort over all items.
 func agreesWithScan(t *testing.T, s memory.Store) {
 	r := rand.New(rand.NewPCG(4, 2))
-	agentState := randomCounters(r, 150)
-	shuffled := slices.Clone(agentState)
+	items := randomCounters(r, 150)
+	shuffled := slices.Clone(items)
 	r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	add(t, s, shuffled...)
 	for range 300 {
 		q := randomQuery(r)
-		want := scan(agentState, q)
+		want := scan(items, q)
 		n, err := s.Count(t.Context(), q)
 		require.NoError(t, err)
 		require.Equal(t, len(want), n, "%+v", q)
@@ -130,7 +130,7 @@ func agreesWithScan(t *testing.T, s memory.Store) {
 }
 
 func randomCounters(r *rand.Rand, n int) []dream.Item {
-	var agentState []dream.Item
+	var items []dream.Item
 	states := []dream.State{dream.Live, dream.Live, dream.Superseded, dream.Archived}
 	for i := range n {
 		set := func(h *dream.Head) {
@@ -146,24 +146,24 @@ func randomCounters(r *rand.Rand, n int) []dream.Item {
 			e.Salience, e.Session = grade, []string{"", "s1", "s2"}[r.IntN(3)]
 			e.Origin = []string{"", "diary.md:4", ann, bob}[r.IntN(4)]
 			set(&e.Head)
-			agentState = append(agentState, e)
+			items = append(items, e)
 		case 1:
 			e := semantic(id, text)
 			e.Strength, e.Due = grade, dawn.Add(time.Duration(r.IntN(4))*time.Hour)
 			set(&e.Head)
-			agentState = append(agentState, e)
+			items = append(items, e)
 		case 2:
 			e := hypothesis(id, text, grade)
 			e.Status = []string{dream.HypothesisStaged, dream.HypothesisPromoted}[r.IntN(2)]
 			set(&e.Head)
-			agentState = append(agentState, e)
+			items = append(items, e)
 		default:
 			e := &dream.Gist{Head: head(dream.KindGist, id), Content: text}
 			set(&e.Head)
-			agentState = append(agentState, e)
+			items = append(items, e)
 		}
 	}
-	return agentState
+	return items
 }
 
 func randomQuery(r *rand.Rand) memory.Query {
@@ -214,9 +214,9 @@ func randomQuery(r *rand.Rand) memory.Query {
 }
 
 // scan implements the contract of Query by a plain filter and sort.
-func scan(agentState []dream.Item, q memory.Query) []dream.Item {
+func scan(items []dream.Item, q memory.Query) []dream.Item {
 	found := []dream.Item{}
-	for _, item := range agentState {
+	for _, item := range items {
 		if fits(item.Header(), item.Marks(), q) {
 			found = append(found, item)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 var revisings = []clause{
-	{"EveryMethodReturnsTheRevisionOfItsItems", answersTellRevisions},
+	{"EveryMethodReturnsTheRevisionOfItsItems", methodsReturnRevisions},
 	{"AChangeOfAnOldRevisionIsStale", changeIsStale},
 	{"AStaleChangeLeavesNothingBehind", staleLeavesNothing},
 	{"UndoAndForgetMakeOlderReadsStale", undoMakesStale},
@@ -21,8 +21,8 @@ var revisings = []clause{
 	{"ReplacedRevisionsAreForgottenWithTheItem", replacedIsForgotten},
 }
 
-// answersTellRevisions reads one memory, at its second revision, by every method.
-func answersTellRevisions(t *testing.T, s memory.Store) {
+// methodsReturnRevisions reads one memory, at its second revision, by every method.
+func methodsReturnRevisions(t *testing.T, s memory.Store) {
 	stronger := semantic("s", "tides")
 	stronger.Strength, stronger.Dream = .6, "d1"
 	add(t, s, semantic("s", "tides"))
@@ -96,13 +96,13 @@ func staleLeavesNothing(t *testing.T, s memory.Store) {
 func undoMakesStale(t *testing.T, s memory.Store) {
 	add(t, s, semantic("s", "tides"), semantic("s2", "glass"))
 	dreamOnce(t, s, "d1")
-	read, removed := readSemantic(t, s, "s2"), readSemantic(t, s, "s")
+	read, forgotten := readSemantic(t, s, "s2"), readSemantic(t, s, "s")
 	undo(t, s, "d1")
 	forget(t, s, "s")
-	read.Content, removed.Content = "again", "again"
+	read.Content, forgotten.Content = "again", "again"
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{read}})
 	require.ErrorIs(t, err, memory.ErrStale)
-	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{removed}})
+	_, err = s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Change: []dream.Item{forgotten}})
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	fresh := readSemantic(t, s, "s2")
 	require.Equal(t, "glass", fresh.Content)

@@ -98,9 +98,9 @@ func searchFollows(t *testing.T, s memory.Store) {
 	require.Equal(t, []string{"e"}, searched(t, s, lantern))
 	require.Empty(t, searched(t, s, memory.Search{Text: "lantern", Filter: memory.Filter{Owners: []string{"", bob}}}))
 	fence := sleep(t, s, "echo/0001")
-	removed := statement("e", ann)
-	removed.Content, removed.State = "A lantern.", dream.Archived
-	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{removed}})
+	archived := statement("e", ann)
+	archived.Content, archived.State = "A lantern.", dream.Archived
+	commit(t, s, memory.Write{Fence: fence, Change: []dream.Item{archived}})
 	wakeUp(t, s, fence)
 	require.Empty(t, searched(t, s, lantern))
 	_, err := s.Undo(t.Context(), echo, "echo/0001")

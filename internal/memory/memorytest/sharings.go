@@ -49,9 +49,9 @@ func otherIsNear(t *testing.T, one, other memory.Store) {
 		require.Len(t, near(t, one, []float32{1, 0}, 99), i+1)
 		require.Len(t, near(t, other, []float32{1, 0}, 99), i+1)
 	}
-	removed := episode("e0", "e0")
-	removed.State = dream.Archived
-	commit(t, one, memory.Write{Change: []dream.Item{removed}})
+	archived := episode("e0", "e0")
+	archived.State = dream.Archived
+	commit(t, one, memory.Write{Change: []dream.Item{archived}})
 	require.Equal(t, []string{"e1", "e2"}, near(t, other, []float32{1, 0}, 2))
 	commit(t, other, memory.Write{Vectors: []memory.Vector{vector("e5", 1, 0)}})
 	require.Equal(t, []string{"e5", "e1"}, near(t, one, []float32{1, 0}, 2))
@@ -97,13 +97,13 @@ func neitherOverwrites(t *testing.T, one, other memory.Store) {
 	together(t, hands, func(ctx context.Context, i int) error {
 		s := []memory.Store{one, other}[i%2]
 		for done := 0; done < steps; {
-			existing, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
+			item, err := memory.One[*dream.Semantic](ctx, s, echo, "s")
 			if err != nil {
 				return err
 			}
-			existing.Strength += 1. / 64
+			item.Strength += 1. / 64
 			switch _, err = s.Commit(ctx,
-				memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{existing}}); {
+				memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{item}}); {
 			case err == nil:
 				done++
 			case !errors.Is(err, memory.ErrStale):

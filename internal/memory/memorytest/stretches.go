@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-var feelings = []clause{
+var affects = []clause{
 	{"AffectIsNeutralUntilItIsSet", affectIsNeutral},
 }
 

@@ -21,7 +21,7 @@ type clause struct {
 func Run(t *testing.T, open func(t *testing.T) memory.Store) {
 	t.Helper()
 	for _, part := range [][]clause{
-		agents, commits, revisings, queries, neighbours, searches, feelings, stretches,
+		agents, commits, revisings, queries, neighbours, searches, affects, stretches,
 		undoings, uses, proposals, forgettings, readings, derivations, movings, owners,
 	} {
 		for _, c := range part {

@@ -25,7 +25,7 @@ var undoings = []clause{
 	{"UndoInAnyOrderLeavesTheNewestRevisionThatCounts", undoItemsAnyOrder},
 	{"SearchesFollowAnUndo", undoneIsFar},
 	{"UndoOfAnUnknownDreamDoesNothing", undoNothing},
-	{"AnUndoneInterruptedDreamIsStillListed", undoneNightIsFound},
+	{"AnUndoneInterruptedDreamIsStillListed", undoneInterruptedIsFound},
 }
 
 // dreamt returns a gist that a dream made.
@@ -151,7 +151,7 @@ func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 			cause string
 			felt  dream.Affect
 		}
-		history := []entry{{"new", feltNow(t, s)}}
+		history := []entry{{"new", affectNow(t, s)}}
 		var nights []string
 		for i := range 7 {
 			cause := fmt.Sprintf("round-%d/night-%d", round, i)
@@ -170,7 +170,7 @@ func undoAffectsAnyOrder(t *testing.T, s memory.Store) {
 		for _, night := range nights {
 			undo(t, s, night)
 			history = slices.DeleteFunc(history, func(e entry) bool { return e.cause == night })
-			require.Equal(t, history[len(history)-1].felt, feltNow(t, s), "round %d, undone %s of %v", round, night,
+			require.Equal(t, history[len(history)-1].felt, affectNow(t, s), "round %d, undone %s of %v", round, night,
 				nights)
 		}
 	}
@@ -255,9 +255,9 @@ func (h *itemHistory) takeBack(cause string) {
 	for id, all := range h.states {
 		left := slices.DeleteFunc(slices.Clone(all), func(s itemState) bool { return s.cause == cause })
 		if len(left) == 0 {
-			removed := *all[len(all)-1].item
-			removed.State = dream.Archived
-			left = []itemState{{"nobody", &removed}}
+			last := *all[len(all)-1].item
+			last.State = dream.Archived
+			left = []itemState{{"nobody", &last}}
 		}
 		h.states[id] = left
 	}
@@ -271,7 +271,7 @@ func (h *itemHistory) check(t *testing.T, s memory.Store, when string) {
 	}
 }
 
-func feltNow(t *testing.T, s memory.Store) dream.Affect {
+func affectNow(t *testing.T, s memory.Store) dream.Affect {
 	t.Helper()
 	a, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)
@@ -306,7 +306,7 @@ func undoNothing(t *testing.T, s memory.Store) {
 }
 
 // Undoing an interrupted dream does not end it: the reconciler still finds it by its status.
-func undoneNightIsFound(t *testing.T, s memory.Store) {
+func undoneInterruptedIsFound(t *testing.T, s memory.Store) {
 	waits := &dream.Record{Head: head(dream.KindRecord, "d1"), Outcome: dream.Interrupted, Until: dawn}
 	over := &dream.Record{Head: head(dream.KindRecord, "d2"), Outcome: dream.Interrupted}
 	goesOn := &dream.Record{Head: head(dream.KindRecord, "d3")}

@@ -12,8 +12,8 @@ import (
 
 var fences = []clause{
 	{"AWokenStretchWritesNothing", wokenWritesNothing},
-	{"ALateWriteOfAWokenStretchIsKept", lastWordsKept},
-	{"ALateWriteSetsNeitherMoodNorDigest", lastWordsBounded},
+	{"ALateWriteOfAWokenStretchIsKept", lateWriteKept},
+	{"ALateWriteSetsNeitherMoodNorDigest", lateWriteBounded},
 	{"AStretchOfANewerEpochWrites", newerWrites},
 	{"AFenceWithAnEpochAloneIsRefused", fenceWithoutHolder},
 }
@@ -58,7 +58,7 @@ func wokenWritesNothing(t *testing.T, s Store) {
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
 
-func lastWordsKept(t *testing.T, s Store) {
+func lateWriteKept(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	raise(t, s, visit("web", 0))
 	late := remember(f, "last words")
@@ -80,7 +80,7 @@ func lastWordsKept(t *testing.T, s Store) {
 	require.Equal(t, map[string][]byte{memory.LateNote + "7": []byte("half a sentence")}, notes)
 }
 
-func lastWordsBounded(t *testing.T, s Store) {
+func lateWriteBounded(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	for _, spoil := range []func(*memory.Write){
 		func(w *memory.Write) { w.Affect = &dream.Affect{PAD: joy, Since: dawn, Cause: f.Dream} },

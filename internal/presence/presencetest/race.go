@@ -205,7 +205,7 @@ func (r *race) dream(ctx context.Context, s Store, dice *rand.Rand, f memory.Fen
 		}
 		switch {
 		case errors.Is(err, memory.ErrWoken):
-			return r.lastWords(ctx, s, f, id)
+			return r.lateWrite(ctx, s, f, id)
 		case err != nil:
 			return err
 		case f.Epoch < before:
@@ -218,7 +218,7 @@ func (r *race) dream(ctx context.Context, s Store, dice *rand.Rand, f memory.Fen
 	return nil
 }
 
-func (r *race) lastWords(ctx context.Context, s Store, f memory.Fence, id string) error {
+func (r *race) lateWrite(ctx context.Context, s Store, f memory.Fence, id string) error {
 	r.mu.Lock()
 	r.woken++
 	r.mu.Unlock()

@@ -17,7 +17,7 @@ var sharings = []struct {
 	name string
 	run  func(t *testing.T, one, other Store)
 }{
-	{"AVisitThroughOneIsSeenByTheOther", thereForOther},
+	{"AVisitThroughOneIsSeenByTheOther", visitSeenByOther},
 	{"OneWakesTheDreamOfTheOther", wakesDreamOfOther},
 	{"OneOfManyVisitsThroughBothRaises", oneRaisesThroughBoth},
 	{
@@ -26,7 +26,7 @@ var sharings = []struct {
 	},
 }
 
-func thereForOther(t *testing.T, one, other Store) {
+func visitSeenByOther(t *testing.T, one, other Store) {
 	w := raise(t, one, visit("web", 0))
 	a := arrive(t, other, visit("app", time.Second))
 	require.False(t, a.Raised)

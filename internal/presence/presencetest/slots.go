@@ -11,7 +11,7 @@ import (
 
 var slots = []clause{
 	{"NoDreamBeginsWhileTheAgentIsHeldAwake", noDreamWhileAwake},
-	{"ASlotHasTheEpochItWasTakenAt", slotTellsEpoch},
+	{"ASlotHasTheEpochItWasTakenAt", slotHasEpoch},
 	{"HoldersAreComparedByDreamAndRunNotByEpoch", oneHolder},
 	{"AStretchDoesNotFreeTheSlotOfALaterOne", laterStretch},
 }
@@ -43,7 +43,7 @@ func noDreamWhileAwake(t *testing.T, s Store) {
 	require.EqualValues(t, 2, got.Epoch)
 }
 
-func slotTellsEpoch(t *testing.T, s Store) {
+func slotHasEpoch(t *testing.T, s Store) {
 	request := slot("echo/0001", 0)
 	request.Epoch = 77
 	got, err := s.TakeSlot(t.Context(), echo, request, memory.Fence{})

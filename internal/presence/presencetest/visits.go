@@ -27,10 +27,10 @@ var visits = []clause{
 	{"AnInvalidVisitIsRefusedAndChangesNothing", badVisitRefused},
 	{"AnAgentThatWasWokenKeepsItsHandle", wokenKeepsHandle},
 	{"AVisitWithAnotherHandleIsRefusedAndChangesNothing", otherNameRefused},
-	{"AClientConnectingDuringAnAlarmWakesTheAgent", clientWakesHeldSleeper},
+	{"AClientConnectingDuringAnAlarmWakesTheAgent", clientWakesDuringAlarm},
 }
 
-func clientWakesHeldSleeper(t *testing.T, s Store) {
+func clientWakesDuringAlarm(t *testing.T, s Store) {
 	for i, cause := range []presence.Cause{presence.Alarm, presence.Operator} {
 		from := time.Duration(i) * time.Hour
 		held := visit("alarm/harbour/price", from)

@@ -19,9 +19,9 @@ var wakes = []clause{
 	{"AMoodGoesWithTheSlot", moodGoesWithSlot},
 	{"TheMoodOfAWakeIsUndoneWithItsDream", moodUndone},
 	{"ADreamThatWasNotWokenIsWokenAlthoughALeaseIsLive", unwokenDreamRaises},
-	{"AWakeNeverChanges", wakeIsFrozen},
+	{"AWakeNeverChanges", wakeIsFixed},
 	{"AMoodOutsideItsRangeIsRefused", badMoodRefused},
-	{"AWakeReturnsTheMoodAsItHasSettled", wakeTellsSettled},
+	{"AWakeReturnsTheMoodAsItHasSettled", wakeReturnsSettled},
 	{"AForeseenMoodSettlesFromTheTimeItWasComputed", foreseenSettles},
 }
 
@@ -66,7 +66,7 @@ func connectAppliesMood(t *testing.T, s Store) {
 // after returns what is left of a mood after some time.
 func after(m mood.PAD, passed time.Duration) mood.PAD { return mood.Settled(m, mood.PAD{}, passed) }
 
-func wakeTellsSettled(t *testing.T, s Store) {
+func wakeReturnsSettled(t *testing.T, s Store) {
 	felt := &dream.Affect{PAD: sorrow, Since: dawn, Cause: "operator"}
 	require.NoError(t, commit(t.Context(), s, memory.Write{Cause: "operator", Affect: felt}))
 	for _, hours := range []time.Duration{1, 5, 9} {
@@ -178,7 +178,7 @@ func unwokenDreamRaises(t *testing.T, s Store) {
 	require.ErrorIs(t, commit(t.Context(), s, memory.Write{Fence: f}), memory.ErrWoken)
 }
 
-func wakeIsFrozen(t *testing.T, s Store) {
+func wakeIsFixed(t *testing.T, s Store) {
 	f := sleep(t, s, "echo/0001", 0)
 	foresee(t, s, f, &joy, "entry")
 	w := raise(t, s, visit("web", 0))

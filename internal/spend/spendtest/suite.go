@@ -26,7 +26,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) spend.Ledger) {
 		{"AReservationFitsUnderEveryAccount", fitsUnderEvery},
 		{"AttemptsOfAStepAreNumbered", attemptsAreNumbered},
 		{"NoSumOverflows", noSumOverflows},
-		{"InvalidRequestsAreRefused", nonsenseIsRefused},
+		{"InvalidRequestsAreRefused", invalidIsRefused},
 		{"SettlingEndsAnAttemptOnce", settlesOnce},
 		{"EachFinalStateCountsAsSpecified", endsCount},
 		{"ALostAttemptMayStillBeSettled", lostMaySettle},
@@ -38,7 +38,7 @@ func RunLedger(t *testing.T, open func(t *testing.T) spend.Ledger) {
 		},
 		{"ClosingADreamKeepsItsMoneyCounted", closingCounts},
 		{"ForgettingADreamKeepsAmountsAndDeletesAnswers", forgettingKeepsMoney},
-		{"RowsContainRequestAndResult", rowsTell},
+		{"RowsContainRequestAndResult", rowsComplete},
 		{"AnAllowanceIsNotSpending", allowanceIsPlan},
 		{"TheLedgerAgreesWithAPlainModel", agreesWithModel},
 		{
@@ -156,7 +156,7 @@ func noSumOverflows(t *testing.T, l spend.Ledger) {
 	reserve(t, l, endless)
 }
 
-func nonsenseIsRefused(t *testing.T, l spend.Ledger) {
+func invalidIsRefused(t *testing.T, l spend.Ledger) {
 	for _, a := range []spend.Ask{ask("", 1, "dream"), ask("s", -1, "dream"), ask("s", 1, "")} {
 		_, err := l.Reserve(t.Context(), a)
 		require.Error(t, err)
@@ -321,7 +321,7 @@ func forgettingKeepsMoney(t *testing.T, l spend.Ledger) {
 	require.True(t, answer("s1"))
 }
 
-func rowsTell(t *testing.T, l spend.Ledger) {
+func rowsComplete(t *testing.T, l spend.Ledger) {
 	request := ask("s1", 20, "dream", "day")
 	h := reserve(t, l, request)
 	bill := spend.Bill{
