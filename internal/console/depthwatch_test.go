@@ -65,15 +65,15 @@ H3 ■■   transitional
 H4 ■■
 H5 ■■■  peak ◂          06:00:00  dream         begins, hardened, $0.50 to spend, seed 7
 H6 □□□  Dali zone       06:00:01  onset         shallow, , up to $0.05; 40 of 60 pieces
-H7 ···· too deep        06:00:02  depth         shallow to transitional at heat 1.20
-H8 ····                 06:00:04  depth         transitional to peak at heat 1.50
+H7 ···· too deep        06:00:02  depth         shallow to transitional, T 1.20
+H8 ····                 06:00:04  depth         transitional to peak, T 1.50
 `,
 		60: `
 H5 ■■■  peak ◂
 H6 □□□  Dali zone
 H7 ···· too deep
 H8 ····
-06:00:04  depth         transitional to peak at heat 1.50
+06:00:04  depth         transitional to peak, T 1.50
 `,
 	} {
 		d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
@@ -99,6 +99,6 @@ func TestWithoutATerminalThereIsNoGauge(t *testing.T) {
 	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	d.fall(descending...)
 	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
-	require.Contains(t, d.out.String(), "transitional to peak at heat 1.50")
+	require.Contains(t, d.out.String(), "transitional to peak, T 1.50")
 	require.NotContains(t, d.out.String(), "H5")
 }

@@ -24,7 +24,7 @@ func noticed(p *page, all []*dream.Fragment) {
 		return cmp.Or(cmp.Compare(b.Verdict.Composite, a.Verdict.Composite), cmp.Compare(a.Content, b.Content))
 	})
 	p.heading("Noticed at the edge of sleep")
-	p.text("  ", fmt.Sprintf("%s, %d kept.", count(len(all), "thought"), len(kept)), plain)
+	p.text("  ", fmt.Sprintf("%s, %d kept.", count(len(all), "fragment"), len(kept)), plain)
 	list(p, kept, func(i int, f *dream.Fragment) {
 		p.item(fmt.Sprintf("%s %d. ", caught, i+1), amber, f.Content)
 		p.note(verdictWords(f.Verdict) + originWords(f))
@@ -54,7 +54,7 @@ func originWords(f *dream.Fragment) string {
 		text += "; induction"
 	}
 	if t := f.Settings.Temperature; t != nil {
-		text += ", heat " + temperature(*t)
+		text += ", temperature " + temperature(*t)
 		if !strings.Contains(f.Settings.Effective, "temperature=") {
 			text += " by prompt only"
 		}
@@ -119,10 +119,10 @@ func setAside(p *page, r DreamReport) {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(reasons[b]-reasons[a], cmp.Compare(a, b)) })
 	for _, name := range names {
-		p.text("  ", fmt.Sprintf("%s: %s", count(reasons[name], "thought"), name), plain)
+		p.text("  ", fmt.Sprintf("%s: %s", count(reasons[name], "fragment"), name), plain)
 	}
 	if dropped > 0 {
-		p.text("  ", count(dropped, "scenario")+": let go after weighing", plain)
+		p.text("  ", count(dropped, "scenario")+": dropped after scoring", plain)
 	}
 }
 
@@ -156,7 +156,7 @@ func patterns(p *page, all []*dream.Prediction) {
 	if len(all) > len(found) {
 		p.blank()
 		p.text("  ",
-			fmt.Sprintf("In all, %s of this night can be judged later by what happens.", count(len(all), "claim")),
+			fmt.Sprintf("In all, %s of this dream can be judged later by what happens.", count(len(all), "prediction")),
 			faint)
 	}
 }

@@ -48,11 +48,11 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 	case "DepthChanged":
 		return read(e, func(p event.DepthChanged) (string, ink, string) {
 			return "depth", amber,
-				fmt.Sprintf("%s to %s at heat %s", stageName(p.From), stageName(p.To), temperature(p.Temperature))
+				fmt.Sprintf("%s to %s, T %s", stageName(p.From), stageName(p.To), temperature(p.Temperature))
 		})
 	case "DaliInterrupt":
 		return read(e, func(p event.DaliInterrupt) (string, ink, string) {
-			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak heat %s",
+			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak T %s",
 				tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, temperature(p.Temperature))
 		})
 	case "FragmentCaptured":
@@ -131,7 +131,7 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		})
 	case "ScenarioImagined":
 		return read(e, func(p event.ScenarioImagined) (string, ink, string) {
-			fate, kind := "let go", ""
+			fate, kind := "dropped", ""
 			if p.Kept {
 				fate = "kept"
 			}
@@ -185,7 +185,7 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 	case "NothingAgain":
 		return read(e, func(p event.NothingAgain) (string, ink, string) {
 			return "alarm", red,
-				fmt.Sprintf("%d nights in a row have kept nothing; look at the memories and the models", p.Nights)
+				fmt.Sprintf("%d dreams in a row have kept nothing; look at the memories and the models", p.Nights)
 		})
 	case "DreamEnded":
 		return read(e, func(p event.DreamEnded) (string, ink, string) {

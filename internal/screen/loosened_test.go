@@ -19,17 +19,17 @@ func TestAReportSaysHowAModelWasLoosenedThatWasLoosenedByWords(t *testing.T) {
 	}{
 		{
 			dream.Settings{Temperature: hot(1.2), Loosening: dream.TwoPhase, Probability: &likely},
-			"heat 1.20 by prompt only, one of several made of scraps, called .04 likely", "",
+			"temperature 1.20 by prompt only, one of several made of scraps, called .04 likely", "",
 		},
 		{
 			dream.Settings{Temperature: hot(1.2), Effective: "temperature=1", Loosening: dream.Verbalised},
-			"heat 1.20, one of several in one call", "likely",
+			"temperature 1.20, one of several in one call", "likely",
 		},
 		{
 			dream.Settings{
 				Temperature: hot(1.4), Effective: "temperature=1.4 min_p=0.1",
 				Loosening: dream.ByTemperatureMinP,
-			}, "heat 1.40, from", "several",
+			}, "temperature 1.40, from", "several",
 		},
 	} {
 		r := night()

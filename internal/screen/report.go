@@ -158,7 +158,7 @@ func sentence(r DreamReport) string {
 	case dream.Completed:
 		return fmt.Sprintf("%s dreamt%s and kept %s.", who, slept, kept)
 	case dream.Empty:
-		return fmt.Sprintf("%s dreamt%s and kept nothing%s. The night was empty.", who, slept, because)
+		return fmt.Sprintf("%s dreamt%s and kept nothing%s. The dream was empty.", who, slept, because)
 	case dream.Exhausted:
 		return fmt.Sprintf("The money ran out%s. %s dreamt%s until then and kept %s.", because, who, slept, kept)
 	case dream.Aborted:
@@ -166,14 +166,14 @@ func sentence(r DreamReport) string {
 			"The dream failed%s. %s kept %s; the dream's allowance is given back, and the %s it spent still counts.",
 			because, who, kept, n.Spent)
 	case dream.Undone:
-		return fmt.Sprintf("The night was undone%s. %s is as before it; the %s it spent still counts.", because, who,
+		return fmt.Sprintf("The dream was undone%s. %s is as before it; the %s it spent still counts.", because, who,
 			n.Spent)
 	case dream.Canceled:
 		return fmt.Sprintf("The dream was canceled%s. %s kept %s.", because, who, kept)
 	case dream.Interrupted:
 		return fmt.Sprintf("%s was woken%s and kept %s.", who, because, kept)
 	}
-	return fmt.Sprintf("%s dreamt; the night ended as %q.", who, Clean(string(n.Outcome)))
+	return fmt.Sprintf("%s dreamt; the dream ended as %q.", who, Clean(string(n.Outcome)))
 }
 
 // goesOn says until when an interrupted dream may be resumed.
@@ -238,7 +238,7 @@ func recallOf(p *page, n dream.Record) {
 	p.item("before  ", faint,
 		fmt.Sprintf("%d of %d of the agent's own memories, asked for by some of their words, among the first answers",
 			r.Before, r.Requested))
-	after := fmt.Sprintf("%d; the night lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost,
+	after := fmt.Sprintf("%d; the dream lost %d and gained %d, and may lose %d more than it gains", r.After, r.Lost,
 		r.Gained, r.Margin)
 	if r.Behind > 0 {
 		after += fmt.Sprintf("; %d came behind what it made, which counts as lost", r.Behind)
@@ -302,7 +302,7 @@ func costs(p *page, n dream.Record) {
 	p.table(rows)
 	var notes []string
 	if !n.Paid && n.Spent == 0 {
-		notes = append(notes, "Every model of this night is free of charge.")
+		notes = append(notes, "Every model of this dream is free of charge.")
 	}
 	for _, t := range n.Phases {
 		if reason := Clean(t.Reason); reason != "" && t.State == "ran" {
@@ -316,7 +316,7 @@ func costs(p *page, n dream.Record) {
 		notes = append(notes, count(failed, "call")+" failed.")
 	}
 	if n.Budget > 0 && n.Budget != budget.Unlimited && n.Spent > n.Budget {
-		notes = append(notes, "The night spent more than its cap. This must never happen; please report it.")
+		notes = append(notes, "The dream spent more than its cap. This must never happen; please report it.")
 	}
 	if len(notes) > 0 {
 		p.text("  ", strings.Join(notes, " "), faint)
