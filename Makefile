@@ -58,6 +58,21 @@ dream: build ## Watch a first dream: the built-in model over a sample life, no k
 up: build ## Start server, worker and store on this machine
 	bin/oneiros up
 
+# The archive holds both programs and what their licences ask for; it runs wherever it is unpacked.
+DIST ?= dist
+TEMPORALD ?= bin/temporald
+PACKED = oneiros_$(VERSION)_$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
+
+.PHONY: dist
+dist: $(TEMPORALD) ## Pack a release archive for this system into dist/
+	@set -e; mkdir -p '$(DIST)'; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; mkdir "$$work/$(PACKED)"; \
+	$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o "$$work/$(PACKED)/oneiros" ./cmd/oneiros; \
+	cp '$(TEMPORALD)' "$$work/$(PACKED)/temporald"; \
+	cp LICENSE NOTICE README.md CHANGELOG.md SECURITY.md "$$work/$(PACKED)/"; \
+	tar -C "$$work" -czf '$(DIST)/$(PACKED).tar.gz' '$(PACKED)'; \
+	cd '$(DIST)' && { sha256sum '$(PACKED).tar.gz' 2>/dev/null || shasum -a 256 '$(PACKED).tar.gz'; } >'$(PACKED).tar.gz.sha256'; \
+	echo "$(DIST)/$(PACKED).tar.gz"
+
 # --- check and test ---
 
 .PHONY: check

@@ -24,6 +24,14 @@ import (
 // version is set by the build (-ldflags "-X main.version=...").
 var version = "dev"
 
+func init() {
+	// what go install built has no stamp; the Go command knows which version it fetched
+	info, ok := debug.ReadBuildInfo()
+	if ok && version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		version = info.Main.Version
+	}
+}
+
 func main() {
 	os.Exit(run())
 }

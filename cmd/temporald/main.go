@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,6 +25,14 @@ import (
 
 // version is set by the build (-ldflags "-X main.version=...").
 var version = "dev"
+
+func init() {
+	// what go install built has no stamp; the Go command knows which version it fetched
+	info, ok := debug.ReadBuildInfo()
+	if ok && version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		version = info.Main.Version
+	}
+}
 
 // stopWithin is how long a clean stop may take before the process exits anyway. The file is safe either way: every
 // commit is in the write-ahead log and on disk before it is acknowledged.

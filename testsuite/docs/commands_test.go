@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -23,13 +24,19 @@ import (
 // aRealModel is why a command is not run here.
 const aRealModel = "needs a model and llama.cpp; TestARealModelIsServedSteeredAndStopped of cmd/oneiros runs all three where the environment names them"
 
+// anInstall is why a command is not run here.
+const anInstall = "the tests of testsuite/install install in this way, as far as that can be done without a network"
+
 // notRunHere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
 var notRunHere = map[string]string{
-	"make dream":                             "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
-	"make ablation":                          "needs a model and three quarters of an hour; testsuite/ablation holds the page to the record of such a run",
-	"make test":                              "runs this test",
-	"bin/oneiros dreams resume --agent iris": "needs a dream that was woken; TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn of cmd/oneiros resumes one",
-	"bin/oneiros dreams cancel dream/iris/0003": "needs a dream that goes on; TestAPushedReadingRaisesAnAlarmThatEndsTheOnset of cmd/oneiros ends one that was woken",
+	"make dream":    "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
+	"make ablation": "needs a model and three quarters of an hour; testsuite/ablation holds the page to the record of such a run",
+	"make test":     "runs this test",
+	"make dist":     anInstall,
+	"go install github.com/seed-56a03226/oneiros/cmd/oneiros@latest":   anInstall,
+	"go install github.com/seed-56a03226/oneiros/cmd/temporald@latest": anInstall,
+	"bin/oneiros dreams resume --agent iris":                           "needs a dream that was woken; TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn of cmd/oneiros resumes one",
+	"bin/oneiros dreams cancel dream/iris/0003":                        "needs a dream that goes on; TestAPushedReadingRaisesAnAlarmThatEndsTheOnset of cmd/oneiros ends one that was woken",
 	"temporal operator search-attribute create --name OneirosAgent --type Keyword --name OneirosPhase --type Keyword --name OneirosDepth --type Keyword --name OneirosOutcome --type Keyword --name OneirosSpendMicros --type Int --name OneirosState --type Keyword": "needs a foreign cluster; TestTheSearchAttributesToCreateAreOurs compares its names and types with the code's",
 	"bin/oneiros steering train --model tiny.gguf --lib llama -o creativity.gguf":         aRealModel,
 	"bin/oneiros steering check --model tiny.gguf --lib llama --vector creativity.gguf":   aRealModel,
@@ -265,4 +272,48 @@ func (s *output) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
+}
+
+// talk is the request to an agent that README shows.
+var talk = regexp.MustCompile(`(?m)^\$ curl -i http://127\.0\.0\.1:7680(/\S+) \\\n +-d '([^']+)'$`)
+
+// The question that README asks is one that the imported diary answers. What else the built-in model says depends on
+// the dream before.
+func TestTheQuestionOfREADMEIsAnsweredFromTheDiary(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	for _, line := range []string{
+		`bin/oneiros agents add iris --persona "a quiet research companion"`,
+		"bin/oneiros memory import --agent iris docs/examples/diary.md",
+	} {
+		require.Contains(t, string(readme), line)
+		out, err := h.command(line).CombinedOutput()
+		require.NoError(t, err, "%s: %s", line, out)
+	}
+	require.Contains(t, string(readme), "$ bin/oneiros up\n")
+	h.serve(docs.Command{Document: "README.md", Text: "bin/oneiros up"})
+	m := talk.FindStringSubmatch(string(readme))
+	require.NotNil(t, m, "README shows how to talk to an agent")
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.entry+m[1], strings.NewReader(m[2]))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded") // as curl does
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	var body struct {
+		Choices []struct{ Message struct{ Content string } }
+	}
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&body))
+	require.Len(t, body.Choices, 1)
+	content := body.Choices[0].Message.Content
+	const inTheDiary = "he repairs clocks now"
+	require.Contains(t, content, inTheDiary)
+	require.Contains(t, string(readme), inTheDiary)
+	for name := range answer.Header {
+		if strings.HasPrefix(name, "X-Oneiros-") {
+			require.Contains(t, string(readme), "\n"+name+": ", "README shows this header")
+		}
+	}
 }

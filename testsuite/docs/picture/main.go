@@ -2,7 +2,7 @@
 //
 //	tmux capture-pane -e -p -S -400 | go run ./testsuite/docs/picture -title 'bin/oneiros dream --demo' >docs/night.svg
 //
-// Of a report it keeps the headline, the timeline, the first fragments, what was brought back and the cost.
+// Of a report it keeps the three lines it begins with, the headline, the timeline, the first fragments, what was brought back and the cost.
 package main
 
 import (
@@ -33,7 +33,7 @@ func crop(lines []line, fragments int) []line {
 	part, keep, after := "", false, true // after an empty line
 	for _, l := range lines {
 		text := strings.TrimRight(l.text(), " ")
-		if part == "" && !strings.Contains(text, " dreamt ") {
+		if part == "" && !strings.HasPrefix(text, "Changed ") {
 			continue // output before the report
 		}
 		if after && len(l) > 0 && l[0].bold && !strings.HasPrefix(text, " ") || part == "" {
@@ -63,7 +63,7 @@ func wanted(part, text string, fragments int, before bool) bool {
 	switch {
 	case strings.HasPrefix(part, "Noticed"):
 		return (text == part || before) && !strings.Contains(text, fmt.Sprintf("• %d. ", fragments+1))
-	case strings.Contains(part, " dreamt "), strings.HasPrefix(part, "Brought back"):
+	case strings.HasPrefix(part, "Changed "), strings.Contains(part, " dreamt "), strings.HasPrefix(part, "Brought back"):
 		return true
 	case strings.HasPrefix(part, "Cost"):
 		return text == part || before && strings.HasPrefix(text, " ")
