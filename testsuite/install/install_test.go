@@ -1,4 +1,3 @@
-// Package install_test installs the programs the ways that docs/install.md names, outside of any checkout.
 package install_test
 
 import (

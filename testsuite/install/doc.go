@@ -1,0 +1,2 @@
+// Package install installs the programs in the ways that docs/install.md names, outside of any checkout.
+package install
