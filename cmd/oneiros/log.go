@@ -63,7 +63,7 @@ func (s *repeats) due(line string, now time.Time) bool {
 	return true
 }
 
-// sealed matches the error of payload.Unopened, which the SDK wraps and logs with a stack.
+// sealed matches the error of payload.OpenError, which the SDK wraps and logs with a stack.
 var sealed = regexp.MustCompile(`open a payload sealed with key [^\n]*`)
 
 // Handle logs a record unless it is to be dropped.

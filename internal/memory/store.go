@@ -110,7 +110,7 @@ type Write struct {
 	Fence Fence
 	// What makes the change: a dream id, "import", "operator". It is recorded with every revision. Empty: Fence.Dream.
 	Cause string
-	Add   []dream.Item // an id that already exists is left unchanged and counted in Receipt.Known
+	Add   []dream.Item // an id that already exists is left unchanged and counted in Receipt.Existing
 	// Each item must exist (ErrNotFound) and becomes the newest revision. Its Revision must be the newest (ErrStale) or
 	// 0, which skips the check. Equal content adds no revision. See Replaces.
 	Change []dream.Item

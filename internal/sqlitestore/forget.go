@@ -71,11 +71,11 @@ func (d tx) erase(agent string, e memory.Erasure) (memory.EraseResult, error) {
 		}
 		removed[id] = true
 	}
-	var sleeper string // the calls of the running dream may have shown any memory
-	if _, err := d.one("SELECT dream FROM slots WHERE agent = ?", []any{agent}, &sleeper); err != nil {
+	var running string // the calls of the running dream may have shown any memory
+	if _, err := d.one("SELECT dream FROM slots WHERE agent = ?", []any{agent}, &running); err != nil {
 		return done, err
 	}
-	for _, dream := range append(slices.Clone(e.Dreams), sleeper) {
+	for _, dream := range append(slices.Clone(e.Dreams), running) {
 		if dream == "" { // bought while awake
 			continue
 		}

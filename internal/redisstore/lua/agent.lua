@@ -1,5 +1,5 @@
--- An agent's record by id, else by handle; 1 when the agent of that id was removed. ARGV: prefix, id or handle, the
--- life that is of the name as an id.
+-- Returns an agent's record by id, else by handle; 1 when the agent with that id was removed. ARGV: prefix, id or handle,
+-- the key of the counters of the agent with the name as its id.
 local record = redis.call('HGET', ARGV[1] .. 'agents', ARGV[2])
 if record then
   return record

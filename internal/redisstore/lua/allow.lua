@@ -1,4 +1,4 @@
--- ARGV: prefix, agent, day, dream, amount, limit. Once a dream: taking twice is as good as once.
+-- ARGV: prefix, agent, day, dream, amount, limit. A dream takes its allowance once; a second call changes nothing.
 local agent, day, dream, amount, limit = ARGV[2], ARGV[3], ARGV[4], money(ARGV[5]), ARGV[6]
 local mine, all = P .. 'allowance:' .. dream, P .. 'allowed:' .. day .. ':' .. agent
 if redis.call('EXISTS', mine) == 1 then return {'granted'} end

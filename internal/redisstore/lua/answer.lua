@@ -1,7 +1,8 @@
--- Keeps the answer to a claimed request, or gives it up when there is no status. KEYS: its claim, the answered claims of its
--- scope. ARGV: prefix, digest, when it was claimed, when the answer ends, how long the server keeps it at most in milliseconds,
--- status, type, body, header, how many answers of the scope are kept at most (0: any number), the two times in microseconds of
--- this claim and of the oldest that still stands, and what stands for an answer that is dropped: status, type, body.
+-- Stores the response to a claimed request, or gives up the claim when there is no status. KEYS: the claim, the answered
+-- claims of its scope. ARGV: prefix, digest, time of the claim, end of the response's validity, how long the server keeps it
+-- at most in milliseconds, status, type, body, header, how many responses of the scope are kept at most (0: any number), the
+-- times in microseconds of this claim and of the oldest valid one, and the replacement of a dropped response: status, type,
+-- body.
 local c = redis.call('HMGET', KEYS[1], 'digest', 'at', 'status')
 if c[3] or (c[1] and c[1] ~= ARGV[2]) then
   return 'late'

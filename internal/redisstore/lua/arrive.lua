@@ -1,7 +1,7 @@
--- KEYS: life, slot, leases, affects, unheard. ARGV: prefix, agent, client, cause, now, until, lock, token, agent as keys spell it,
--- handle ('' for any), the process that rings ('' for none), the channel.
--- One step: lease, lock, and when it wakes the epoch, the mood, the digest, the wake and the ring. Answers raised (0 or 1) and the last
--- wake, or nothing when no such agent has that handle.
+-- KEYS: life, slot, leases, affects, unheard. ARGV: prefix, agent, client, cause, now, until, lock, token, the agent as
+-- escaped in keys, handle ('' for any), the publishing process ('' for none), the channel.
+-- One step: lease and lock, and for a wake also the epoch, the mood, the digest, the stored wake and the notice. Returns
+-- raised (0 or 1) and the last wake, or nothing when no such agent has that handle.
 local life, slot, leases, affects, unheard = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local agent, client, cause, now, ends, lock, token = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
 if ARGV[10] ~= '' and redis.call('HGET', ARGV[1] .. 'handles', ARGV[10]) ~= agent then return {} end
@@ -28,7 +28,7 @@ if awake and not dreams then
   local last = redis.call('HGET', life, 'last')
   local wake = cause == 'connect' and last and cjson.decode(last)
   if wake and wake.cause ~= 'connect' and wake.cause ~= 'knock' and not wake.dream then redis.call('HSET', life, 'visited', '1') end
-  return {by == token and 1 or 0, last} -- by this very visit, when its first answer was lost
+  return {by == token and 1 or 0, last} -- this visit raised it, but its first reply was lost
 end
 
 epoch = epoch + 1

@@ -1,6 +1,6 @@
--- Who is connected. Times are text of fixed width in UTC, compared as text.
+-- Leases and the wake lock. Times are text of fixed width in UTC, compared as text.
 
--- until_of is when the agent is free to dream if nobody comes again: the lock or the latest lease; '' when it never was held.
+-- until_of returns the time from which the agent may dream: the end of the lock or of the latest lease; '' for none.
 local function until_of(life, leases)
   local latest = redis.call('HGET', life, 'lock') or ''
   local kept = redis.call('HVALS', leases)
@@ -11,7 +11,7 @@ local function until_of(life, leases)
   return latest
 end
 
--- sweep drops leases that have ended.
+-- sweep removes expired leases.
 local function sweep(leases, now)
   local kept = redis.call('HGETALL', leases)
   for i = 1, #kept, 2 do
@@ -19,13 +19,13 @@ local function sweep(leases, now)
   end
 end
 
--- later sets a field of a life unless it is later already.
+-- later sets a time field of the life hash unless its value is later.
 local function later(life, field, time)
   local kept = redis.call('HGET', life, field)
   if not kept or time > kept then redis.call('HSET', life, field, time) end
 end
 
--- standing answers epoch, told, lock, seen, last, visited and the leases.
+-- standing returns epoch, recorded epoch, lock, seen, last wake, visited and the leases.
 local function standing(life, leases)
   local l = redis.call('HMGET', life, 'epoch', 'told', 'lock', 'seen', 'last', 'visited')
   local out = {}

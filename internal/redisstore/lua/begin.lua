@@ -1,10 +1,10 @@
--- Begins an import. ARGV: prefix, the mark of it, the mark of keys that are whole, and 1 when keys may be taken that another
--- import has begun to fill. Answers fresh when the keys were empty as far as their roots tell, litter when it has taken such keys,
--- occupied and a key, or marked and the mark that stands.
+-- Begins an import. ARGV: prefix, the mark of the import, the mark of complete keys, and 1 when the keys of an unfinished
+-- import may be taken over. Returns fresh when there were no root keys, litter when it has taken over an unfinished import,
+-- occupied and a key, or marked and the current mark.
 local mark = ARGV[1] .. 'schema'
 local now = redis.call('GET', mark)
 if now == ARGV[2] then
-  return {'fresh'} -- by an earlier try, whose answer was lost: what an import left is removed before this one begins
+  return {'fresh'} -- by an earlier try whose reply was lost; remains of an unfinished import are removed before this one begins
 end
 if now == ARGV[3] then
   for _, root in ipairs({'agents', 'handles', 'feeds', 'keys', 'slots', 'unheard', 'm:rows'}) do

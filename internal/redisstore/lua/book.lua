@@ -1,14 +1,15 @@
--- The book. An attempt is a row: the hash m:row:<seq>. m:step:<step> lists the rows of a step in the order of their attempts,
--- m:dream:<dream> those of a dream, m:day:<day>:<agent> those of an agent's day, m:awake:<agent> those of an agent awake whose
--- answers have not been dropped, and m:opens:<dream> is the set of a dream's open ones; m:open is the set of dreams that have any.
+-- The spend ledger. An attempt is a row: the hash m:row:<seq>. m:step:<step> lists the rows of a step in the order of their
+-- attempts, m:dream:<dream> those of a dream, m:day:<day>:<agent> those of an agent's day, and m:awake:<agent> those of calls
+-- while awake whose answers have not been deleted. m:opens:<dream> is the set of a dream's open attempts, and m:open the set
+-- of dreams that have any.
 --
--- What an attempt was asked for is JSON in the field ask; of a dream's attempt it lies in the hash m:asks, under the name that the
--- row's field asked tells, because all attempts of a phase were asked for under the same accounts. Step, model and time are the row's own then.
+-- The request of an attempt is JSON in the field ask. For a dream it is stored in the hash m:asks, under the name in the row's
+-- field asked, because all attempts of a phase have the same accounts. Step, model and time are then fields of the row.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
 
--- end_row moves an attempt from what it counted to what it counts from now on, in every account.
+-- end_row replaces what an attempt counted by its final amount, in every account.
 local function end_row(seq, state, counted, at)
   local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked')
   local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
@@ -36,7 +37,7 @@ local function end_row(seq, state, counted, at)
     'latest', redis.call('LLEN', P .. 'step:' .. redis.call('HGET', row(seq), 'step')))
 end
 
--- drop_rows removes the answers of the steps of these rows, and marks the rows that may still bring one.
+-- drop_rows deletes the answers of the steps of these rows, and marks the rows that may still bring one.
 local function drop_rows(rows)
   local still = {}
   for _, seq in ipairs(rows) do
@@ -50,12 +51,12 @@ local function drop_rows(rows)
   return still
 end
 
--- drop_dream forgets the answers of a dream.
+-- drop_dream deletes the answers of a dream.
 local function drop_dream(dream)
   drop_rows(redis.call('LRANGE', P .. 'dream:' .. dream, 0, -1))
 end
 
--- drop_awake forgets what was bought for an agent awake. Rows that have ended can bring no answer any more and leave the list.
+-- drop_awake deletes what was bought for an agent while awake. Rows that have ended bring no more answers and leave the list.
 local function drop_awake(agent)
   local key = P .. 'awake:' .. agent
   local still = drop_rows(redis.call('LRANGE', key, 0, -1))

@@ -1,6 +1,6 @@
--- Takes a request to be done. KEYS: its claim. ARGV: prefix, digest, now, until when it blocks its twin unanswered, how long the
--- server keeps it at most in milliseconds, a token by which a try whose answer was lost is known again, and since when one that
--- was never answered still stands.
+-- Claims a request for execution. KEYS: the claim. ARGV: prefix, digest, now, until when it blocks the same request, how long
+-- the server keeps it at most in milliseconds, a token that identifies a repeated try, and the time after which an
+-- unanswered claim is still valid.
 local c = redis.call('HMGET', KEYS[1], 'digest', 'ends', 'status', 'type', 'body', 'token', 'header', 'at')
 if c[1] and (c[2] > ARGV[3] or (not c[3] and c[8] > ARGV[7])) then
   if c[1] ~= ARGV[2] then

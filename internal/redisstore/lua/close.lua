@@ -1,4 +1,4 @@
--- ARGV: prefix, dream, at, token. The receipt answers a second try whose first answer was lost.
+-- ARGV: prefix, dream, at, token. The stored receipt is the reply to a repeated try.
 local dream, at = ARGV[2], ARGV[3]
 local receipt = P .. 'closed:' .. ARGV[4]
 local said = redis.call('LRANGE', receipt, 0, -1)

@@ -1,5 +1,5 @@
--- Vectors of spaces that the agent may move to. Their tide is 0, below every search that has begun: none hears of them until
--- the agent moves, when every search starts again.
+-- Stores vectors of spaces that the agent may move to. Their vector revision is 0, so no search reads them until the agent
+-- moves, when all search indexes start over.
 local plan = cjson.decode(ARGV[3])
 local refused = closed()
 if refused then

@@ -1,5 +1,4 @@
--- One memory.Write. First everything is looked at and nothing is written; then everything is written and nothing can be
--- refused any more, for a script does not roll back.
+-- One memory.Write. Everything is checked before anything is written, because a script cannot roll back.
 local plan, at = cjson.decode(ARGV[3]), 3
 local function blob()
   at = at + 1
@@ -46,8 +45,8 @@ for _, id in ipairs(plan.add or {}) do
   end
 end
 
--- same says whether two rows have the same JSON. Packed bodies are compared by their hashes: with other marks near them the same
--- bytes say something else.
+-- same reports whether two rows have the same JSON. Packed bodies are compared by their hashes, because equal bytes packed
+-- relative to other marks are different JSON.
 local function same(one, other)
   if not one.marks.b and not other.marks.b then
     return one.body == other.body
@@ -58,13 +57,13 @@ local function same(one, other)
   return hash(one) == hash(other)
 end
 
--- replaces says whether a change takes the place of the revision before it: memory.Write.Replaces.
+-- replaces reports whether a change overwrites the revision before it: memory.Write.Replaces.
 local function replaces(old, new)
   local dream = plan.fence and plan.fence.dream
   return dream and old.marks.c == dream and new.marks.c == dream and old.marks.s == new.marks.s
 end
 
--- unrefer takes an item out of the sets of what only revisions named that are gone.
+-- unrefer removes an item from the sets of ids that only its deleted revisions named.
 local function unrefer(id, dropped, new)
   local lost = {}
   for _, old in ipairs(dropped) do
@@ -146,8 +145,8 @@ for _, v in ipairs(plan.vectors or {}) do
   vectors[v.item] = numbers
 end
 
--- From here on nothing is refused, but by a server without room: it refuses the first command that may take some, and none
--- after it. So that one comes before any that only takes away.
+-- From here on nothing is refused, except by a server without memory: it refuses the first command that may need some, and
+-- none after it. Therefore that command comes before any that deletes.
 if added > 0 or changed > 0 or #placed > 0 or plan.affect then
   if call('HINCRBY', life, 'pulse', 1) == 1 then
     call('HSET', life, 'fed', 1, 'tallied', 1)
@@ -169,7 +168,7 @@ for _, id in ipairs(order) do
     displace(id, s.old)
   end
 end
-flush() -- what goes is gone before anything comes in its place
+flush() -- deletions first, then additions
 local home = space ~= '' and base .. 'tides:' .. space
 for _, id in ipairs(order) do
   local s = staged[id]
@@ -263,7 +262,7 @@ if seq > heard then
 end
 if plan.mood then
   call('HSET', slot, 'mood', blob())
-elseif plan.waking and plan.fence then -- a knock would leave the waking mood
+elseif plan.waking and plan.fence then -- a wake would leave the waking mood
   call('HDEL', slot, 'mood')
 end
 if plan.digest then

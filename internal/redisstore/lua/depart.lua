@@ -1,4 +1,4 @@
--- KEYS: life, leases. ARGV: prefix, client, now, lock. A lease that has ended is none.
+-- KEYS: life, leases. ARGV: prefix, client, now, lock. An expired lease does not count.
 local life, leases = KEYS[1], KEYS[2]
 local client, now, lock = ARGV[2], ARGV[3], ARGV[4]
 local kept = redis.call('HGET', leases, client)

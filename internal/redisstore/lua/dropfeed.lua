@@ -1,5 +1,5 @@
--- Removes a feed, and puts its followers' records without it in the place of those that were read. ARGV: prefix, name, then
--- the id, the old and the new record of each follower.
+-- Removes a feed, and replaces its followers' records by ones without it. ARGV: prefix, name, then the id, the old and the
+-- new record of each follower.
 local name, put = ARGV[2], {}
 for i = 3, #ARGV, 3 do
   put[ARGV[i]] = {ARGV[i + 1], ARGV[i + 2]}

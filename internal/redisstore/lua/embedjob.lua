@@ -1,5 +1,5 @@
--- Puts an agent's job of embedding in the place of the one that was read, or removes it. ARGV: prefix, agent, the job that was
--- read (empty: none), the new one (empty: none).
+-- Replaces an agent's embedding job, if it is still the one that was read, or removes it. ARGV: prefix, agent, the job that
+-- was read (empty: none), the new one (empty: none).
 local at = ARGV[1] .. 'embed_jobs'
 if (redis.call('HGET', at, ARGV[2]) or '') ~= ARGV[3] then
   return 'torn'

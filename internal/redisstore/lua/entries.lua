@@ -1,8 +1,8 @@
--- The items that changed after a tide, oldest change first, with their vectors in the agent's space, and as of when.
--- ARGV[4]: the tide; ARGV[5]: the space and ARGV[6]: the scrubs it was read in; ARGV[7]: about how many, or 0
--- to learn only whether there are any.
--- Answers: space, dim, tide, scrubs, the tide read up to, whether more follow, whether every item has its place among the
--- changes, then ids, rows and vectors ('' where there is none).
+-- The items that changed after a vector revision, oldest change first, with their vectors in the agent's space.
+-- ARGV[4]: the vector revision; ARGV[5]: the space and ARGV[6]: the number of forgettings when it was read; ARGV[7]: about
+-- how many items, or 0 to learn only whether there are any.
+-- Returns: space, dimension, vector revision, forgettings, the revision read up to, whether more follow, whether every item
+-- is among the changes, then ids, rows and vectors ('' where there is none).
 local now = call('HMGET', life, 'space', 'dim', 'tide', 'scrubs', 'fed')
 local space, dim, tide, scrubs = now[1] or '', now[2] or '0', now[3] or '0', now[4] or '0'
 local fed = (now[5] == '1' or call('HLEN', items) == 0) and 1 or 0
@@ -18,7 +18,7 @@ if most == 0 then
 end
 local ids = call('ZRANGEBYSCORE', changes, '(' .. string.format('%.0f', read), '+inf', 'LIMIT', 0, most)
 local reached, more = tide, 0
-if #ids == most then -- a whole number of tides, so that the next page begins after one
+if #ids == most then -- only complete vector revisions, so that the next page begins after one
   reached = call('ZSCORE', changes, ids[#ids])
   while #ids > 0 and call('ZSCORE', changes, ids[#ids]) == reached do
     table.remove(ids)

@@ -1,5 +1,6 @@
--- Erases items, and puts back what named or repeated them without that. The plan: ids to erase, of which some may be gone
--- already; ids of items and names of revisions to put back, whose rows follow; notes to replace, whose values follow, or to drop.
+-- Erases items, and writes back what named or repeated them in its scrubbed form. The plan: ids to erase, which need not
+-- exist; ids of items and names of revisions to write back, whose rows follow; notes to replace, whose values follow, or to
+-- drop.
 local plan = cjson.decode(ARGV[3])
 local before = done(plan.token)
 if before then
@@ -48,7 +49,7 @@ for _, dream in ipairs(plan.dreams or {}) do
   drop_dream(dream)
 end
 local sleeper = call('HGET', slot, 'dream')
-if sleeper then -- its calls under way showed what is in the memory now
+if sleeper then -- its running calls may have shown any memory
   drop_dream(sleeper)
 end
 for _, dream in ipairs(plan.shown or {}) do
@@ -82,7 +83,7 @@ for _, note in ipairs(plan.notes or {}) do
     call('HDEL', notes, note.key)
   else
     at = at + 1
-    if call('HEXISTS', notes, note.key) == 1 then -- its dream may have ended since
+    if call('HEXISTS', notes, note.key) == 1 then -- its dream may have ended meanwhile
       call('HSET', notes, note.key, ARGV[at])
     end
   end

@@ -1,5 +1,5 @@
--- One step of giving the items of an older deployment their place among the changes and their owners. ARGV[4]: the cursor.
--- Answers the next one; '0' when all are done. A change that was written meanwhile keeps its tide.
+-- One step of adding the items of an older deployment to the changes and the owners. ARGV[4]: the cursor. Returns the next
+-- cursor; '0' when all are done. A change that was written meanwhile keeps its vector revision.
 local page = call('HSCAN', items, ARGV[4], 'COUNT', 500)
 local fields = page[2]
 for i = 1, #fields, 2 do

@@ -1,8 +1,8 @@
--- One page of an answer to a query. The plan names an order and the pairs of kind and state to read in it, or a set; what
--- must hold of each item; where to begin; and how many items may be looked at. ARGV[4] and ARGV[5] bound the order,
--- ARGV[6] is the member to go on after, ARGV[7] the key and text of the last one that the limit lets in: those equal
--- in both come too, for who sorts them reads whole texts.
--- Answers: pulse, done (0 or 1), pair, found in it, member, key and text, count, rows.
+-- One page of the result of a query. The plan has an order and the pairs of kind and state to read in it, or a set; the
+-- conditions of each item; where to begin; and how many items may be read. ARGV[4] and ARGV[5] bound the order, ARGV[6] is
+-- the member to continue after, ARGV[7] the key and text of the last one within the limit: items equal in both are returned
+-- too, because the caller sorts them by whole texts.
+-- Returns: pulse, done (0 or 1), pair, found in it, member, key and text, count, rows.
 local plan = cjson.decode(ARGV[3])
 local out, count = {}, 0
 
@@ -33,7 +33,7 @@ local function fits(item)
     not (plan.due and not (m.d and earlier(m.d, m.dn or 0, plan.due)))
 end
 
--- take looks at items by id and keeps those that fit; it answers which did.
+-- take reads items by id and keeps those that match; it returns which did.
 local function take(ids)
   local fit = {}
   batches(ids, 500, function(...)
@@ -61,7 +61,7 @@ if plan.bare then
   if plan.bare == (call('HGET', life, 'space') or '') then
     plan.by = 'bare:'
   else
-    plan.lacks = plan.bare -- some of it may be collected
+    plan.lacks = plan.bare -- some of it may have been collected
   end
 end
 if plan.set then
@@ -84,7 +84,7 @@ local room = plan.scan
 while pair <= #plan.pairs do
   local ended = false
   local by, key, lower, upper = plan.by, plan.key, ARGV[4], ARGV[5]
-  if by == 'by:salient:' and sub(plan.pairs[pair], 1, 8) ~= 'episode:' then -- all are equally salient, and the newest comes first
+  if by == 'by:salient:' and sub(plan.pairs[pair], 1, 8) ~= 'episode:' then -- all have the same salience, and the newest comes first
     by, key, lower, upper = 'by:newest:', 12, '-', '+'
   end
   while not ended do

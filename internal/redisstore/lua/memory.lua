@@ -1,10 +1,10 @@
--- What the scripts of memory share. ARGV[1] is the deployment's prefix, ARGV[2] the agent's, ARGV[3] a plan in JSON;
--- what JSON cannot carry follows from ARGV[4] on.
+-- Shared by the scripts of memory. ARGV[1] is the deployment's prefix, ARGV[2] the agent's, ARGV[3] a plan in JSON; values
+-- that JSON cannot carry follow from ARGV[4] on.
 local prefix, base = ARGV[1], ARGV[2]
 local call, sub, find = redis.call, string.sub, string.find
 local life, slot, items, revisions = base .. 'life', base .. 'slot', base .. 'items', base .. 'revisions'
 
--- kept reads a row of the items: "<revision> <84 bytes of places><kind><marks in JSON>\n<body>". See items.go.
+-- kept parses a row of the items: "<revision> <84 bytes of places><kind><marks in JSON>\n<body>". See items.go.
 local function kept(row)
   local space = find(row, ' ', 1, true)
   local marks = find(row, '{', space + 85, true)
@@ -15,20 +15,20 @@ local function kept(row)
   }
 end
 
--- number reads a counter of the agent's life.
+-- number reads a counter of the agent.
 local function number(field)
   return tonumber(call('HGET', life, field) or 0)
 end
 
--- batches calls a command with many arguments, a few at a time: Lua's stack bounds them.
+-- batches calls a command with many arguments in several parts, because Lua's stack is bounded.
 local function batches(list, width, each)
   for from = 1, #list, width do
     each(unpack(list, from, math.min(from + width - 1, #list)))
   end
 end
 
--- soon gathers the arguments of one command on one key, and flush carries them out: one call for many items is several
--- times as fast as many calls, and shorter in the append-only file.
+-- soon collects the arguments of one command on one key, and flush runs them: one call for many items is several times as
+-- fast as many calls, and shorter in the append-only file.
 local soons, queue = {}, {}
 local function soon(command, key, ...)
   local name = command .. ' ' .. key
@@ -45,15 +45,15 @@ end
 
 local function flush()
   for _, q in ipairs(queue) do
-    batches(q[3], 1000, function(...) -- even, for commands that take pairs
+    batches(q[3], 1000, function(...) -- an even number, for commands that take pairs
       call(q[1], q[2], ...)
     end)
   end
   soons, queue = {}, {}
 end
 
--- members are an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its id. Nothing
--- but an episode has a salience: other kinds are in no order by it, but those that an older program has put there (find.lua).
+-- members returns an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its
+-- id. Only episodes have a salience; other kinds are in that order only if an older program has added them (find.lua).
 local function members(id, item)
   local p, pair = item.places, item.kind .. ':' .. item.marks.s
   local late, tail = sub(p, 1, 12), sub(p, 53, 84) .. id
@@ -89,8 +89,8 @@ local function displace(id, item)
   soon('ZREM', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, list[2][2])
 end
 
--- ownerof says whose talk an item was said in; empty for the agent's own. Rows of before owners were marked do not say it:
--- there it follows from the origin of an episode.
+-- ownerof returns in whose conversation an item was said; empty for the agent's own. Older rows have no owner; there it
+-- follows from the origin of an episode.
 local function ownerof(item)
   if item.marks.o then
     return item.marks.o
@@ -99,8 +99,8 @@ local function ownerof(item)
   return origin and sub(origin, 1, 5) == 'talk/' and origin or ''
 end
 
--- refers are the sets of what an item names. What its own dream made is left out, which the id tells: whoever seeks those that name
--- it looks at the dream (naming in forget.go).
+-- refers returns the sets of what an item names, without items of its own dream, which are recognised by their ids: a search
+-- for the items that name those reads the dream's set (referrers in forget.go).
 local function refers(item)
   local list, own = {}, item.marks.dr and item.marks.dr .. '/'
   for _, id in ipairs(item.marks.rf or {}) do
@@ -111,9 +111,9 @@ local function refers(item)
   return list
 end
 
--- groups are the sets that an item is found in by what it names: its dream, its session, its owner, its cause, what it refers
--- to. What its own dream changed is found by the dream alone. An older program has put items into more sets: adding leaves those out,
--- and otherwise all are answered.
+-- groups returns the sets that contain an item: its dream, its session, its owner, its cause, what it refers to. An item that
+-- its own dream changed is found by the dream alone. An older program has added items to more sets: with adding set, those are
+-- left out.
 local function groups(item, adding)
   local m = item.marks
   local list = adding and refers(item) or {}
@@ -141,20 +141,20 @@ local function groups(item, adding)
   return list
 end
 
--- pastgroups are the sets that an item is found in by one of its older revisions.
+-- pastgroups returns the sets that contain an item because of one of its older revisions.
 local function pastgroups(old, new)
   local list = refers(old)
   if old.marks.c ~= new.marks.dr then
     list[#list + 1] = 'cause:' .. old.marks.c
   end
-  if old.marks.dr and old.marks.dr ~= new.marks.dr then -- it is of another dream now
+  if old.marks.dr and old.marks.dr ~= new.marks.dr then -- it belongs to another dream now
     list[#list + 1] = 'cause:' .. old.marks.dr
   end
   return list
 end
 
--- tally keeps the sets of live items by owner, which are what Owners counts, and the set of owners that have any. old and new are
--- an item before and after a step; nil where there is none.
+-- tally updates the sets of live items by owner, which Owners counts, and the set of owners that have any. old and new are an
+-- item before and after a step; nil for none.
 local function tally(id, old, new)
   local before = old and old.marks.s == 'live' and ownerof(old) or ''
   local after = new and new.marks.s == 'live' and ownerof(new) or ''
@@ -182,7 +182,7 @@ local function collecting()
   return call('HKEYS', base .. 'spaces')
 end
 
--- reflag writes an item's new state beside its vectors.
+-- reflag updates the item's state that is stored with its vectors.
 local function reflag(id, item)
   local spaces = collecting()
   spaces[#spaces + 1] = call('HGET', life, 'space') or ''
@@ -199,13 +199,13 @@ local function dropvector(space, id)
   call('ZREM', base .. 'tides:' .. space, id)
 end
 
--- closed answers why nothing may be written for the agent, or nil when it may.
+-- closed returns why nothing may be written for the agent, or nil.
 local function closed()
   local state = call('HMGET', life, 'removed', 'removing')
   return state[1] and {'removed'} or state[2] and {'removing'} or nil
 end
 
--- fenced answers why a sitting may not write, or nil when it may.
+-- fenced returns why a stretch may not write, or nil.
 local function fenced(f, late)
   if not f then
     return nil
@@ -221,7 +221,7 @@ local function fenced(f, late)
   return nil
 end
 
--- forgotten answers why what follows from a reading may not be written, or nil when it may.
+-- forgotten returns why a write based on a reading is refused, or nil.
 local function forgotten(read)
   local now = number('scrubs')
   if read and now > read then
@@ -230,7 +230,7 @@ local function forgotten(read)
   return nil
 end
 
--- digested adds ids to a digest, which names each once and keeps the newest.
+-- digested adds ids to a digest, which has each id once and keeps the newest.
 local function digested(before, ids, keep)
   local list, again = {}, {}
   for _, id in ipairs(ids) do
@@ -256,13 +256,13 @@ local function digested(before, ids, keep)
   return cjson.encode(list)
 end
 
--- done answers what a step with this token has answered before, when the answer was lost on its way.
+-- done returns the reply of an earlier try with this token.
 local function done(token)
   local before = call('GET', prefix .. 'done:' .. token)
   return before and cjson.decode(before)
 end
 
--- finish keeps a step's answer for a minute, longer than anybody tries again.
+-- finish stores a step's reply for a minute, longer than any caller retries.
 local function finish(token, answer)
   call('SET', prefix .. 'done:' .. token, cjson.encode(answer), 'EX', 60)
   return answer

@@ -1,5 +1,5 @@
--- Amounts are decimal text of an int64 that is not negative. Lua counts in doubles, exact to 2^53 only, so that an amount is
--- two numbers here: whole thousand millions, and the rest.
+-- Amounts are decimal text of an int64 that is not negative. Lua's numbers are doubles, exact up to 2^53 only, so an amount
+-- is two numbers here: billions, and the rest.
 local BASE = 1000000000
 local MOST = {9223372036, 854775807} -- the largest int64
 
@@ -20,7 +20,7 @@ local function above(a, b)
   return a[2] > b[2]
 end
 
--- What is too much to count stays at the most that can be counted.
+-- Addition stops at the largest value.
 local function plus(a, b)
   local high, low = a[1] + b[1], a[2] + b[2]
   if low >= BASE then high, low = high + 1, low - BASE end
@@ -29,7 +29,7 @@ local function plus(a, b)
   return sum
 end
 
--- Never below zero, which only a sum that had stayed at the most could come to.
+-- Subtraction stops at zero, which only a sum that was cut at the largest value could reach.
 local function minus(a, b)
   if above(b, a) then return {0, 0} end
   local high, low = a[1] - b[1], a[2] - b[2]

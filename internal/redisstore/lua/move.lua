@@ -1,4 +1,4 @@
--- Makes a collected space the agent's own, when nobody who is alive would be left behind.
+-- Makes a collected space the agent's own, if every live item would keep a vector.
 local plan = cjson.decode(ARGV[3])
 local before = done(plan.token)
 if before then
@@ -34,7 +34,7 @@ for _, space in ipairs(others) do
 end
 call('DEL', base .. 'spaces')
 if to ~= from then
-  if dim == 0 then -- nothing lies anywhere
+  if dim == 0 then -- there are no vectors at all
     call('HDEL', life, 'space', 'dim')
   else
     call('HSET', life, 'space', to, 'dim', dim)

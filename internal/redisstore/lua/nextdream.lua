@@ -1,3 +1,3 @@
--- Numbers the agent's next dream.
+-- Returns the agent's next dream number.
 local plan = cjson.decode(ARGV[3])
 return done(plan.token) or closed() or finish(plan.token, {'ok', call('HINCRBY', life, 'dreams', 1)})

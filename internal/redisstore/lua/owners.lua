@@ -1,5 +1,5 @@
--- Counts the agent's live items by owner. Answers 1, then owners and numbers; or 0 when an older program wrote items
--- that are not counted yet.
+-- Counts the agent's live items by owner. Returns 1, then owners and counts; or 0 when an older program wrote items that are
+-- not counted yet.
 if call('HGET', life, 'tallied') ~= '1' and call('HLEN', items) > 0 then
   return {0}
 end

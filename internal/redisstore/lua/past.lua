@@ -1,4 +1,4 @@
--- Every revision of some items that is kept, oldest first: the plan lists ids. Answers a list of rows for each, empty for what is unknown.
+-- Every kept revision of some items, oldest first: the plan lists ids. Returns a list of rows for each, empty if unknown.
 local out = {}
 for _, id in ipairs(cjson.decode(ARGV[3])) do
   local all, row = {}, call('HGET', items, id)
@@ -9,7 +9,7 @@ for _, id in ipairs(cjson.decode(ARGV[3])) do
     end
     batches(names, 500, function(...)
       for _, old in ipairs(call('HMGET', revisions, ...)) do
-        all[#all + 1] = old or nil -- a later one took the place of those that are gone
+        all[#all + 1] = old or nil -- later revisions have replaced the missing ones
       end
     end)
     all[#all + 1] = row

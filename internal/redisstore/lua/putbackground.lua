@@ -1,4 +1,4 @@
--- Adds a background, which follows the plan, to a talk. The plan: the talk, and for how many seconds it is kept.
+-- Adds a background, which follows the plan, to a conversation. The plan: the conversation, and the lifetime in seconds.
 local plan = cjson.decode(ARGV[3])
 local refused = closed()
 if refused then

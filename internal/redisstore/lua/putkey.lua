@@ -1,5 +1,5 @@
--- Creates or replaces a key of the server, and requires keys from now on. KEYS: keys, hashes of keys, whether keys are
--- required. ARGV: prefix, id, hash, body.
+-- Creates or replaces an API key, and requires keys from now on. KEYS: keys, hashes of keys, whether keys are required. ARGV:
+-- prefix, id, hash, body.
 local id, hash = ARGV[2], ARGV[3]
 local owner = redis.call('HGET', KEYS[2], hash)
 if owner and owner ~= id then

@@ -1,4 +1,4 @@
--- Keeps the first value of a key of a dream's notes, and answers it.
+-- Stores a note of a dream unless its key exists, and returns the stored value.
 local plan = cjson.decode(ARGV[3])
 local refused = closed() or fenced(plan.fence, plan.late) or forgotten(plan.read)
 if refused then

@@ -1,5 +1,5 @@
--- Marks keys of an older schema as of a newer one, once everything in them can be read by it. ARGV: prefix, the mark that stands, the
--- new one. Answers the mark that stands then.
+-- Marks keys of an older schema with a newer one that can read them. ARGV: prefix, the current mark, the new one. Returns the
+-- mark afterwards.
 local mark = ARGV[1] .. 'schema'
 if redis.call('GET', mark) == ARGV[2] then
   redis.call('SET', mark, ARGV[3])

@@ -1,6 +1,6 @@
 -- A part of an import: items of one agent. The plan: the mark that the part needs and the one that it leaves; the agent's own
--- space; the tide of these items; and of each item its id, how many older revisions there are, and the spaces of its vectors. Rows and
--- vectors follow in that order. Answers as fill does.
+-- space; the vector revision of these items; and for each item its id, the number of older revisions, and the spaces of its
+-- vectors. Rows and vectors follow in that order. Returns the same as fill.
 local plan = cjson.decode(ARGV[3])
 local mark = prefix .. 'schema'
 local now = call('GET', mark)

@@ -1,6 +1,5 @@
--- Begins to remove an agent, or goes on with a removal that was cut off. The plan: the agent, now, and in counts what
--- it keeps, as a text. From here on nothing is written for it. Answers ok, the counts that the removal began with, and
--- the handle; or why not.
+-- Begins to remove an agent, or continues an interrupted removal. The plan: the agent, now, and the counts of its items as a
+-- text. From here on nothing is written for it. Returns ok, the counts stored by the first call, and the handle; or why not.
 local plan = cjson.decode(ARGV[3])
 local record = call('HGET', prefix .. 'agents', plan.agent)
 if not record then

@@ -1,5 +1,5 @@
--- Ends the removal of an agent: its record goes, and of its life the counters stay. The plan: the agent and its handle.
--- Dreams are known by handle: a later agent whose id is this handle goes on with their numbers.
+-- Ends the removal of an agent: its record is deleted, and its counters are kept. The plan: the agent and its handle. Dreams
+-- are named by handle: a later agent whose id equals this handle continues their numbers.
 local plan = cjson.decode(ARGV[3])
 if call('HEXISTS', life, 'removing') == 0 then
   return {'ok'}

@@ -1,4 +1,4 @@
--- Removes keys of an agent as long as its removal goes on. They follow the plan. Answers ok, or ended.
+-- Deletes keys of an agent while its removal is in progress. They follow the plan. Returns ok, or ended.
 if call('HEXISTS', life, 'removing') == 0 then
   return {'ended'}
 end

@@ -1,5 +1,5 @@
--- KEYS: the accounts, in the order of the ask. ARGV: prefix, token, lost, step, agent, dream, day, amount, ask, its name among the asks
--- that rows share or nothing, model, at, limits...
+-- KEYS: the accounts, in the order of the ask. ARGV: prefix, token, lost, step, agent, dream, day, amount, ask, the ask's name
+-- if rows share it, model, at, limits...
 local token, lost, step, agent, dream, day, ask = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[9]
 local amount = money(ARGV[8])
 if lost == '1' then -- an earlier try may have booked it

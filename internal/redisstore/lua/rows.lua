@@ -1,4 +1,4 @@
--- ARGV: prefix, list or empty for every row, from (0, 1, 2, ...), how many. Answers the next place, or 0 at the end, and rows.
+-- ARGV: prefix, list or empty for all rows, from (0, 1, 2, ...), how many. Returns the next position, or 0 at the end, and rows.
 local from, count = tonumber(ARGV[3]), tonumber(ARGV[4])
 local found, last = {}, nil
 if ARGV[2] == '' then

@@ -1,4 +1,4 @@
--- ARGV: prefix, step, attempt, state, amount, tokens, finish, at, answered (0 or 1), answer. Twice is as good as once.
+-- ARGV: prefix, step, attempt, state, amount, tokens, finish, at, answered (0 or 1), answer. A second call changes nothing.
 local step, attempt, state, amount = ARGV[2], tonumber(ARGV[3]), ARGV[4], money(ARGV[5])
 local seq = attempt >= 1 and redis.call('LINDEX', P .. 'step:' .. step, attempt - 1)
 if not seq then return 'missing' end
@@ -7,7 +7,7 @@ if now[1] ~= 'open' and now[1] ~= 'unknown' then return 'ended' end
 if state == 'refused' then
   amount = {0, 0}
 elseif state ~= 'settled' and above(money(now[2]), amount) then
-  amount = money(now[2]) -- what nobody knows never counts less than was reserved
+  amount = money(now[2]) -- an unknown amount never counts less than was reserved
 end
 end_row(seq, state, amount, ARGV[8])
 redis.call('HSET', row(seq), 'tokens', ARGV[6], 'finish', ARGV[7])

@@ -1,4 +1,4 @@
--- Every taken slot: the agent, then its slot's fields.
+-- Returns every taken slot: the agent, then its slot's fields.
 local out = {}
 local held = redis.call('HGETALL', ARGV[1] .. 'slots')
 for i = 1, #held, 2 do

@@ -1,4 +1,4 @@
--- The agent's spaces and how many vectors lie in each.
+-- Returns the agent's spaces and the number of vectors in each.
 local out, spaces = {}, collecting()
 spaces[#spaces + 1] = call('HGET', life, 'space') or nil
 for _, space in ipairs(spaces) do

@@ -1,4 +1,4 @@
--- Removes keys as long as an import holds them. ARGV: prefix, its mark, then the keys.
+-- Deletes keys while an import owns them. ARGV: prefix, its mark, then the keys.
 local now = redis.call('GET', ARGV[1] .. 'schema')
 if now ~= ARGV[2] then
   return {'lost', now or ''}

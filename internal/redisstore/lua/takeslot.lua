@@ -1,4 +1,4 @@
--- Takes, confirms or steals the dreaming slot. The plan is the slot wanted and the holder that it may be taken from.
+-- Takes, confirms or steals the dreaming slot. The plan has the slot to take and the holder that it may be taken from.
 local plan = cjson.decode(ARGV[3])
 local function holder()
   local h = call('HMGET', slot, 'dream', 'run', 'epoch', 'workflow', 'cluster', 'since')

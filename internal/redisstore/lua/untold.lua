@@ -1,4 +1,4 @@
--- KEYS: unheard. ARGV: prefix. Members are agents as their keys spell them. Answers the newest wake of each agent whose workflow has not recorded it.
+-- KEYS: unheard. ARGV: prefix. Members are agents as escaped in keys. Returns the newest unrecorded wake of each agent.
 local out = {}
 for _, agent in ipairs(redis.call('SMEMBERS', KEYS[1])) do
   local life = ARGV[1] .. 'a:' .. agent .. ':life'
