@@ -18,8 +18,8 @@ type Calibration struct {
 	Same float64 `json:"same"`
 }
 
-// Known says whether the space was calibrated.
-func (c Calibration) Known() bool { return c.Same > c.Unrelated }
+// Measured says whether the space was calibrated.
+func (c Calibration) Measured() bool { return c.Same > c.Unrelated }
 
 // Cautious is used for a space that nobody has measured. Hosted embedders hardly place texts below .2, and few that say
 // the same below .95.
@@ -28,7 +28,7 @@ var Cautious = Calibration{Unrelated: .3, Related: .5, Novel: .7, Same: .97}
 // Closeness puts a cosine on a scale that all embedders share: 0 for texts that have nothing to do with each other, 1
 // for the same.
 func (c Calibration) Closeness(cosine float64) float64 {
-	if !c.Known() {
+	if !c.Measured() {
 		c = Cautious
 	}
 	return max(0, min(1, (cosine-c.Unrelated)/(c.Same-c.Unrelated)))
@@ -51,7 +51,7 @@ func (c Calibration) Validate() error {
 		}
 		previous = each.value
 	}
-	if !c.Known() {
+	if !c.Measured() {
 		return fmt.Errorf("calibration: unrelated and same are both %v; such a space tells nothing apart", c.Same)
 	}
 	return nil

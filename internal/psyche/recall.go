@@ -152,7 +152,7 @@ func (b *Service) search(
 		Text:   r.Query,
 		Limit:  limit,
 		Filter: filter,
-		Feels:  mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since)),
+		Affect: mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since)),
 		Embed: func(ctx context.Context, text string) ([]float32, string, error) {
 			if unknown != nil || space == "" { // no vector to compare with, so the question is not embedded
 				return nil, "", unknown

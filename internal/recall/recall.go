@@ -1,4 +1,4 @@
-// Package recall finds what comes to an agent's mind: the one way for chats, tools, the API and the command line.
+// Package recall finds the memories that answer a question. Chats, tools, the API and the command line all use it.
 package recall
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/timeword"
 )
 
-// Kinds are what comes to mind by itself.
+// Kinds are the kinds that are searched unless others are asked for.
 var Kinds = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook}
 
-// DreamtKinds are what dreams make, in words. They are found only where they are asked for.
+// DreamtKinds are the kinds of text that dreams make. They are searched on request only.
 var DreamtKinds = []dream.Kind{
 	dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal,
 }
@@ -32,17 +32,16 @@ const (
 	blindAt      = 1.0 / 3
 )
 
-// Weights is how much words and meaning count in a space. It follows from what was measured of the space, not from the
-// embedder's name.
+// Weights is how much words and meaning count in an embedder's space, by its calibration.
 func Weights(c inference.Calibration) rank.Blend {
 	meaning := leastMeaning
-	if c.Known() {
+	if c.Measured() {
 		meaning = max(leastMeaning, min(mostMeaning, leastMeaning+c.Closeness(c.Related)-blindAt))
 	}
 	return rank.Blend{Words: 1 - meaning, Meaning: meaning}
 }
 
-// pool is how many candidates are looked at for one that is answered, and the fewest.
+// pool is how many candidates are read for each memory that is answered, leastPool the fewest in all.
 const (
 	pool      = 4
 	leastPool = 40
@@ -57,14 +56,14 @@ type Question struct {
 	Text   string
 	Limit  int
 	Filter memory.Filter
-	Feels  mood.PAD
+	Affect mood.PAD
 	Embed  Embed     // nil: words alone are compared
 	Now    time.Time // in the agent's zone: what words such as "yesterday" are counted from; zero: they are not heeded
 
 	Calibration inference.Calibration // of the embedder's space
 }
 
-// Memory is what came to mind.
+// Memory is one memory that was found.
 type Memory struct {
 	Item    dream.Item
 	Score   float64
@@ -73,13 +72,13 @@ type Memory struct {
 	Speaker string    // likewise; empty when nobody is named
 }
 
-// Answer is what came to mind, best first.
+// Answer is what was found, best first.
 type Answer struct {
 	Memories []Memory
 	ByWords  error // why words alone were compared; nil: the question was placed
 }
 
-// Find answers a question. Where its place is not to be had, words alone are compared.
+// Find answers a question. When its vector cannot be had, words alone are compared.
 func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 	var a Answer
 	s := memory.Search{
@@ -100,7 +99,7 @@ func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 		return Answer{}, err
 	}
 	calibration := q.Calibration
-	if !calibration.Known() {
+	if !calibration.Measured() {
 		calibration = inference.Cautious
 	}
 	hits := rank.Calibration{Near: calibration.Unrelated, Sure: calibration.Related}.Supported(found.Hits)
@@ -111,7 +110,7 @@ func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 			return Answer{}, err
 		}
 	}
-	a.Memories, err = order(ctx, store, q, hits, found.Newest, span)
+	a.Memories, err = ranked(ctx, store, q, hits, found.Newest, span)
 	return a, err
 }
 
@@ -154,8 +153,8 @@ func lived(ctx context.Context, store memory.Store, s memory.Search, span timewo
 	return hits, nil
 }
 
-// order reads the items behind hits and puts them in order.
-func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time,
+// ranked reads the items behind hits and puts them in order.
+func ranked(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time,
 	span timeword.Span,
 ) ([]Memory, error) {
 	ids := make([]string, len(hits))
@@ -191,7 +190,7 @@ func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit,
 			Hit:    h,
 			At:     m.At,
 			Weight: max(marks.Salience, marks.Score),
-			Mood:   q.Feels.Cosine(toneOf(item)),
+			Mood:   q.Affect.Cosine(toneOf(item)),
 			Timely: span.Holds(m.At),
 		}
 		if derived(item) {
@@ -203,7 +202,7 @@ func order(ctx context.Context, store memory.Store, q Question, hits []rank.Hit,
 		candidates = append(candidates, c)
 	}
 	var out []Memory
-	for _, c := range rank.Order(candidates, newest, q.Limit) {
+	for _, c := range rank.Best(candidates, newest, q.Limit) {
 		m := found[c.Item]
 		m.Score = c.Score
 		out = append(out, m)

@@ -21,7 +21,7 @@ func (p *Guard) Calibration(ctx context.Context, model string) (inference.Calibr
 	if err != nil {
 		return inference.Cautious, false
 	}
-	if spec.Calibration.Known() {
+	if spec.Calibration.Measured() {
 		return spec.Calibration, true
 	}
 	if calibration, found := p.calibrations.all.Load(model); found {

@@ -39,9 +39,9 @@ type Candidate struct {
 	Sources []string // of knowledge that was derived from other items; nil for what was lived
 }
 
-// Order answers the best candidates, at most limit. Derived knowledge gives way to the items it was derived from
+// Best answers the best candidates, at most limit. Derived knowledge gives way to the items it was derived from
 // wherever one of them is a candidate; the best of these takes over its share of the score where that is higher.
-func Order(all []Candidate, newest time.Time, limit int) []Candidate {
+func Best(all []Candidate, newest time.Time, limit int) []Candidate {
 	all = inherit(all)
 	full := 1 + weighsRecent + weighsHeavy + weighsMood
 	if slices.ContainsFunc(all, func(c Candidate) bool { return c.Timely }) {

@@ -71,14 +71,14 @@ func TestOnlyNearEqualsAreMovedByRecencyWeightAndMood(t *testing.T) {
 	}
 	year := 365 * 24 * time.Hour
 	require.Equal(t, []string{"new", "old"},
-		ids(rank.Order([]rank.Candidate{hit("old", .505, year), hit("new", .5, 0)}, newest, 9)))
+		ids(rank.Best([]rank.Candidate{hit("old", .505, year), hit("new", .5, 0)}, newest, 9)))
 	require.Equal(t, []string{"old", "new"},
-		ids(rank.Order([]rank.Candidate{hit("new", .5, 0), hit("old", .53, year)}, newest, 9)))
+		ids(rank.Best([]rank.Candidate{hit("new", .5, 0), hit("old", .53, year)}, newest, 9)))
 	heavy := hit("heavy", .5, 0)
 	heavy.Weight = 1
-	require.Equal(t, []string{"heavy", "a"}, ids(rank.Order([]rank.Candidate{hit("a", .5, 0), heavy}, newest, 9)))
-	require.Equal(t, []string{"a", "b"}, ids(rank.Order([]rank.Candidate{hit("b", .5, 0), hit("a", .5, 0)}, newest, 9)))
-	require.Equal(t, []string{"a"}, ids(rank.Order([]rank.Candidate{hit("b", .5, 0), hit("a", .5, 0)}, newest, 1)))
+	require.Equal(t, []string{"heavy", "a"}, ids(rank.Best([]rank.Candidate{hit("a", .5, 0), heavy}, newest, 9)))
+	require.Equal(t, []string{"a", "b"}, ids(rank.Best([]rank.Candidate{hit("b", .5, 0), hit("a", .5, 0)}, newest, 9)))
+	require.Equal(t, []string{"a"}, ids(rank.Best([]rank.Candidate{hit("b", .5, 0), hit("a", .5, 0)}, newest, 1)))
 }
 
 func TestWhatHappenedInTheNamedTimeGoesAhead(t *testing.T) {
@@ -86,10 +86,10 @@ func TestWhatHappenedInTheNamedTimeGoesAhead(t *testing.T) {
 	hit := func(id string, score float64, timely bool) rank.Candidate {
 		return rank.Candidate{Hit: rank.Hit{Item: id, Score: score}, Timely: timely}
 	}
-	got := rank.Order([]rank.Candidate{hit("near", .9, false), hit("timely", .8, true), hit("far", .5, true)},
+	got := rank.Best([]rank.Candidate{hit("near", .9, false), hit("timely", .8, true), hit("far", .5, true)},
 		time.Time{}, 9)
 	require.Equal(t, []string{"timely", "near", "far"}, []string{got[0].Item, got[1].Item, got[2].Item})
-	require.LessOrEqual(t, rank.Order([]rank.Candidate{hit("best", 1, true)}, time.Time{}, 9)[0].Score, 1.0)
+	require.LessOrEqual(t, rank.Best([]rank.Candidate{hit("best", 1, true)}, time.Time{}, 9)[0].Score, 1.0)
 }
 
 func TestDerivedKnowledgeGivesWayToItsSources(t *testing.T) {
@@ -97,7 +97,7 @@ func TestDerivedKnowledgeGivesWayToItsSources(t *testing.T) {
 	made := rank.Candidate{Hit: rank.Hit{Item: "made", Score: .9}, Sources: []string{"ep", "gone"}}
 	other := rank.Candidate{Hit: rank.Hit{Item: "other", Score: .8}, Sources: []string{"elsewhere"}}
 	ep := rank.Candidate{Hit: rank.Hit{Item: "ep", Score: .1}}
-	got := rank.Order([]rank.Candidate{made, other, ep}, time.Time{}, 9)
+	got := rank.Best([]rank.Candidate{made, other, ep}, time.Time{}, 9)
 	require.Len(t, got, 2)
 	require.Equal(t, "other", got[0].Item)
 	require.Equal(t, "ep", got[1].Item)
@@ -136,7 +136,7 @@ func TestASourceInheritsTheScoreOfWhatWasDerivedFromIt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			for _, each := range rank.Order(c.all, time.Time{}, 9) {
+			for _, each := range rank.Best(c.all, time.Time{}, 9) {
 				got = append(got, each.Item)
 			}
 			require.Equal(t, c.want, got)
@@ -163,10 +163,10 @@ func TestWhatWasSaidNearAnAnswerIsLiftedByIt(t *testing.T) {
 		{"said in no talk", hit("other", .5, "", 1), []string{"answer", "alone", "other"}},
 		{"far below the answer", hit("other", .3, "one", 1), []string{"answer", "alone", "other"}},
 	} {
-		got := rank.Order([]rank.Candidate{hit("answer", .9, "one", 0), hit("alone", .6, "", 0), c.other}, at, 9)
+		got := rank.Best([]rank.Candidate{hit("answer", .9, "one", 0), hit("alone", .6, "", 0), c.other}, at, 9)
 		ids := []string{got[0].Item, got[1].Item, got[2].Item}
 		require.Equal(t, c.want, ids, c.name)
 	}
-	best := rank.Order([]rank.Candidate{hit("a", 1, "one", 0), hit("b", 1, "one", 1)}, at, 9)
+	best := rank.Best([]rank.Candidate{hit("a", 1, "one", 0), hit("b", 1, "one", 1)}, at, 9)
 	require.LessOrEqual(t, best[0].Score, 1.0)
 }

@@ -40,7 +40,7 @@ type Reader[T any] struct {
 	stops    []languageSet
 }
 
-// reading is what a reader knows of a word.
+// reading is what a reader has found out about a word.
 type reading[T any] struct {
 	stops languageSet // in which it is a stop word
 	terms []termIn[T]
@@ -62,8 +62,8 @@ func NewReader[T any](number func(term string) T) *Reader[T] {
 func (r *Reader[T]) Of(text string) ([]T, Language) {
 	r.raw, r.found, r.stops = split(r.raw[:0], text), r.found[:0], r.stops[:0]
 	for _, w := range r.raw {
-		known := r.reading(w)
-		r.found, r.stops = append(r.found, known), append(r.stops, known.stops)
+		reading := r.reading(w)
+		r.found, r.stops = append(r.found, reading), append(r.stops, reading.stops)
 	}
 	language := detect(text, r.stops)
 	var terms []T
