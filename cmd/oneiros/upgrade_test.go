@@ -176,10 +176,10 @@ func TestAFrozenDataFolderIsOpened(t *testing.T) {
 			} else {
 				f.goesOn()
 			}
-			told := f.must("events", "--agent", f.state.Broken.Handle, "--last", "1000", "--json")
-			require.Contains(t, told, `"stretch":`)
-			require.NotContains(t, told, `"sitting":`)
-			require.NotContains(t, told, `"knock"`, "what woke the dream has the name of today")
+			events := f.must("events", "--agent", f.state.Broken.Handle, "--last", "1000", "--json")
+			require.Contains(t, events, `"stretch":`)
+			require.NotContains(t, events, `"sitting":`)
+			require.NotContains(t, events, `"knock"`, "the cause of the wake has its present name")
 			f.owesNothing()
 			f.searched()
 			require.Eventually(t, func() bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// removed reads the answer of a removal.
+// removed is the JSON of a removal.
 type removed struct {
 	Agent  string             `json:"agent"`
 	Items  map[dream.Kind]int `json:"items"`
@@ -28,7 +28,7 @@ type removed struct {
 	Notes []string `json:"notes"`
 }
 
-func TestARemovalTellsWhatItTookAndWhatItKept(t *testing.T) {
+func TestARemovalReportsWhatItRemovedAndKept(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{})
 	key, _ := access.New("laptop", access.Client, []string{"echo"}, now)
@@ -67,7 +67,7 @@ func TestARemovalTellsWhatItTookAndWhatItKept(t *testing.T) {
 	require.JSONEq(t, "[]", d.out.String())
 }
 
-func TestARemovalIsTextInWords(t *testing.T) {
+func TestARemovalIsReportedInWords(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{unended: "no Temporal server runs"})
 	d.terminal, d.in = true, "yes\n"
@@ -75,7 +75,7 @@ func TestARemovalIsTextInWords(t *testing.T) {
 	d.golden("agents-remove-80")
 }
 
-func TestNobodyIsRemovedWhoIsNotMeant(t *testing.T) {
+func TestARemovalNeedsTheRightNameAndConsent(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{})
 	require.Equal(t, console.NotFound, d.run(0, "agents", "remove", "nobody", "--yes"))

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
+func TestAnAgentIsShownWithItsStateItsCapsAndItsWakes(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
 		d := newFixture(t).furnish()
@@ -56,7 +56,7 @@ func TestAnAgentIsShownWithItsAgentStateItsMeansAndItsWakes(t *testing.T) {
 	}
 }
 
-func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
+func TestAnAgentWhoseWorkflowDoesNotAnswerIsShownFromTheStore(t *testing.T) {
 	t.Parallel()
 	for fault, why := range map[error]string{
 		memory.ErrNotFound: "it has no workflow on Temporal yet", console.ErrNoServer: "no Temporal server runs",
@@ -85,7 +85,7 @@ func TestAnAgentWhoseAgentStateDoesNotAnswerIsShownByTheStore(t *testing.T) {
 	}
 }
 
-func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
+func TestAnAgentsStateAsJSONHasMillisecondsAndNoZeroTimes(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.guarded(
@@ -103,7 +103,7 @@ func TestAAgentStateAsJSONHasMillisecondsAndNoTimesThatNeverWere(t *testing.T) {
 	require.Contains(t, d.out.String(), `"leases": []`)
 }
 
-// Vitality is what is left under the caps that bind, or what was set from outside.
+// Vitality is what is left under the caps that apply, or the value that was set.
 func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
@@ -127,7 +127,8 @@ func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	require.Contains(t, d.out.String(), "0.20, conservation: 1 Dali cycle within 30s (set from outside)")
 }
 
-// As many cycles are named as can run: the knobs, bounded by the behavioural phase, and none in the core tier.
+// As many cycles are shown as can run: the configured number, bounded by the behavioural phase, and none in the core
+// tier.
 func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -168,7 +169,7 @@ func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
 	}
 }
 
-// The command line tells the state that HTTP and MCP tell, whether Temporal answers, lags behind or is away.
+// The command line shows the state that HTTP and MCP show, whether or not Temporal answers or lags behind.
 func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 	t.Parallel()
 	client := []presence.Lease{{Client: "web", Cause: presence.Connect, Until: now.Add(time.Minute)}}

@@ -14,7 +14,7 @@ func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
 	t.Parallel()
 	for _, night := range []struct {
 		models      []string
-		said, never string
+		text, never string
 	}{
 		{
 			[]string{"generator=builtin/associative", "observer=builtin/associative", "embedder=builtin/lexical"},
@@ -33,7 +33,7 @@ func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
 		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
 		require.NoError(t, err)
 		require.Equal(t, console.OK, d.run(110, "dreams", "show", "1", "-a", "echo"))
-		require.Contains(t, d.out.String(), night.said)
+		require.Contains(t, d.out.String(), night.text)
 		if night.never != "" {
 			require.NotContains(t, d.out.String(), night.never)
 		}

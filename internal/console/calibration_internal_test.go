@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// apart is an embedder that places each text in a direction of its own, and its rewordings beside it.
+// apart is an embedder that places each text in a direction of its own, and its rewordings near it.
 type apart struct{ inference.Model }
 
 func (apart) Embed(_ context.Context, _ string, texts []string, _ string) (inference.Vectors, error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
-// sealed is a console with one key, and what it says.
+// sealed is a console with one key, and its output.
 func sealed(t *testing.T, keys string) (app *App, out, beside *bytes.Buffer) {
 	t.Helper()
 	out, beside = &bytes.Buffer{}, &bytes.Buffer{}
@@ -131,7 +131,7 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 	}
 }
 
-func TestTheCodecServesUntilItIsTextToStop(t *testing.T) {
+func TestTheCodecServesUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()

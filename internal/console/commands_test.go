@@ -118,7 +118,7 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 	}
 }
 
-// The three lines that a report begins with are fields of its JSON.
+// The three lines at the top of a report are fields of its JSON.
 func TestAReportGivesItsSummaryAsFields(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
@@ -150,7 +150,7 @@ func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
-// erased is what memory forget answers in JSON.
+// erased is the JSON of memory forget.
 type erased struct {
 	DryRun    bool                             `json:"dry_run"`
 	Forgotten int                              `json:"forgotten"`
@@ -346,7 +346,7 @@ func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 	require.Contains(t, other.out.String(), "Mara rowed out")
 }
 
-func TestABadLineIsTextAndTheRestGoesInUnlessStrict(t *testing.T) {
+func TestABadLineIsReportedAndTheRestImportedUnlessStrict(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))

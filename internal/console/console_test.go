@@ -34,7 +34,7 @@ type fixture struct {
 	app   *console.App
 	store *sqlitestore.Store
 	knobs dream.Knobs
-	file  string // the --config that is in use
+	file  string // the --config in use
 	out   bytes.Buffer
 	err   bytes.Buffer
 
@@ -45,14 +45,14 @@ type fixture struct {
 	embed      console.Embed // letters when nil
 	background func(inference.Spec) (int, bool)
 	hall       hall
-	closed     error         // why the house cannot be opened
-	stuck      chan struct{} // until when it does not open
+	closed     error         // why the deployment cannot be opened
+	stuck      chan struct{} // opening blocks until it is closed
 	digest     string
 	private    bool
 	roles      map[dream.Role]string
 	rules      map[string]policy.Rules // by handle
 
-	windows []string // hours that are open to dreams; none: all
+	windows []string // hours open to dreams; none: all
 	hooks   console.HooksCommand
 }
 
@@ -163,7 +163,7 @@ func (d *fixture) run(width int, args ...string) int {
 	return console.Run(d.Context(), d.app, args)
 }
 
-// letters is an embedder for tests: how often each of eight letters occurs.
+// letters is an embedder for tests: the frequencies of eight letters.
 func letters(_ context.Context, _ dream.Agent, _ string, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -176,7 +176,7 @@ func letters(_ context.Context, _ dream.Agent, _ string, texts []string) ([][]fl
 	return vectors, "letters/1/8", nil
 }
 
-// golden compares the answer with a file; UPDATE=1 writes it.
+// golden compares the output with a file; UPDATE=1 writes it.
 func (d *fixture) golden(name string) {
 	d.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -214,7 +214,7 @@ func head(kind dream.Kind, id string, at time.Time, dreamt bool) dream.Head {
 	return h
 }
 
-// furnish fills the store with one agent's memory and one night.
+// furnish fills the store with one agent's memory and one dream.
 func (d *fixture) furnish() *fixture {
 	d.Helper()
 	ctx := d.Context()
@@ -356,7 +356,7 @@ func (d *fixture) furnish() *fixture {
 		},
 	}
 	var vectors []memory.Vector
-	for _, item := range add[:len(add)-1] { // a night has no place
+	for _, item := range add[:len(add)-1] { // a record has no vector
 		v, space, err := letters(ctx, echo, "", []string{item.Text()})
 		require.NoError(d, err)
 		vectors = append(vectors, memory.Vector{Item: item.Header().ID, Space: space, V: v[0]})

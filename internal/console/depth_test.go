@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// lived writes nights that went to a depth, and predictions around each whose residuals shrank the more the shallower
-// it was.
+// lived writes dreams of some depth, and predictions around each whose residuals shrank the more the shallower it
+// was.
 func (d *fixture) lived(nights int) {
 	d.Helper()
 	w := memory.Write{Agent: "echo", Cause: "import"}
@@ -65,7 +65,7 @@ func (d *fixture) lived(nights int) {
 	require.NoError(d, err)
 }
 
-// The policy says that it is at its prior, and what tonight's depth is made of.
+// The depth is explained by its policy, still at its prior, and its inputs.
 func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// fall writes a dream that is in its onset, and what it has announced so far.
+// fall writes a dream that is in its onset, and the events it has written so far.
 func (d *fixture) fall(announced ...event.Payload) {
 	d.Helper()
 	id := "dream/echo/0002"
@@ -54,7 +54,7 @@ var descending = []event.Payload{
 	event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.5},
 }
 
-// The gauge stands under the timeline while the onset lasts, and the news beside it where there is room.
+// The gauge is under the timeline during the onset, with the news beside it where there is room.
 func TestATerminalShowsHowDeepTheOnsetIs(t *testing.T) {
 	t.Parallel()
 	for width, want := range map[int]string{

@@ -19,20 +19,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// sleeper is an engine whose dreams are over as soon as they have begun: it writes what a dream writes.
+// sleeper is an engine whose dreams end at once: it writes what a dream writes.
 type sleeper struct {
 	fixture  *fixture
 	outcome  dream.Outcome
 	dead     bool   // the dream stops without an end
 	refuse   error  // of Begin
 	fault    error  // of Running
-	going    func() // what happens when somebody asks whether a dream runs
-	gone     chan error
+	going    func() // called when Running is
+	failed   chan error
 	begun    []console.DreamRequest
 	ended    []string
 	pushed   []dream.Reading
 	resumed  []string
-	onResume func() // what happens then
+	onResume func() // called by Resume
 	stopped  int
 	settled  []dream.Agent
 	calls    []activities.Fire
@@ -43,7 +43,7 @@ func (s *sleeper) Dreams() console.Dreams { return s }
 func (s *sleeper) Places() []console.Place {
 	return []console.Place{{Name: "temporal", Where: "127.0.0.1:7233"}, {Name: "worker", Where: "task queue oneiros"}}
 }
-func (s *sleeper) Ended() <-chan error { return s.gone }
+func (s *sleeper) Ended() <-chan error { return s.failed }
 func (s *sleeper) Stop() error         { s.stopped++; return nil }
 
 func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
@@ -133,9 +133,9 @@ func (s *sleeper) Running(context.Context, string) (bool, error) {
 	return !s.dead, s.fault
 }
 
-// asleep gives a desk a way to Temporal.
+// asleep connects a fixture to Temporal.
 func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
-	s.fixture, s.gone = d, make(chan error, 1)
+	s.fixture, s.failed = d, make(chan error, 1)
 	reach := func(context.Context, *console.Deployment) (console.Engine, error) { return s, nil }
 	up := func(context.Context, *console.Deployment, func(string, ...any)) (console.Engine, error) {
 		return s, nil
@@ -242,7 +242,7 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0002"}`, d.out.String())
 }
 
-func TestThePriceIsTextBeforeAnythingIsSpent(t *testing.T) {
+func TestThePriceIsShownBeforeAnythingIsSpent(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
@@ -256,17 +256,17 @@ func TestThePriceIsTextBeforeAnythingIsSpent(t *testing.T) {
 	require.Empty(t, s.begun)
 }
 
-func TestWhatRunsIsTextAndStoppedWhenAPartOfItEnds(t *testing.T) {
+func TestWhatRunsIsListedAndStoppedWhenAPartOfItEnds(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
-	s.gone <- errors.New("the server fell over")
+	s.failed <- errors.New("the server fell over")
 	require.Equal(t, console.Failure, d.run(80, "up"))
 	require.Contains(t, d.out.String(), "temporal  127.0.0.1:7233\nworker    task queue oneiros\n")
 	require.Contains(t, d.err.String(), "a part of it did: the server fell over")
 	require.Contains(t, d.err.String(), "Ctrl-C stops it; dreams under way go on next time.")
 	require.Equal(t, 1, s.stopped)
-	s.gone <- errors.New("its door fell shut")
+	s.failed <- errors.New("its listener closed")
 	require.Equal(t, console.Failure, d.run(80, "serve"))
 	require.Contains(t, d.err.String(), "Ctrl-C stops it, once answers under way have ended.", "it works on no dream")
 }
@@ -291,7 +291,7 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	require.Contains(t, d.out.String(), "6  the dream ended empty")
 }
 
-func TestADreamLeftHalfWayGoesOnWhereNothingElseCarriesIt(t *testing.T) {
+func TestAnInterruptedDreamIsResumedWithoutAnotherWorker(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
@@ -331,7 +331,7 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, lose := range []func(*sleeper){
 		func(s *sleeper) { s.fault = errors.New("connection refused") },
-		func(s *sleeper) { s.gone <- errors.New("connection refused") },
+		func(s *sleeper) { s.failed <- errors.New("connection refused") },
 	} {
 		s := &sleeper{dead: true}
 		d := newFixture(t).furnish().asleep(s, 0)
@@ -342,7 +342,7 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhoAgreesToAPriceIsTextOfADreamThatIsNotOver(t *testing.T) {
+func TestAnInterruptedDreamIsMentionedBeforeAPriceIsAgreed(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 40_000)

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// A dream that was woken and may be resumed is not over.
+// A dream that was interrupted and may be resumed has not ended.
 func TestWatchingGoesOnAcrossAWakeAndEndsWithTheDream(t *testing.T) {
 	t.Parallel()
 	for _, json := range []bool{false, true} {
@@ -91,8 +91,8 @@ func TestAnInterruptedDreamIsResumedOrEndedForGood(t *testing.T) {
 	require.Equal(t, []string{n.ID}, s.ended)
 }
 
-// No dream of an agent that somebody holds awake.
-func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
+// No dream begins while a client holds the agent awake.
+func TestNoDreamBeginsWhileAClientHoldsTheAgentAwake(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
@@ -109,7 +109,7 @@ func TestNoDreamBeginsWhileSomebodyHoldsTheAgentAwake(t *testing.T) {
 		"Dream dream/echo/0002 was woken and waited to go on: this one takes its place.")
 }
 
-func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
+func TestADreamThatWasWokenIsResumedWithoutAnotherWorker(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
@@ -125,9 +125,9 @@ func TestADreamThatWasWokenGoesOnWhereNothingElseCarriesIt(t *testing.T) {
 	require.Empty(t, s.begun)
 }
 
-// Publicly, interrupted and resumable is running, aborted is failed, and what ended otherwise is completed with its
-// reason.
-func TestDreamsAreTextWithTheirPublicStatus(t *testing.T) {
+// An interrupted and resumable dream has the public status running, an aborted one failed, and others that ended
+// completed with a reason.
+func TestDreamsAreListedWithTheirPublicStatus(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for _, width := range []int{80, 200} {
@@ -213,7 +213,7 @@ func TestTheLastDreamToCancelIsTheNewestThatCanBeEnded(t *testing.T) {
 		n.Reason = "it was never begun: echo is already dreaming"
 		n.Ended = now
 	})
-	// its order was frozen for a start by hand
+	// its spec was frozen for a start by hand
 	record("dream/echo/0005", now.Add(-time.Minute), func(n *dream.Record) { n.Run = "" })
 	require.Equal(t, console.OK, d.run(0, "dreams", "cancel", "last", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{"dream/echo/0003"}, s.ended)

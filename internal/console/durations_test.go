@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// quietHook answers nothing, or fails.
+// quietHook returns nothing, or fails.
 type quietHook struct{ err error }
 
 func (q quietHook) Entry(context.Context, activities.HookEntry) (string, error) { return "", q.err }
@@ -26,7 +26,7 @@ func (q quietHook) Capture(context.Context, activities.HookCapture) ([]activitie
 }
 func (q quietHook) Exit(context.Context, activities.HookExit) error { return q.err }
 
-// hooked is a desk with a hook whose address holds a secret.
+// hooked is a fixture with a hook whose address holds a secret.
 func hooked(t *testing.T, hook activities.Hook) *fixture {
 	t.Helper()
 	d := newFixture(t).furnish()
@@ -44,7 +44,7 @@ func hooked(t *testing.T, hook activities.Hook) *fixture {
 	return d
 }
 
-// What --json tells as a number is in milliseconds and says so by its name; nothing is in nanoseconds.
+// Numbers of --json are in milliseconds and say so in their names; none is in nanoseconds.
 func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	agentState := workflows.AgentState{
@@ -91,8 +91,8 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	}
 }
 
-// The address of a hook may hold a secret, in its path as well: only who is asked is told.
-func TestTheAddressOfAHookIsTextWithoutWhatMayBeSecret(t *testing.T) {
+// The address of a hook may hold a secret, also in its path: only the host is shown.
+func TestTheAddressOfAHookIsShownWithoutWhatMayBeSecret(t *testing.T) {
 	t.Parallel()
 	d := hooked(t, quietHook{errors.New("no")})
 	for _, args := range [][]string{{"hooks", "list"}, {"hooks", "list", "--json"}} {

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Whoever starts the house is told of agents whose memory the usual embedder did not place, and how to change over.
+// At a start the user sees which agents' memories were not embedded by the usual embedder, and how to change over.
 func TestAStartOffersTheChangeToTheUsualEmbedder(t *testing.T) {
 	t.Parallel()
 	const offer = "The memory of echo was placed by another embedder than house/vectors, and is still served by that one. " +
@@ -24,7 +24,7 @@ func TestAStartOffersTheChangeToTheUsualEmbedder(t *testing.T) {
 			require.NoError(t, d.store.PutAgent(t.Context(), a))
 		}
 		d.roles = map[dream.Role]string{dream.Embedder: embedder}
-		s.gone <- nil // a part of it ends by itself as soon as it runs
+		s.failed <- nil // a part of it ends by itself as soon as it runs
 		d.run(0, "up")
 		return strings.Join(strings.Fields(d.err.String()), " ")
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// listener is a desk whose agents announce, and whose command line may be left with Ctrl-C.
+// listener is a fixture whose agents write events, and whose command line can be stopped with Ctrl-C.
 type listener struct {
 	*fixture
 	n    int
@@ -57,7 +57,7 @@ func (l *listener) announce(agent, dreamID string, payloads ...event.Payload) {
 	}
 }
 
-// commandLine runs one in the house of the desk, with another log or an archive where they are set.
+// commandLine runs one command line on the fixture's deployment, with another log or an archive where they are set.
 func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ...string) int {
 	l.Helper()
 	l.run(0, "version")
@@ -82,7 +82,7 @@ func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ..
 	return console.Run(ctx, app, args)
 }
 
-// following is a command line that goes on until it is left.
+// following is a command line that runs until it is stopped.
 type following struct {
 	*testing.T
 	lines *bufio.Scanner
@@ -104,7 +104,7 @@ func (l *listener) follow(args ...string) *following {
 		code:  make(chan int, 1),
 	}
 	l.Cleanup(func() { leave(); _ = out.Close(); _ = warnings.Close() })
-	l.run(0, "version") // before another goroutine uses the desk
+	l.run(0, "version") // before another goroutine uses the fixture
 	go func() {
 		f.code <- l.commandLine(ctx, in, warn, append([]string{"events", "--follow"}, args...)...)
 		_ = in.Close()
@@ -113,7 +113,7 @@ func (l *listener) follow(args ...string) *following {
 	return f
 }
 
-// next is the next line that tells an event.
+// next is the next line with an event.
 func (f *following) next() string {
 	f.Helper()
 	for f.lines.Scan() {
@@ -150,7 +150,7 @@ func shortDream(l *listener, agent, id string) {
 	l.announce(agent, "", event.AgentAwake{Epoch: 3, Cause: "connect"})
 }
 
-func TestEventsAreTextInOrder(t *testing.T) {
+func TestEventsArePrintedInOrder(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
 	require.Equal(t, console.OK, l.run(80, "events"))
@@ -175,7 +175,7 @@ func TestEventsAreTextInOrder(t *testing.T) {
 	require.Equal(t, []int64{7, 15}, seqs)
 }
 
-func TestEventsOfAllAgentsAreTextByTheirTime(t *testing.T) {
+func TestEventsOfAllAgentsArePrintedByTime(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega")
 	shortDream(l, "echo", "dream/echo/0001")
@@ -189,8 +189,8 @@ func TestEventsOfAllAgentsAreTextByTheirTime(t *testing.T) {
 	require.Contains(t, l.out.String(), "      8  ")
 }
 
-// Clocks of workers differ, and some events carry the time of their deed: each agent's are told in the order of its log
-// all the same.
+// Clocks of workers differ, and some events carry the time of their activity: each agent's events keep the order of
+// its log even so.
 func TestEventsOfAllAgentsKeepTheOrderOfEachWhateverTheirTimes(t *testing.T) {
 	t.Parallel()
 	agents := []string{"echo", "nova", "vega"}
@@ -219,8 +219,8 @@ func TestEventsOfAllAgentsKeepTheOrderOfEachWhateverTheirTimes(t *testing.T) {
 	}
 }
 
-// A store may come back without its newest events, such as a Redis that had not written them to its disk: what takes
-// their numbers is told too.
+// A store may come back without its newest events, such as a Redis that had not written them to disk: the events that
+// take their numbers are printed too.
 func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--agent", "echo"}, nil} {
@@ -236,7 +236,7 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 		for _, epoch := range []string{"epoch 1", "epoch 2", "epoch 3"} {
 			require.Contains(t, f.next(), epoch)
 		}
-		log.held.Store(nil) // away
+		log.held.Store(nil) // the store does not answer
 		require.True(t, f.warn.Scan())
 		require.Contains(t, f.warn.Text(), "waiting for it")
 		log.held.Store(&held{put.store})
@@ -245,7 +245,7 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 		require.Contains(t, f.warn.Text(),
 			"echo: the store came back with 1 event and without the newest events; new events are shown")
 		go func() {
-			for f.warn.Scan() { // it comes as it likes
+			for f.warn.Scan() { // other warnings may come
 			}
 		}()
 		put.announce("echo", "", event.AgentAwake{Epoch: 20, Cause: "connect"},
@@ -257,7 +257,7 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 	}
 }
 
-// replaced is a log that goes away and is another one when it comes back.
+// replaced is a log that fails for a while and is another one afterwards.
 type replaced struct{ held atomic.Pointer[held] }
 
 type held struct{ fabric.Log }
@@ -327,7 +327,7 @@ func TestEventsFromWhereThereAreNone(t *testing.T) {
 
 func flat(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func TestFollowingTellsWhatComes(t *testing.T) {
+func TestFollowingPrintsNewEvents(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
 	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"}, event.AgentAsleep{Epoch: 1})
@@ -351,7 +351,7 @@ func TestFollowingBeyondTheEndWaits(t *testing.T) {
 	f.end()
 }
 
-func TestFollowingAllAgentsMeetsThoseThatAreNew(t *testing.T) {
+func TestFollowingAllAgentsIncludesNewOnes(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega")
 	l.announce("vega", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
@@ -369,13 +369,13 @@ func TestFollowingAllAgentsMeetsThoseThatAreNew(t *testing.T) {
 	f.end()
 }
 
-// leaving is a log whose store goes away and comes back.
+// leaving is a log whose store fails and comes back.
 type leaving struct {
 	fabric.Log
 	away atomic.Bool
 }
 
-func (l *leaving) gone(err error) error {
+func (l *leaving) after(err error) error {
 	if l.away.Load() {
 		return fmt.Errorf("read: %w", memory.ErrAway)
 	}
@@ -383,14 +383,14 @@ func (l *leaving) gone(err error) error {
 }
 
 func (l *leaving) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
-	if err := l.gone(nil); err != nil {
+	if err := l.after(nil); err != nil {
 		return nil, err
 	}
 	return l.Log.Events(ctx, agent, after, limit)
 }
 
 func (l *leaving) Await(ctx context.Context, agent string, after int64) error {
-	return l.gone(l.Log.Await(ctx, agent, after))
+	return l.after(l.Log.Await(ctx, agent, after))
 }
 
 func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
@@ -413,7 +413,7 @@ func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
 	f.end()
 }
 
-func TestTheCatalogueIsTextAndItsSchemaPrinted(t *testing.T) {
+func TestTheCatalogueAndItsSchemaArePrinted(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	for _, width := range []int{80, 200} {
@@ -431,7 +431,7 @@ func TestTheCatalogueIsTextAndItsSchemaPrinted(t *testing.T) {
 	require.Equal(t, string(event.JSONSchema()), d.out.String())
 }
 
-// An archive that stands still is not told as fine.
+// An archive that makes no progress is not reported as fine.
 func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")

@@ -49,7 +49,7 @@ func TestEveryFaultHasItsExitCode(t *testing.T) {
 	}
 }
 
-func TestWhoeverDoesNotAnswerIsUnreachable(t *testing.T) {
+func TestAServerThatDoesNotAnswerIsUnreachable(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
 		memory.ErrAway, context.DeadlineExceeded, console.ErrNoServer, serviceerror.NewUnavailable("gone"),

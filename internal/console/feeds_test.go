@@ -18,7 +18,7 @@ import (
 
 func (s *sleeper) Feeds() console.Feeds { return prober{s} }
 
-// prober keeps feeds in the desk's store and remembers what it was told.
+// prober keeps feeds in the fixture's store and records calls.
 type prober struct{ *sleeper }
 
 func (p prober) Put(ctx context.Context, f dream.Feed) error { return p.fixture.store.PutFeed(ctx, f) }

@@ -18,7 +18,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// caught adds fragments that were judged in each of the ways there are, with what became of them.
+// caught adds fragments with every kind of verdict, and what became of them.
 func (d *fixture) caught() *fixture {
 	d.Helper()
 	made := func(kind dream.Kind, id string) dream.Head {
@@ -204,7 +204,7 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 }
 
 // 50 outcomes, of which the ten that scored highest came true.
-func TestTheBiasIsTextOnceFiftyOutcomesAreKnown(t *testing.T) {
+func TestTheBiasIsShownOnceFiftyOutcomesAreKnown(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	var add []dream.Item

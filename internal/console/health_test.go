@@ -52,7 +52,7 @@ func rehearsed(e console.Estimate) console.Rehearsal {
 	}
 }
 
-// healthy is a desk of one agent whose nights are as they say.
+// healthy is a fixture with one agent whose dreams match the records.
 func healthy(t *testing.T, outcomes ...dream.Outcome) *fixture {
 	t.Helper()
 	d := newFixture(t)
@@ -71,7 +71,7 @@ func healthy(t *testing.T, outcomes ...dream.Outcome) *fixture {
 	return d
 }
 
-// dreamt writes a night with one fragment, told of and kept when it kept something.
+// dreamt writes a dream with one fragment, reported and kept when it kept something.
 func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 	d.Helper()
 	id := fmt.Sprintf("dream/echo/%04d", number)
@@ -116,7 +116,7 @@ func (d *fixture) dreamt(number int, at time.Time, outcome dream.Outcome) {
 	require.NoError(d, err)
 }
 
-// health reads the lines of an answer by name.
+// health reads the lines of the output by name.
 func (d *fixture) health(code int, args ...string) map[string]string {
 	d.Helper()
 	require.Equal(d, code, d.run(0, append([]string{"health", "--json"}, args...)...), "%s %s", d.out.String(),
@@ -134,7 +134,7 @@ func (d *fixture) health(code int, args ...string) map[string]string {
 	return lines
 }
 
-func TestHealthIsTextWithAndWithoutTemporal(t *testing.T) {
+func TestHealthIsReportedWithAndWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	d := healthy(t, dream.Empty, dream.Completed)
 	for _, width := range []int{80, 200} {
@@ -151,8 +151,8 @@ func TestHealthIsTextWithAndWithoutTemporal(t *testing.T) {
 	unknown.golden("health-store-80")
 }
 
-// What is wrong with the furnished house is found: its night tells more than it has.
-func TestHealthFindsWhatWasTextAndIsNotThere(t *testing.T) {
+// What is wrong with the furnished deployment is found: its dream reports more than the store has.
+func TestHealthFindsWhatWasReportedAndIsMissing(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().waiting()
 	for _, width := range []int{80, 200} {
@@ -241,9 +241,8 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 		"wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
 }
 
-// A night that was called for and never begun is found, by whatever it was called, and hours that are closed now hide
-// none.
-func TestANightThatNobodyBeganIsFoundWhateverCalledForIt(t *testing.T) {
+// A dream that was due and never began is found, whatever made it due, and hours that are closed now do not hide it.
+func TestADueDreamThatNeverBeganIsFoundWhateverMadeItDue(t *testing.T) {
 	t.Parallel()
 	nightly := dream.Trigger{Name: "nightly", Kind: dream.OnSchedule, Schedule: "03:30"}
 	late := dream.Trigger{Name: "late", Kind: dream.OnSchedule, Schedule: "05:30"}

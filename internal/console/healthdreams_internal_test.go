@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-func TestAFirstNightThatIsNotOverIsNotTextAsNone(t *testing.T) {
+func TestAFirstDreamThatStillRunsIsNotReportedAsNone(t *testing.T) {
 	t.Parallel()
 	going := &dream.Record{Head: dream.Head{State: dream.Live}, Outcome: dream.Dreaming}
 	l, err := (&examination{}).kept(t.Context(), dream.Agent{}, []*dream.Record{going})

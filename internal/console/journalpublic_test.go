@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestAJournalAsJSONTellsItsWakeInMilliseconds(t *testing.T) {
+func TestAJournalAsJSONHasItsWakeInMilliseconds(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	id := dreamID + "/woken"

@@ -136,7 +136,7 @@ func TestTheScreensOfKeys(t *testing.T) {
 	require.NotContains(t, d.out.String(), "lost")
 }
 
-// addedKey is what keys add and keys rotate answer as JSON.
+// addedKey is the JSON of keys add and keys rotate.
 type addedKey struct {
 	ID, Secret, Principal, State string
 	Role                         access.Role

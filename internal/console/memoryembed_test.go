@@ -32,7 +32,7 @@ func (e *countingEmbedder) embed(ctx context.Context, a dream.Agent, _ string,
 	return v, "house/vectors/8", err
 }
 
-// moving is a furnished desk whose echo has been given the paid embedder.
+// moving is a furnished fixture whose agent echo has the paid embedder.
 func moving(t *testing.T) (*fixture, *countingEmbedder) {
 	t.Helper()
 	e := &countingEmbedder{}

@@ -44,7 +44,7 @@ func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 	}
 }
 
-func TestAnImportOfNothingIsTextInJSONToo(t *testing.T) {
+func TestAnImportOfNothingFailsInJSONToo(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
@@ -67,7 +67,7 @@ func TestAnImportOfNothingIsTextInJSONToo(t *testing.T) {
 	require.Contains(t, complaint.Error, "with messages or with role and content")
 }
 
-// many is a memory of so many lines.
+// many is a memory of n lines.
 func many(n int) string {
 	var b strings.Builder
 	for i := range n {

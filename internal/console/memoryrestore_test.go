@@ -32,7 +32,7 @@ func (d *fixture) state(id string) dream.State {
 	return items[0].Header().State
 }
 
-// restorable lists by the command what there is to restore.
+// restorable lists what can be restored, by the command.
 func (d *fixture) restorable(args ...string) (archived, restored []string) {
 	d.Helper()
 	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "restore", "-a", "echo", "--json"}, args...)...),

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTimesThatNeverWereAreLeftOutOfADocumentThatStaysOne(t *testing.T) {
+func TestZeroTimesAreLeftOutOfADocumentThatStaysValid(t *testing.T) {
 	t.Parallel()
 	var never time.Time
 	quoted := `a": "0001-01-01T00:00:00Z"`

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-func TestWhoeverChangesAnAgentUsesItAndIsNotKeptWaiting(t *testing.T) {
+func TestACommandThatChangesAnAgentNotifiesItsWorkflowWithoutWaiting(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)

@@ -50,7 +50,7 @@ func TestTheRulesOfADreamAreShown(t *testing.T) {
 	require.Equal(t, d.rules["echo"], rules)
 }
 
-func TestATextIsHeldAgainstTheRules(t *testing.T) {
+func TestATextIsCheckedAgainstTheRules(t *testing.T) {
 	t.Parallel()
 	d := caged(t)
 	require.Equal(t, console.Refused,
@@ -97,7 +97,7 @@ func TestACheckOfNothingIsAWrongUse(t *testing.T) {
 func TestAMistypedAgentIsNotShownTheRulesOfEverybody(t *testing.T) {
 	t.Parallel()
 	d := caged(t).furnish()
-	d.rules["ecko"] = d.rules[""] // what a configuration without the name says
+	d.rules["ecko"] = d.rules[""] // what a configuration without the name means
 	require.Equal(t, console.NotFound, d.run(0, "policy", "show", "-a", "ecko"))
 	require.Contains(t, d.err.String(), `there is no agent "ecko"`)
 	require.Equal(t, console.NotFound, d.run(0, "policy", "check", "Count the boats.", "-a", "ecko"))

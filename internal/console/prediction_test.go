@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// watching is a desk whose agent follows the feed harbour with two rules.
+// watching is a fixture whose agent follows the feed harbour with two rules.
 func watching(t *testing.T) *fixture {
 	t.Helper()
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
@@ -78,7 +78,7 @@ func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
 	require.Contains(t, d.out.String(), "incorrect")
 }
 
-func TestAPersonForetellsAndIsHeardOnce(t *testing.T) {
+func TestAPersonsPredictionIsStoredOnce(t *testing.T) {
 	t.Parallel()
 	d := watching(t)
 	add := []string{

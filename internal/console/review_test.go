@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// waiting gives the furnished night things that wait for a person, and two fragments that are held.
+// waiting gives the furnished dream items that wait for a person, and two fragments that are held.
 func (d *fixture) waiting() *fixture {
 	d.Helper()
 	proposed := func(kind dream.Kind, id string) dream.Head {
@@ -157,7 +157,7 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 	require.Contains(t, d.err.String(), "still goes on; what it made can be reviewed when it is over")
 }
 
-func TestAnAgentIsReviewedAsItIsTextTo(t *testing.T) {
+func TestAnAgentIsReviewedAsConfigured(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.ok(80, "agents", "edit", "echo", "--review", "journal-only")
@@ -199,7 +199,7 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	d.ok(80, "dreams", "redream", "1", "-a", "echo", "--from", "return", "--estimate")
 }
 
-func TestADryRunTellsEverythingAndBeginsNothing(t *testing.T) {
+func TestADryRunDescribesTheDreamAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// imagine adds a night that searched: one fragment of three was developed, and a hypothesis rests on it.
+// imagine adds a dream with a search: one fragment of three was developed, and a hypothesis rests on it.
 func (d *fixture) imagine() *fixture {
 	d.Helper()
 	const id = "dream/echo/0002"
@@ -143,7 +143,7 @@ func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	require.Equal(t, "No dream of tally has reached REM yet.\n", d.err.String())
 }
 
-func TestAWrongScenarioIsTextPlainly(t *testing.T) {
+func TestAWrongScenarioIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().imagine()
 	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "0002/rem/9", "-a", "echo"))

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// bench is a console whose models are played.
+// bench is a console with fake models.
 type bench struct {
 	*testing.T
 	served  console.LlamaServer

@@ -18,12 +18,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// lent is the desk's own store, which no command closes.
+// lent is the fixture's own store, which no command closes.
 type lent struct{ *sqlitestore.Store }
 
 func (lent) Close() error { return nil }
 
-// depot gives the desk a configured store and others, by file.
+// depot gives the fixture a configured store and others, by file.
 func (d *fixture) depot() {
 	d.Helper()
 	here := func(context.Context) (console.Deposit, error) {
@@ -95,7 +95,7 @@ func TestAStoreInUseIsNotMoved(t *testing.T) {
 	require.Equal(t, console.OK, d.run(0, "store", "export", filepath.Join(t.TempDir(), "a")), "a backup does not mind")
 }
 
-// Whoever writes to the old store while it is moved, unseen, is found out.
+// A write to the old store during a move is noticed.
 func TestAMoveThatMissedAWriteSaysSo(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// reached is a desk from which Temporal answers.
+// reached is a fixture with a Temporal server that answers.
 func reached(t *testing.T) (*fixture, *sleeper) {
 	t.Helper()
 	d, s := newFixture(t).furnish(), &sleeper{}
@@ -139,7 +139,7 @@ func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 	require.Contains(t, d.err.String(), "the next worker processes it")
 }
 
-// The next dream is told with what calls for it, how urgent the agent is and by which terms, and what holds it back.
+// The next dream is explained by what makes it due, the agent's urgency with its terms, and what holds it back.
 func TestTheNextDreamIsExplained(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {

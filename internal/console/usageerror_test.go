@@ -63,7 +63,7 @@ func TestAnErrorOnATerminalIsBrokenBetweenWords(t *testing.T) {
 		"say when it calls with one of --schedule, --episodes, --event and --rule")
 }
 
-func TestNothingThatFitsIsNotTextAsNothingAtAll(t *testing.T) {
+func TestNothingThatMatchesIsNotReportedAsNothingAtAll(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for line, want := range map[string]string{
@@ -93,7 +93,7 @@ func TestAListOfADreamIsOfOneThatWasDreamt(t *testing.T) {
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
-func TestAnIdOfAnotherKindIsTextAsThat(t *testing.T) {
+func TestAnIdOfAnotherKindIsNamedAsThat(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	require.Equal(t, console.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))

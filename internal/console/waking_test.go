@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// hall is one agent's presence: what its visitors left in it.
+// hall is one agent's presence, with its leases.
 type hall struct {
 	presence.Store
 	now   presence.Status
@@ -45,17 +45,17 @@ func (h *hall) Status(_ context.Context, agent string, now time.Time) (presence.
 // porter wakes the agent of a hall.
 type porter struct {
 	fixture     *fixture
-	wake        presence.Wake // what a knock finds; its client and cause are the knock's
+	wake        presence.Wake // the wake found by a connection; its client and cause are the connection's
 	again       bool          // the agent was awake already
-	worse       string        // what is not told
+	worse       string        // what is degraded
 	fault       error         // of Wake
 	missed      error         // of Recorded
 	agentState  workflows.AgentState
-	lost        error // of Life
+	lost        error // of AgentState
 	connections []console.Connection
 	stopped     int
-	removed     []string // agents that were asked to be removed
-	left        bool     // a workflow of an agent that is removed already
+	removed     []string // agents whose removal was requested
+	left        bool     // a workflow of an agent that is already removed
 	unended     string   // why workflows of a removed agent still run
 }
 
@@ -119,14 +119,14 @@ func (p *porter) Remove(ctx context.Context, name string) (console.Removed, erro
 
 func (p *porter) Stop() error { p.stopped++; return nil }
 
-// guarded gives a desk somebody who wakes.
+// guarded gives a fixture a waker.
 func (d *fixture) guarded(p *porter) *fixture {
 	p.fixture = d
 	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return p, nil }
 	return d
 }
 
-// woken is a knock at a dream of echo with two entries to tell of, one of them too slight.
+// woken is a connection during a dream of echo with two entries for the digest, one of them too slight.
 func (d *fixture) woken() presence.Wake {
 	d.Helper()
 	slight := &dream.Journal{
@@ -146,7 +146,7 @@ func (d *fixture) woken() presence.Wake {
 	}
 }
 
-// interrupt leaves a second dream of echo that was woken, and the events that tell of it.
+// interrupt adds a second dream of echo that was interrupted, with its events.
 func (d *fixture) interrupt(until time.Time) *dream.Record {
 	d.Helper()
 	id := "dream/echo/0002"
@@ -214,7 +214,7 @@ func (d *fixture) interrupt(until time.Time) *dream.Record {
 	return n
 }
 
-// goOn lets that dream go on and end.
+// goOn resumes that dream and ends it.
 func (d *fixture) goOn(n *dream.Record) {
 	d.Helper()
 	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
@@ -247,8 +247,8 @@ func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 	}
 }
 
-// With --wait it tells the four phases of the wake.
-func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
+// With --wait it reports the four phases of the wake.
+func TestAConnectThatWaitsReportsTheFourPhases(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{80, 200} {
 		d := newFixture(t).furnish()
@@ -265,7 +265,7 @@ func TestAConnectThatWaitsTellsTheFourPhases(t *testing.T) {
 	}
 }
 
-func TestAConnectIsTextAsJSONInOneDocument(t *testing.T) {
+func TestAConnectIsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.guarded(&porter{wake: d.woken()}).interrupt(now.Add(8 * time.Hour))
@@ -273,7 +273,7 @@ func TestAConnectIsTextAsJSONInOneDocument(t *testing.T) {
 	d.golden("wake-json")
 }
 
-// What is told of dreams is as much as is wanted and allowed, labelled and quoted.
+// A digest is as long as is wanted and allowed, labelled and quoted.
 func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -307,8 +307,8 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 	}
 }
 
-// Where nothing of dreams is told, neither are the ids of what there would be to tell, and so not how much that is.
-func TestWhereNothingOfDreamsIsTextNothingCountsThem(t *testing.T) {
+// Where nothing of dreams is shown, the ids of the digest's items are not shown either, and so not their number.
+func TestWhereNothingOfDreamsIsShownNothingCountsThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		private bool
@@ -333,29 +333,29 @@ func TestWhereNothingOfDreamsIsTextNothingCountsThem(t *testing.T) {
 	}
 }
 
-// An alarm holds a sleeper and does not wake it.
+// An alarm holds a sleeping agent and does not wake it.
 func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		client  presence.Cause
 		missed  error
 		code    int
-		said    string
+		want    string
 		sleeps  bool
 		waits   bool
 		dreamed string
 	}{
-		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true},
-		{said: "echo sleeps, and no dream begins before 06:01:00", sleeps: true, waits: true},
+		{want: "echo sleeps, and no dream begins before 06:01:00", sleeps: true},
+		{want: "echo sleeps, and no dream begins before 06:01:00", sleeps: true, waits: true},
 		{
-			said:   "echo sleeps, and no dream begins before 06:01:00, but Temporal has not",
+			want:   "echo sleeps, and no dream begins before 06:01:00, but Temporal has not",
 			sleeps: true,
 			waits:  true,
 			missed: context.DeadlineExceeded,
 			code:   console.Unreachable,
 		},
-		{said: "since 06:00:00", client: presence.Connect},
-		{said: "since 06:00:00", dreamed: "dream/echo/0002"},
+		{want: "since 06:00:00", client: presence.Connect},
+		{want: "since 06:00:00", dreamed: "dream/echo/0002"},
 	} {
 		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken(), missed: c.missed}
@@ -368,7 +368,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 			args = append(args, "--wait")
 		}
 		require.Equal(t, c.code, d.guarded(p).run(0, args...))
-		require.Contains(t, d.out.String()+d.err.String(), c.said)
+		require.Contains(t, d.out.String()+d.err.String(), c.want)
 		require.Equal(t, !c.sleeps, strings.Contains(d.out.String(), "woken by"))
 		d.run(0, append(args, "--json")...)
 		var result struct{ State, Sleeps string }
@@ -378,7 +378,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 	}
 }
 
-// Whoever knocks is answered although the store does not open.
+// A connection is answered although the store does not open.
 func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()

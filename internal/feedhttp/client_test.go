@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// secretive is an address with a secret in every part that may hold one.
+// secretive is a URL with a secret in every part that may hold one.
 func secretive(t *testing.T, server string) string {
 	t.Helper()
 	u, err := url.Parse(server)

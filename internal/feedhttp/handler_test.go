@@ -20,7 +20,7 @@ import (
 
 const token = "a token of the feeds"
 
-// recorder takes what is pushed, and remembers it.
+// recorder records what is pushed.
 type recorder struct {
 	pushed  map[string][]dream.Reading
 	alarmed []string
@@ -97,7 +97,7 @@ func TestRequestsWithoutTheTokenAreRefused(t *testing.T) {
 	require.Empty(t, d.alarmed)
 }
 
-func TestAWrongRequestIsToldWhatWouldBeRight(t *testing.T) {
+func TestTheErrorOfAWrongRequestSaysWhatIsRight(t *testing.T) {
 	t.Parallel()
 	_, h, _ := server(t)
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestAWrongRequestIsToldWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
+func TestInternalErrorsAreLoggedAndNotSent(t *testing.T) {
 	t.Parallel()
 	d, h, log := server(t)
 	for _, c := range []struct {
@@ -159,7 +159,7 @@ func TestWhatTheDeploymentSaysOfItselfStaysInItsLog(t *testing.T) {
 	require.Contains(t, log.String(), "secret")
 }
 
-func TestAReadingThatNoRuleTakesIsTakenInWithAWarning(t *testing.T) {
+func TestAReadingThatNoRuleUsesIsAcceptedWithAWarning(t *testing.T) {
 	t.Parallel()
 	d, h, _ := server(t)
 	d.unheard = "no rule takes lvel"
@@ -168,13 +168,13 @@ func TestAReadingThatNoRuleTakesIsTakenInWithAWarning(t *testing.T) {
 	require.JSONEq(t, `{"feed":"eth","readings":1,"warning":"no rule takes lvel"}`, w.Body.String())
 }
 
-func TestAPageOfAnotherSiteIsRefusedAlthoughItBearsTheToken(t *testing.T) {
+func TestAPageOfAnotherSiteIsRefusedDespiteTheToken(t *testing.T) {
 	t.Parallel()
 	for header, status := range map[[2]string]int{
 		{"Origin", "https://elsewhere.example"}: http.StatusForbidden,
 		{"Origin", "null"}:                      http.StatusForbidden,
 		{"Sec-Fetch-Site", "cross-site"}:        http.StatusForbidden,
-		{"Origin", "http://example.com"}:        http.StatusAccepted, // the host that httptest asks
+		{"Origin", "http://example.com"}:        http.StatusAccepted, // the host that httptest uses
 		{"Sec-Fetch-Site", "same-origin"}:       http.StatusAccepted,
 	} {
 		d, h, _ := server(t)

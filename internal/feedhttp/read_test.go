@@ -67,7 +67,7 @@ func TestReadingsAreFoundWhereThePathSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoReadingIsToldWithItsPath(t *testing.T) {
+func TestAnErrorAboutAReadingNamesItsPath(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ document, path, want string }{
 		{`{"a":1}`, "b", `path "b": it leads to nothing`},

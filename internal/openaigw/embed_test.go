@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// embedding is what one server answer to two texts is read as.
+// embedding is the result of one response to two texts.
 func embedding(t *testing.T, body string) (inference.Vectors, error) {
 	t.Helper()
 	s := spec()

@@ -21,14 +21,14 @@ func cutUp(body []byte, n int) []string {
 			return append(out, "too long")
 		}
 		if len(body) == 0 && n%2 == 1 {
-			e.end() // a reader may give the last bytes and the end at once
+			e.end() // a reader may return the last bytes and the end together
 		}
 		for data, ok := e.pop(); ok; data, ok = e.pop() {
 			out = append(out, string(data))
 		}
 	}
 	e.end()
-	e.end() // says nothing new
+	e.end() // has no further effect
 	for data, ok := e.pop(); ok; data, ok = e.pop() {
 		out = append(out, string(data))
 	}
@@ -74,7 +74,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// FuzzHeard feeds whole bodies to the reader of generations: it ends, it does not panic, and what it tells is true.
+// FuzzHeard feeds whole bodies to the reader of generations: it ends, does not panic, and reports true values.
 func FuzzHeard(f *testing.F) {
 	for _, seed := range []string{
 		`{"choices":[{"message":{"content":"ab"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":-1}}`,

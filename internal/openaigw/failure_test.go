@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// failing is the failure of one call to a server that answers with a status, headers and a body.
+// failing is the failure of one call to a server that responds with a status, headers and a body.
 func failing(t *testing.T, status int, body string, headers ...string) *inference.Failure {
 	t.Helper()
 	now := time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
@@ -96,7 +96,7 @@ func TestEveryStatusHasItsKind(t *testing.T) {
 	}
 }
 
-func TestNoMessageTellsTheKeyOrIsLong(t *testing.T) {
+func TestNoMessageHoldsTheKeyOrIsLong(t *testing.T) {
 	t.Parallel()
 	f := failing(t, 401, `{"error":{"message":"Incorrect API key provided: `+secret+`.","code":"invalid_api_key"}}`)
 	require.Equal(t, "Incorrect API key provided: [secret].", f.Message)
@@ -126,7 +126,7 @@ func TestNoMessageTellsTheKeyOrIsLong(t *testing.T) {
 	}
 }
 
-func TestNobodyAtTheAppIsNotBilled(t *testing.T) {
+func TestAnUnreachableServerIsNotBilled(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -167,7 +167,7 @@ func TestABrokenConnectionIsNotTriedAgain(t *testing.T) {
 				_, _ = io.Copy(io.Discard, r.Body)
 				requests.Add(1)
 				if requests.Load() > 1 {
-					break // hang up without a word
+					break // close the connection without a response
 				}
 				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(short), short)
 			}
@@ -189,7 +189,7 @@ func TestABrokenConnectionIsNotTriedAgain(t *testing.T) {
 	require.EqualValues(t, 2, requests.Load())
 }
 
-// Every fault, once: the till sees one call for each that was made.
+// Every fault once: the provider's bill has one call for each that was made.
 func TestNothingIsEverTriedAgain(t *testing.T) {
 	t.Parallel()
 	for _, fault := range provider.Faults {
@@ -200,7 +200,7 @@ func TestNothingIsEverTriedAgain(t *testing.T) {
 			r := request("p/script")
 			r.IdleToken = impatience
 			r.Sampling.Temperature = ptr(1.2)
-			_, _ = g.Generate(t.Context(), r, nil) // how it ends is told elsewhere
+			_, _ = g.Generate(t.Context(), r, nil) // the result is checked by other tests
 			c := quiet(t, s)
 			require.Len(t, c, 1)
 			require.Empty(t, s.Billing.Repeated())

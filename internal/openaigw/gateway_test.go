@@ -16,7 +16,7 @@ import (
 
 const secret = "sk-test-0123456789abcdef"
 
-// stage is a provider with its till, and a gateway to it.
+// stage is a provider with its bill, and a gateway to it.
 func stage(t testing.TB, o provider.Options, more ...func(*openaigw.Options)) (*provider.Server, *openaigw.Gateway) {
 	t.Helper()
 	s, err := provider.Start(o)
@@ -71,7 +71,7 @@ func TestATruthfulAnswerIsCountedAsTheUpstreamCountsIt(t *testing.T) {
 	require.Equal(t, c.Prompt, a.Tokens.In)
 }
 
-func TestACallerWhoHasEnoughHangsUp(t *testing.T) {
+func TestACallerCanStopAnAnswer(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{Each: 5 * time.Millisecond})
 	n := 0

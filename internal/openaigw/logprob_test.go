@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-func TestLogProbabilitiesAreAskedForWhereTheModelTellsThem(t *testing.T) {
+func TestLogProbabilitiesAreRequestedWhereTheModelReportsThem(t *testing.T) {
 	t.Parallel()
 	tells := spec()
 	tells.LogProbs = true
@@ -27,7 +27,7 @@ func TestLogProbabilitiesAreAskedForWhereTheModelTellsThem(t *testing.T) {
 	require.NotContains(t, f, "logprobs", "the server does not tell")
 }
 
-func TestTheMeanIsOfTheVisibleTokensThatWereTold(t *testing.T) {
+func TestTheMeanIsOfTheVisibleTokensReported(t *testing.T) {
 	t.Parallel()
 	chunk := func(delta, text string) string {
 		return `data: {"choices":[{"index":0,"delta":{` + delta + `},"logprobs":` + text + `}]}` + "\n\n"
@@ -63,7 +63,7 @@ func TestTheMeanIsOfTheVisibleTokensThatWereTold(t *testing.T) {
 	}
 }
 
-func TestAPlainAnswerTellsHowSureItWasToo(t *testing.T) {
+func TestAPlainAnswerHasAMeanLogProbabilityToo(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []provider.Fault{provider.None, provider.Plain} {
 		s, g := stage(t, provider.Options{})

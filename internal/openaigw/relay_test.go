@@ -22,7 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// refusals is how much of one is passed on.
+// refusals is how much of an error body is passed on.
 const refusals = 64 << 10
 
 const talk = `{"model":"script","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"the harbour in winter"}],"unknown_field":{"kept":true}}`
@@ -41,7 +41,7 @@ func relayed(body string) inference.RelayRequest {
 	}
 }
 
-func TestARelayAltersNoByteAndOverhearsTheUsage(t *testing.T) {
+func TestARelayChangesNoByteAndReadsTheUsage(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"stream": talk,
@@ -127,7 +127,7 @@ func TestARelayThatIsClosedHangsUp(t *testing.T) {
 	require.Positive(t, seen.Pieces)
 }
 
-func TestARelayTellsItsInterruptionsAndBreaksApart(t *testing.T) {
+func TestARelayDistinguishesInterruptionsFromBreaks(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{})
 	s.Next(provider.HangMiddle, provider.CutMiddle)
@@ -181,7 +181,7 @@ func TestARelayRefusesWhatHasNoPriceOrNoPlace(t *testing.T) {
 
 func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
 	t.Parallel()
-	// cut in its midst it is not shown either
+	// A key cut in its middle is not shown either.
 	for _, length := range []int{
 		0,
 		refusals - len(secret)/2 - len(`{"error":{"message":"Incorrect API key provided: `),
@@ -211,7 +211,7 @@ func TestARefusalThatQuotesOurKeyComesBackWithoutIt(t *testing.T) {
 
 const notYours = `provider \"p\" refused this server, and not the key that you sent (HTTP 401); its operator must give it another key or model`
 
-func TestARefusedKeyIsToldToBeTheServers(t *testing.T) {
+func TestTheErrorForARefusedKeySaysItIsTheServers(t *testing.T) {
 	t.Parallel()
 	for name, it := range map[string]struct {
 		status           int
@@ -349,7 +349,7 @@ func TestARelayedBodyIsLetGoOfWhileItsAnswerLasts(t *testing.T) {
 		"the request's bytes are held by its answer")
 }
 
-// relayedWeakly relays a body of a megabyte that nobody here holds when it returns.
+// relayedWeakly relays a body of a megabyte that nothing here holds when it returns.
 func relayedWeakly(t *testing.T, g *openaigw.Gateway) (weak.Pointer[byte], io.Closer) {
 	t.Helper()
 	r := relayed(talk + strings.Repeat(" ", 1<<20))
@@ -412,7 +412,7 @@ func TestWhatARelayHasSeenIsKnownWhileItLasts(t *testing.T) {
 	require.True(t, res.Seen().Ended)
 }
 
-func TestTheUsageOfALongStreamIsHeard(t *testing.T) {
+func TestTheUsageOfALongStreamIsRead(t *testing.T) {
 	t.Parallel()
 	piece := "data: {\"choices\":[{\"delta\":{\"content\":\"" + strings.Repeat("a", 1000) + "\"}}]}\n\n"
 	const pieces = 3000 // more than an event may be long
@@ -438,7 +438,7 @@ func TestTheUsageOfALongStreamIsHeard(t *testing.T) {
 	require.EqualValues(t, pieces, seen.Pieces)
 }
 
-// Nobody asks for it packed, but without a word about it a server may.
+// Compression is not requested, but a server may use it unasked.
 func TestAPackedRefusalComesBackPlainAndWithoutOurKey(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{401, 429} {

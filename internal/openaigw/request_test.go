@@ -20,7 +20,7 @@ import (
 const short = "data: {\"id\":\"a\",\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ha\"},\"finish_reason\":\"stop\"}]}\n\n" +
 	"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":1}}\n\ndata: [DONE]\n\n"
 
-// spec is a model that takes everything.
+// spec is a model that accepts everything.
 func spec() inference.Spec {
 	price := budget.Price{In: 1, Out: 1}
 	return inference.Spec{
@@ -54,7 +54,7 @@ func answering(t *testing.T, s inference.Spec, handle http.HandlerFunc,
 	return g
 }
 
-// sent gives the fields of the body that a request of this model makes, and the answer.
+// sent returns the fields of the request body for this model, and the answer.
 func sent(t *testing.T, s inference.Spec, r inference.Request,
 	more ...func(*openaigw.Options),
 ) (map[string]any, inference.Answer) {
@@ -73,7 +73,7 @@ func sent(t *testing.T, s inference.Spec, r inference.Request,
 	return fields, a
 }
 
-func TestWhatGoOpenAICannotSayIsSaid(t *testing.T) {
+func TestFieldsThatGoOpenAICannotWriteAreSent(t *testing.T) {
 	t.Parallel()
 	r := request("p/m")
 	r.Sampling = inference.Sampling{Temperature: ptr(0.0), MinP: ptr(.1), TopP: ptr(1.0), Seed: ptr(int64(0))}
@@ -202,7 +202,7 @@ func TestASchemaIsAskedForAsTheModelCan(t *testing.T) {
 	require.Equal(t, last, r.Asked(s.JSON)[1].Content)
 }
 
-func TestWhatCannotBeAskedIsNotSent(t *testing.T) {
+func TestInvalidRequestsAreNotSent(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{})
 	for name, change := range map[string]func(*inference.Request){

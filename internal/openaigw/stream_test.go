@@ -17,13 +17,13 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// patience for what must happen, and for what must not.
+// Time limits for what must happen, and for what must not.
 const (
 	patience   = 20 * time.Second
 	impatience = 500 * time.Millisecond
 )
 
-// under generates once while the provider goes wrong in one way.
+// under generates once while the provider fails in one way.
 func under(t *testing.T, fault provider.Fault,
 	o provider.Options,
 ) (inference.Answer, *inference.Failure, provider.Call) {
@@ -179,7 +179,7 @@ func TestOneConnectionServesCallAfterCall(t *testing.T) {
 	require.Len(t, remotes, 1)
 }
 
-// saying is the answer to a body of any kind.
+// saying is the answer for a body of any kind.
 func saying(t *testing.T, body string, more ...func(*openaigw.Options)) (inference.Answer, error) {
 	t.Helper()
 	g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }, more...)

@@ -43,7 +43,7 @@ func (r *rig) fill(n int) {
 	}
 }
 
-// BenchmarkTurn is a turn without the wire: everything that a being adds to a provider which answers at once.
+// BenchmarkTurn is a turn without HTTP: everything that a service adds to a provider that answers at once.
 func BenchmarkTurn(b *testing.B) {
 	for _, n := range []int{0, 1000, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("%d_memories", n), func(b *testing.B) {
@@ -95,7 +95,7 @@ func BenchmarkRecall(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleStream is what a stream holds that has begun and says nothing: of a request of 100 KB, nothing.
+// BenchmarkIdleStream is the memory of a silent stream: of its request of 100 KB it holds nothing.
 func BenchmarkIdleStream(b *testing.B) {
 	const streams = 500
 	message := `{"role":"user","content":"The lamp in the harbour flickered all evening and nobody came to fix it."},`

@@ -21,11 +21,11 @@ import (
 
 var listPrice = budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000}
 
-// billing are the models of the provider that bills: one that answers, one that thinks first.
+// billing are the models of a provider that charges: one that answers at once, one that thinks first.
 var billing = []provider.Model{{Name: "wire", Price: &listPrice}, {Name: "thinker", Price: &listPrice, Thinks: 1}}
 
-// sentAndReserved is what a provider of a model would be sent for a body, and what would be reserved for it; an error
-// where the body is refused.
+// sentAndReserved is what a provider would be sent for a body, and what would be reserved for it; an error where the
+// body is refused.
 func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, error) {
 	b, err := readBody(raw)
 	if err != nil {
@@ -45,8 +45,8 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 	return spliced(raw, append(changes, b.model(spec.Wire))), reserved, nil
 }
 
-// overbilled is a reading by which a provider could ask more than these parts of a hundred of what was reserved; empty
-// when there is none.
+// overbilled is a reading by which a provider could charge more than this percentage of what was reserved; empty when
+// there is none.
 func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text string, refused error) {
 	for _, spec := range []inference.Spec{
 		{
@@ -85,7 +85,7 @@ func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text s
 	return "", "", refused
 }
 
-// bodies draws requests of which some fields are odd: names twice, in other cases and escapes, values of any kind.
+// bodies draws requests with odd fields: duplicate names, other cases and escapes, values of any kind.
 func bodies() *rapid.Generator[string] {
 	names := []string{
 		"model", "messages", "max_tokens", "max_completion_tokens", "max_output_tokens", "n", "best_of", "stream",
@@ -172,7 +172,7 @@ func TestNoProviderCouldBillMoreThanWasReserved(t *testing.T) {
 	})
 }
 
-// The control: were half as much reserved, generated bodies would pass it, and many of them are not refused.
+// The control: with half the reservation the generated bodies would exceed it, and many of them are not refused.
 func TestHalfOfAReservationWouldNotDo(t *testing.T) {
 	t.Parallel()
 	all := bodies()
@@ -190,7 +190,7 @@ func TestHalfOfAReservationWouldNotDo(t *testing.T) {
 	require.Greater(t, over, 50, "half is not enough")
 }
 
-// FuzzBodyBill looks for a body that some provider could bill beyond its reservation.
+// FuzzBodyBill looks for a body that some provider could charge beyond its reservation.
 func FuzzBodyBill(f *testing.F) {
 	inputs, err := filepath.Glob("testdata/bodies/*/in.json")
 	require.NoError(f, err)

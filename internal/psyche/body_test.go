@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edited is a body with another model and a background before what it asks.
+// edited is a body with another model and a background before its last message.
 func edited(b *body, text string) ([]byte, []splice) {
 	changes := []splice{b.model("wire")}
 	if at := b.lastUserMessage(); at >= 0 {
@@ -22,7 +22,7 @@ func edited(b *body, text string) ([]byte, []splice) {
 	return spliced(b.raw, changes), changes
 }
 
-// Each folder of testdata/bodies is a request as a client sends it (in.json) and as the provider is asked (out.json).
+// Each folder of testdata/bodies is a request as a client sends it (in.json) and as the provider gets it (out.json).
 func TestBodiesAreChangedInTwoPlacesAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	inputs, err := filepath.Glob("testdata/bodies/*/in.json")
@@ -60,7 +60,7 @@ func TestBackgroundNeverPartsToolCallsFromTheirResults(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		messages []string
-		want     int // the place of the background; -1: there is none
+		want     int // index of the background; -1: there is none
 	}{
 		{"a first question", []string{usr}, 0},
 		{"after instructions", []string{sys, dev, usr}, 2},
@@ -140,8 +140,7 @@ func TestWhatABodyAsksForIsFound(t *testing.T) {
 	require.Greater(t, c.in, int64(imageTokens))
 }
 
-// FuzzBody holds the scanner against encoding/json, and an edited body, without what was put in, against the one that
-// came.
+// FuzzBody compares the scanner with encoding/json, and an edited body, without the insertions, with the original.
 func FuzzBody(f *testing.F) {
 	inputs, err := filepath.Glob("testdata/bodies/*/in.json")
 	require.NoError(f, err)
@@ -160,7 +159,7 @@ func FuzzBody(f *testing.F) {
 		b, err := readBody(raw)
 		if err != nil {
 			var fault *Fault
-			if errors.As(err, &fault) { // a name that stands twice
+			if errors.As(err, &fault) { // a duplicate name
 				return
 			}
 			if json.Valid(raw) && bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) &&
@@ -188,7 +187,7 @@ func FuzzBody(f *testing.F) {
 		if len(got) <= 1<<20 && !json.Valid(got) {
 			t.Fatalf("%q became %q", raw, got)
 		}
-		var back []splice // the inverse of every change, in the edited body's own places
+		var back []splice // the inverse of every change, at positions of the edited body
 		moved := 0
 		for _, c := range changes { // spliced has put them in order
 			from := c.from + moved

@@ -14,7 +14,7 @@ import (
 
 const window = 128_000
 
-// paid are the limits of a model that costs, with these fields allowed.
+// paid are the limits of a model that costs money, with these fields allowed.
 func paid(allowed ...string) *limits {
 	l := &limits{
 		spec: inference.Spec{
@@ -36,7 +36,7 @@ func costFree() *limits {
 	return l
 }
 
-// held reads a body and holds it to limits.
+// held parses a body and checks it against limits.
 func held(l *limits, text string) (ceiling, error) {
 	b, err := readBody([]byte(text))
 	if err != nil {
@@ -65,7 +65,7 @@ func refused(t *testing.T, err error, code, param string, says ...string) {
 	}
 }
 
-func TestANameThatStandsTwiceIsRefused(t *testing.T) {
+func TestADuplicateNameIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ body, param string }{
 		{with(`"model":"gpt-5-pro"`), "model"},
@@ -142,7 +142,7 @@ func TestAFieldThatCountsIsAWholeNumberOrLeftOut(t *testing.T) {
 	}
 }
 
-// A local model costs nothing: what its clients send today still passes, but for what no reader could understand.
+// A local model costs nothing: what its clients send today still passes, except what no parser could read.
 func TestAFreeModelIsAskedWithNearlyEverything(t *testing.T) {
 	t.Parallel()
 	for _, fields := range []string{

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// returned leaves a night behind whose digest names more than may be told, and wakes the agent.
+// returned adds a dream whose digest names more than may be shown, and wakes the agent.
 func (r *rig) returned() {
 	r.t.Helper()
 	entry := func(id, text string, significance float64, edit ...func(*dream.Journal)) *dream.Journal {
@@ -58,7 +58,7 @@ func (r *rig) returned() {
 	require.NoError(r.t, err)
 }
 
-// W6, W8, Z8.
+// Role client gets significant insights, labelled and quoted, once, and nothing else of a dream.
 func TestADigestHoldsWhatIsSignificantLabelledAndNothingElse(t *testing.T) {
 	t.Parallel()
 	result := func(id, text string, significance float64) psyche.Memory {
@@ -117,7 +117,7 @@ func TestADigestHoldsWhatIsSignificantLabelledAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestOfAnAgentThatIsExceptedNoInsightIsTold(t *testing.T) {
+func TestNoInsightOfAnExceptedAgentIsShown(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.returned()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Drained waits until what is queued now is done.
+// Drained waits until the tasks queued now are done.
 func Drained(b *Service) {
 	b.beside.Wait()
 	var all sync.WaitGroup
@@ -17,7 +17,7 @@ func Drained(b *Service) {
 	all.Wait()
 }
 
-// Tend renews leases as the clock would have it.
+// Tend renews leases as the timer would.
 func Tend(ctx context.Context, b *Service) { b.renewLeases(ctx) }
 
 var dawnOfTests = time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)

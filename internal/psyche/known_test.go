@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// bent is the lexical embedder in a space of another shape: a part of each vector is common to all texts, and another
-// part is each text's own.
+// bent is the lexical embedder in a space of another shape: each vector has a part common to all texts, and another
+// part of its own.
 type bent struct {
 	inference.Model
 	common, own float64
@@ -55,8 +55,8 @@ func (b bent) bend(text string, v []float32) []float32 {
 	return out
 }
 
-// What is said again in the same words is known, and what differs by a name, a number or its words is not, whatever the
-// embedder's cosines are.
+// The same words again are known, and what differs in a name, a number or its words is not, whatever the embedder's
+// cosines are.
 func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 	t.Parallel()
 	pairs := []struct {
@@ -82,7 +82,7 @@ func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%s", name, p.second), func(t *testing.T) {
 				t.Parallel()
 				r := setup(t, change, func(_ *psyche.Ports, o *psyche.Options) {
-					o.Switches.Recall = no() // what only repeats what was recalled is left out before it is compared
+					o.Switches.Recall = no() // what only repeats a recalled memory is left out before the comparison
 				})
 				r.tells(p.first)
 				r.tells(p.second)

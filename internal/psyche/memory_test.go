@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// plant puts items into memory, each with its place.
+// plant stores items, each with a vector.
 func (r *rig) plant(items ...dream.Item) {
 	r.t.Helper()
 	w := memory.Write{Agent: r.agent.ID, Cause: "import", Add: items}
@@ -55,7 +55,7 @@ func (r *rig) episodes() []*dream.Episode {
 	return memory.As[*dream.Episode](items)
 }
 
-// messages are those that the provider was asked with.
+// messages are those that the provider received.
 func messages(t testing.TB, body string) []struct{ Role, Content string } {
 	t.Helper()
 	var b struct {
@@ -65,7 +65,7 @@ func messages(t testing.TB, body string) []struct{ Role, Content string } {
 	return b.Messages
 }
 
-// Of what was dreamt only what was promoted comes to mind, labelled.
+// Of what was dreamt only what was promoted is recalled, labelled.
 func TestOnlyWhatWasLivedOrPromotedComesToMind(t *testing.T) {
 	t.Parallel()
 	plant := func(r *rig) {
@@ -118,7 +118,7 @@ func TestOnlyWhatWasLivedOrPromotedComesToMind(t *testing.T) {
 	require.NotContains(t, private.provider.last(t), "sailing")
 }
 
-func TestABackgroundStaysWhereItStoodAndNothingIsSaidTwice(t *testing.T) {
+func TestABackgroundStaysInPlaceAndNothingIsQuotedTwice(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."),
@@ -172,8 +172,8 @@ func (r *rig) conversation(t psyche.Turn) string {
 	return report.Conversation
 }
 
-// The first turn after sleep is told how the agent feels and what it dreamt that matters, once.
-func TestTheFirstTurnAfterSleepIsToldOfTheNight(t *testing.T) {
+// The first turn after sleep gets the mood and the significant insights, once.
+func TestTheFirstTurnAfterSleepGetsTheDigest(t *testing.T) {
 	t.Parallel()
 	night := func(r *rig) {
 		insight := &dream.Journal{
@@ -321,7 +321,7 @@ func TestSmallTalkIsNotKept(t *testing.T) {
 	require.Positive(t, r.Counts().Trivial)
 }
 
-// P5: two users of one key, and two keys, plant secrets and ask for each other's over thousands of interleaved turns.
+// Two users of one key, and two keys, plant secrets and ask for each other's over thousands of interleaved turns.
 func TestNoSecretCrossesFromOneUserToAnother(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Queue = 20_000 })
@@ -407,7 +407,7 @@ func TestInstructionsInMemoryAreDeliveredAsQuotedData(t *testing.T) {
 	}
 }
 
-// What is forgotten is not put before the model again from what this process has in mind.
+// What is forgotten is not put before the model again from this process's own state.
 func TestWhatIsForgottenLeavesTheTalksThatQuoteIt(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -438,25 +438,25 @@ func TestAnAnswerThatMayRepeatWhatWasForgottenMeanwhileIsNotKept(t *testing.T) {
 		}
 		r.talk(turn(ann, chat("What does the lighthouse keeper paint? My boat is called Rex and lies in Bergen.")))
 		r.settle()
-		var said []string
+		var speakers []string
 		for _, e := range r.episodes() {
 			if e.ID != "ep_1" {
-				said = append(said, e.Speaker)
+				speakers = append(speakers, e.Speaker)
 			}
 		}
 		if forgotten {
-			require.Equal(t, []string{"user"}, said)
+			require.Equal(t, []string{"user"}, speakers)
 			require.EqualValues(t, 1, r.Counts().Forgotten)
 			continue
 		}
-		require.ElementsMatch(t, []string{"user", "echo"}, said)
+		require.ElementsMatch(t, []string{"user", "echo"}, speakers)
 		require.Zero(t, r.Counts().Forgotten)
 	}
 }
 
-// An alarm wakes the agent before any client comes: the first client is told all the same, and so is the first that
-// wants to be.
-func TestTheFirstClientAfterAnAlarmIsToldToo(t *testing.T) {
+// An alarm wakes the agent before any client comes: the first client gets the digest even so, and so does the first
+// that wants it.
+func TestTheFirstClientAfterAnAlarmGetsTheDigestToo(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.plant(

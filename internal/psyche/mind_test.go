@@ -108,7 +108,7 @@ func TestAMemoryIsStoredOnceAndRecalledByItsOwner(t *testing.T) {
 	}
 }
 
-func TestAnAgentFeelsWhatItIsToldAndCalmsDown(t *testing.T) {
+func TestAnAgentAppraisesEventsAndCalmsDown(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	e, err := r.Emotion(t.Context(), ann, "echo")
@@ -146,7 +146,7 @@ func TestAnAgentFeelsWhatItIsToldAndCalmsDown(t *testing.T) {
 	faulty(t, err, 400, "out_of_range")
 }
 
-func TestStatusTellsOperatorsHowFarTheEmbeddingIs(t *testing.T) {
+func TestStatusShowsOperatorsTheProgressOfEmbedding(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) { p.Jobs = p.Memory.(memory.EmbedQueue) })
 	s, err := r.Status(t.Context(), role(access.Operator), "echo")
@@ -297,7 +297,7 @@ func TestEmbeddingsGoToTheAgentsEmbedderAndWakeNobody(t *testing.T) {
 	require.Zero(t, r.nights.woken())
 }
 
-func TestAStoreThatIsAwayIsSaidToBe(t *testing.T) {
+func TestAStoreThatDoesNotAnswerIsReported(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.nights.fails = errors.Join(errors.New("no route"), memory.ErrAway)
@@ -305,7 +305,7 @@ func TestAStoreThatIsAwayIsSaidToBe(t *testing.T) {
 	faulty(t, err, 503, "store_away")
 }
 
-// without is a catalogue from which a model has gone.
+// without is a catalogue from which a model was removed.
 type without struct {
 	inference.Catalog
 	model string

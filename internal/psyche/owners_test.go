@@ -49,7 +49,7 @@ func TestAKeyOfTheLocalPrincipalFindsWhatWasSaidWithoutAKey(t *testing.T) {
 	require.Len(t, found, 1)
 }
 
-func TestATalkWithoutANameIsToldApartByItsFirstMessageAndItsGroup(t *testing.T) {
+func TestATalkWithoutANameIsIdentifiedByItsFirstMessageAndItsGroup(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	name := func(group, first string) string {

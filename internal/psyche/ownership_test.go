@@ -45,7 +45,7 @@ func FuzzParseOwner(f *testing.F) {
 	})
 }
 
-func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
+func TestWhatOneOwnerSaidIsTransferredToAnother(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	old, oldBob, next := speaker("key_a", "", "ann"), speaker("key_a", "", "bob"), speaker("key_b", "anna", "ann")
@@ -92,9 +92,9 @@ func TestWhatOneOwnerSaidIsGivenToAnother(t *testing.T) {
 	require.ErrorContains(t, err, "the same")
 }
 
-// The id of what is said is made of who said it. Whoever gave it away and says it again must be remembered all the
-// same.
-func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
+// The id of a memory derives from who said it. When an owner transferred it and says it again, it must be remembered
+// even so.
+func TestWhatWasTransferredIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	old, next := speaker("key_a", "", ""), speaker("key_b", "", "")
@@ -115,9 +115,9 @@ func TestWhatWasGivenAwayIsRememberedWhenItIsSaidAgain(t *testing.T) {
 	}
 }
 
-// Dreams are told to a client that is the only one whose talk an agent keeps. A gift must make neither of two owners
-// seem alone.
-func TestAGiftKeepsWhoMayHearOfDreams(t *testing.T) {
+// Dreams are shown to a client that is the only one whose talk an agent remembers. A transfer must make neither of
+// two owners seem the only one.
+func TestATransferChangesNothingAboutWhoMaySeeDreams(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	talkers := func() int {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// embedder is a being whose embedder costs a dollar for a million tokens, one token a micro-dollar.
+// embedder is a service whose embedder costs a dollar per million tokens, one micro-dollar a token.
 func embedder(t *testing.T, window int) *rig {
 	return setup(t, func(p *psyche.Ports, o *psyche.Options) {
 		table := catalogue()
@@ -31,7 +31,7 @@ func embeddings(c psyche.Caller, body string) psyche.Turn {
 	return e
 }
 
-// What an embedder can bill for is at most a token for each byte of the input, or a window for what is no text.
+// An embedder can charge for at most one token per byte of the input, or a window for what is not text.
 func TestAnEmbeddingReservesWhatItsInputCanBill(t *testing.T) {
 	t.Parallel()
 	for body, least := range map[string]int64{

@@ -163,7 +163,7 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 		return err
 	}
 	w := memory.Write{Agent: a.ID, Cause: byTalk, Fence: memory.Fence{Read: reading}}
-	feels := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
+	current := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
 	for i, l := range wanted {
 		if placed.isRemembered(i, l.text) {
 			b.counts.existing.Add(1)
@@ -185,7 +185,7 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 				Derived: []string{"salience", "surprise", "affect"},
 			},
 			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i],
-			Affect:  feels,
+			Affect:  current,
 			Session: session, Origin: c.Owner(), Speaker: l.speaker,
 		}
 		corrected, err := correct(ctx, b.Memory, e, placed.near[i])

@@ -27,9 +27,9 @@ func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
 	faulty(t, err, 404, "agent_not_found")
 }
 
-// A server that no bell has reached keeps a record for two seconds and a lease for longer: what it writes is refused, a
-// knock too.
-func TestARemovedAgentThatWasJustMetIsUnknownToWhoeverConnections(t *testing.T) {
+// A server that no wake notice has reached keeps a record for two seconds and a lease for longer: its writes are
+// refused, and so is a new connection.
+func TestARemovedAgentInTheCacheIsUnknownToANewConnection(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.talk(turn(ann, chat("Good morning.")))

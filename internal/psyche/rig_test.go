@@ -45,7 +45,7 @@ func (c *clock) pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// nights are those of a store, without a workflow behind them.
+// nights wakes agents on a store, without a workflow.
 type nights struct {
 	store *sqlitestore.Store
 	now   func() time.Time
@@ -102,11 +102,11 @@ func (n *nights) woken() int {
 	return n.wakes
 }
 
-// provider answers what it is told, and remembers what it was asked.
+// provider returns given answers, and records its requests.
 type provider struct {
 	mu     sync.Mutex
 	bodies [][]byte
-	open   int // answers that were not closed
+	open   int // answers not closed yet
 	answer func(r inference.RelayRequest) (status int, kind string, body io.ReadCloser)
 }
 
@@ -201,7 +201,7 @@ func catalogue() inference.Table {
 	return table
 }
 
-// rig is a being on a store in memory, with a provider that says what it is told.
+// rig is a service on a store in memory, with a fake provider.
 type rig struct {
 	*psyche.Service
 	t        testing.TB
@@ -287,7 +287,7 @@ func chat(text string) string {
 	return fmt.Sprintf(`{"model":"echo","messages":[{"role":"user","content":%s}]}`, quoted)
 }
 
-// settle waits until everything said so far is remembered.
+// settle waits until everything said so far is stored.
 func (r *rig) settle() {
 	r.t.Helper()
 	psyche.Drained(r.Service)

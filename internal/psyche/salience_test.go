@@ -50,7 +50,7 @@ func TestWhatIsWorthKeeping(t *testing.T) {
 	})
 }
 
-func TestATextThatOnlySaysAgainIsNoticed(t *testing.T) {
+func TestATextThatOnlyRepeatsIsNoticed(t *testing.T) {
 	t.Parallel()
 	shown := []string{"> The lighthouse keeper of Skagen paints twelve lanterns red every Monday."}
 	require.True(t, repeats("The lighthouse keeper of Skagen paints twelve lanterns red every Monday!", shown))
@@ -61,7 +61,7 @@ func TestATextThatOnlySaysAgainIsNoticed(t *testing.T) {
 	require.False(t, repeats("...", shown))
 }
 
-func TestTheEarHearsTheFirstChoiceHoweverItsBytesAreCut(t *testing.T) {
+func TestTheFirstChoiceIsReadHoweverItsBytesAreCut(t *testing.T) {
 	t.Parallel()
 	stream :=
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One \"}},{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\r\n\r\n: comment\n\n" +
@@ -100,7 +100,7 @@ func TestWorkingMemoryIsBounded(t *testing.T) {
 		all.of("owner", "another", fmt.Sprint(i), now)
 		if i%(mostTalks/2) == 0 {
 			require.Same(t, held, all.of("owner", "agent", "c", now),
-				"whoever talks is not the one who was silent for longest")
+				"the owner of this talk is not the one that was idle for longest")
 		}
 	}
 	require.Equal(t, mostTalks, all.lately.Len())
@@ -114,7 +114,8 @@ func TestWorkingMemoryIsBounded(t *testing.T) {
 	require.Empty(t, all.of("owner", "agent", "c", now.Add(3*talkLasts)).lines())
 }
 
-// FuzzStream holds the sieve and the ear: however a stream is cut, the same comes out, and nothing but usage is taken.
+// FuzzStream checks the sieve and the answerReader: however a stream is cut, the result is the same, and only usage
+// is removed.
 func FuzzStream(f *testing.F) {
 	f.Add(
 		[]byte(

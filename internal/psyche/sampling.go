@@ -30,6 +30,6 @@ func (t *turn) sampling(ctx context.Context) []splice {
 		t.service.Log.WarnContext(ctx, "the mood could not be read", "agent", t.agent.Handle, "error", err)
 		return nil
 	}
-	feels := mood.Settled(affect.PAD, t.service.o.Baseline, t.service.now().Sub(affect.Since))
-	return []splice{t.body.set("temperature", fmt.Appendf(nil, "%v", moodTemperature(feels, t.spec.MaxTemperature)))}
+	settled := mood.Settled(affect.PAD, t.service.o.Baseline, t.service.now().Sub(affect.Since))
+	return []splice{t.body.set("temperature", fmt.Appendf(nil, "%v", moodTemperature(settled, t.spec.MaxTemperature)))}
 }

@@ -45,7 +45,7 @@ func (w *written) String() string {
 	return w.text.String()
 }
 
-// upstream puts a real gateway to a server in place of the provider.
+// upstream replaces the provider by a real gateway to a server.
 func upstream(t testing.TB, model string, serve http.HandlerFunc) func(*psyche.Ports, *psyche.Options) {
 	t.Helper()
 	server := httptest.NewServer(serve)
@@ -84,8 +84,8 @@ func (r *rig) rows() []spend.Row {
 	return rows
 }
 
-// curl -d calls every body a form, and providers refuse JSON that is called one.
-func TestAProviderIsToldThatTheBodyIsJSONWhateverTheClientCalledIt(t *testing.T) {
+// curl -d calls every body a form, and providers refuse JSON with that content type.
+func TestTheProviderGetsJSONsContentTypeWhateverTheClientSent(t *testing.T) {
 	t.Parallel()
 	var kinds []string
 	r := setup(t, upstream(t, "p/dear", func(w http.ResponseWriter, q *http.Request) {
@@ -108,7 +108,7 @@ func TestAProviderIsToldThatTheBodyIsJSONWhateverTheClientCalledIt(t *testing.T)
 		kinds)
 }
 
-// W6, C-cost: a paid stream is asked for its usage, and the client sees nothing of that.
+// A paid stream is asked for its usage, and the client sees nothing of that.
 func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
 	t.Parallel()
 	var questions []string
@@ -164,7 +164,7 @@ func TestAPaidStreamIsSettledByUsageThatTheClientDidNotAskFor(t *testing.T) {
 	}
 }
 
-func TestTheSieveTakesOutUsageHoweverTheBytesAreCut(t *testing.T) {
+func TestTheSieveRemovesUsageHoweverTheBytesAreCut(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{"\n\n", "\r\n\r\n"} {
 		all := strings.ReplaceAll(chunk+final+usage+done, "\n\n", event)
@@ -281,7 +281,7 @@ func TestAPageInPlaceOfAnAnswerIsAFaultThatSaysWhatWouldBeRight(t *testing.T) {
 	}
 }
 
-func TestAProviderThatIsAwayIsAFaultOfItsOwn(t *testing.T) {
+func TestAProviderThatDoesNotAnswerIsAFaultOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := setup(t, upstream(t, "p/dear", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	_, err := r.Chat(t.Context(), turn(ann, streaming("Hi")))
@@ -289,7 +289,7 @@ func TestAProviderThatIsAwayIsAFaultOfItsOwn(t *testing.T) {
 	require.Equal(t, spend.Lost, r.rows()[0].State, "nobody knows what was billed")
 }
 
-// The agent's day, its month, the fleet and the key each refuse what would overrun them, before a byte is sent.
+// The agent's day and month, the fleet and the key each refuse what would exceed them, before a byte is sent.
 func TestEveryCapRefusesATurn(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -366,7 +366,7 @@ func TestAModelThatThinksIsGivenRoomForIt(t *testing.T) {
 // An open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.
 func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour }) // its own keeper does not come by
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour }) // the service's own renewal does not run
 	pipe, feed := io.Pipe()
 	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
 		return 200, "text/event-stream", pipe
@@ -441,7 +441,7 @@ func TestALeaseCountsAsHeldWhileTheStoreDoesNotAnswer(t *testing.T) {
 	require.Equal(t, 1, r.nights.woken())
 }
 
-// held is a store whose searches wait to be let go.
+// held is a store whose searches block until released.
 type held struct {
 	memory.Store
 	gate  chan struct{}
@@ -563,8 +563,8 @@ func TestAQueueThatIsFullHoldsNoTurnUp(t *testing.T) {
 	require.NotEmpty(t, r.episodes())
 }
 
-// One queue for all was full within seconds of a slow embedder, and everybody's exchanges were dropped.
-func TestWhoeverIsHardToRememberHoldsFewOthersUp(t *testing.T) {
+// With one queue for all, a slow embedder filled it within seconds, and everybody's exchanges were dropped.
+func TestASlowAgentDelaysOnlyTheAgentsOfItsWorker(t *testing.T) {
 	t.Parallel()
 	h := &held{gate: make(chan struct{}), agent: "ag_echo"}
 	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
@@ -628,45 +628,45 @@ func TestManyTurnsAtOnceShareALease(t *testing.T) {
 // away is a store that does not answer.
 type away struct {
 	memory.Store
-	gone atomic.Bool
+	down atomic.Bool
 }
 
 func (a *away) Agent(ctx context.Context, name string) (dream.Agent, error) {
-	if a.gone.Load() {
+	if a.down.Load() {
 		return dream.Agent{}, memory.ErrAway
 	}
 	return a.Store.Agent(ctx, name)
 }
 
 func (a *away) Space(ctx context.Context, agent string) (string, error) {
-	if a.gone.Load() {
+	if a.down.Load() {
 		return "", memory.ErrAway
 	}
 	return a.Store.Space(ctx, agent)
 }
 
 func (a *away) Search(ctx context.Context, q memory.Search) (memory.Found, error) {
-	if a.gone.Load() {
+	if a.down.Load() {
 		return memory.Found{}, memory.ErrAway
 	}
 	return a.Store.Search(ctx, q)
 }
 
-// An agent that was met can be talked with while the store is away.
-func TestAStoreThatIsAwayTakesTheMemoryAndNotTheTalk(t *testing.T) {
+// A cached agent can be talked with while the store does not answer.
+func TestWithoutTheStoreTalkWorksAndMemoryDoesNot(t *testing.T) {
 	t.Parallel()
 	a := &away{}
 	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) { a.Store, p.Memory = p.Memory, a })
 	r.talk(turn(ann, chat("Hi")))
 	r.clock.pass(10 * time.Second)
-	a.gone.Store(true)
+	a.down.Store(true)
 	_, report := r.talk(turn(ann, chat("Hi again, tell me something")))
 	require.Equal(t, psyche.SkippedFailed, report.Skipped)
 	other := turn(ann, chat("Hi"))
 	other.Agent = "ag_echo"
 	_, err := r.Chat(t.Context(), other)
 	faulty(t, err, 503, "store_away")
-	a.gone.Store(false)
+	a.down.Store(false)
 	_, report = r.talk(other)
 	require.Equal(t, "echo", report.Agent)
 }
@@ -679,7 +679,7 @@ func TestAStreamThatEndsWithoutSayingSoIsBroken(t *testing.T) {
 		fault  = "data: {\"error\":{\"message\":\"overloaded\"}}\n\n"
 	)
 	for _, c := range []struct {
-		name, kind, said string
+		name, kind, body string
 		broken           bool
 	}{
 		{"nothing", "text/event-stream", "", true},
@@ -697,7 +697,7 @@ func TestAStreamThatEndsWithoutSayingSoIsBroken(t *testing.T) {
 		for _, model := range []string{"p/free", "p/dear"} {
 			r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Talker = model })
 			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
-				return 200, c.kind, io.NopCloser(strings.NewReader(c.said))
+				return 200, c.kind, io.NopCloser(strings.NewReader(c.body))
 			}
 			reply, err := r.Chat(t.Context(), turn(ann, streaming("Remember that my cat is called Tom.")))
 			require.NoError(t, err)
@@ -713,8 +713,8 @@ func TestAStreamThatEndsWithoutSayingSoIsBroken(t *testing.T) {
 	}
 }
 
-// P1: usage is the provider's, or counted.
-func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
+// Usage is the provider's, or counted.
+func TestUsageThatNoProviderReportsIsCounted(t *testing.T) {
 	t.Parallel()
 	const (
 		named  = "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":7,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word word\"}}]}\n\n"
@@ -730,7 +730,7 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 		return fmt.Sprintf(`"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, in(question), out,
 			in(question)+out)
 	}
-	for _, c := range []struct{ name, asked, answered, got string }{
+	for _, c := range []struct{ name, sent, answered, got string }{
 		{
 			"a stream", asks, named + final + done,
 			named + final +
@@ -754,7 +754,7 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 			r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
 				return 200, "text/event-stream", io.NopCloser(cut(strings.NewReader(c.answered)))
 			}
-			got, _ := r.talk(turn(ann, c.asked))
+			got, _ := r.talk(turn(ann, c.sent))
 			require.Equal(t, c.got, got, c.name)
 		}
 	}
@@ -767,7 +767,7 @@ func TestUsageThatNoProviderTellsIsCounted(t *testing.T) {
 	require.Equal(t, len(long), len(got), "what is too long to be looked at goes by")
 }
 
-// slowly is an embedder that is stuck from some time on, and heeds no deadline.
+// slowly is an embedder that hangs from some time on, and ignores deadlines.
 type slowly struct {
 	inference.Model
 	gate  chan struct{}

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// dreams lays a night's insight and a promoted heuristic, both made of what Ann had said, before whoever comes next.
+// dreams adds an insight and a promoted heuristic, both made of what Ann had said, before the next client comes.
 func (r *rig) dreams() {
 	r.t.Helper()
 	r.plant(
@@ -37,19 +37,19 @@ func (r *rig) dreams() {
 	require.NoError(r.t, err)
 }
 
-// P5: a dream reads the talks of all; what it says of one caller's reaches no other.
+// A dream reads the talks of all; what it says of one caller's talk reaches no other caller.
 func TestWhatWasDreamtOfOneCallersTalkReachesNoOther(t *testing.T) {
 	t.Parallel()
 	ben := caller("key_b", "ben")
 	operator := psyche.Caller{Key: access.Key{ID: "key_o", Role: access.Operator}}
 	shared := func(_ *psyche.Ports, o *psyche.Options) { o.Shared = true }
 	for _, c := range []struct {
-		name   string
-		who    psyche.Caller
-		change []func(*psyche.Ports, *psyche.Options)
-		hears  bool
+		name    string
+		who     psyche.Caller
+		change  []func(*psyche.Ports, *psyche.Options)
+		mayHear bool
 	}{
-		{"whoever alone has talked", ann, nil, true},
+		{"the only client that has talked", ann, nil, true},
 		{"another", ben, nil, false},
 		{"another user of the same key", caller("key_a", "amy"), nil, false},
 		{"an operator, who may read the journal", operator, nil, true},
@@ -67,7 +67,7 @@ func TestWhatWasDreamtOfOneCallersTalkReachesNoOther(t *testing.T) {
 			require.NoError(t, err)
 			found, err := r.Recall(t.Context(), c.who, "echo", psyche.RecallRequest{Query: "lighthouse PIN", Limit: 10})
 			require.NoError(t, err)
-			if c.hears {
+			if c.mayHear {
 				require.Contains(t, r.provider.last(t), "the year of the lighthouse, 4711")
 				require.Contains(t, r.provider.last(t), "Ask Ann for the lighthouse")
 				require.Len(t, status.Digest, 1)
@@ -78,14 +78,14 @@ func TestWhatWasDreamtOfOneCallersTalkReachesNoOther(t *testing.T) {
 			for _, m := range found {
 				require.NotContains(t, m.Content, "4711")
 			}
-			// The digest waits for somebody who may hear it.
+			// The digest waits for a client that may see it.
 			r.talk(turn(operator, chat("Anything new about the lighthouse?")))
 			require.Contains(t, r.provider.last(t), "the year of the lighthouse, 4711")
 		})
 	}
 }
 
-// Whose talk it was is noted before a word of it is kept, and noticed by a process that had looked before.
+// The owner of a talk is noted before a word of it is stored, and noticed by a process that had looked before.
 func TestASecondTalkerIsNoticedByEveryProcess(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -108,7 +108,7 @@ func TestASecondTalkerIsNoticedByEveryProcess(t *testing.T) {
 	require.Empty(t, later.Digest)
 }
 
-// However much others have said that lies nearer, a caller recalls what is its own.
+// However much nearer what others have said is, a caller recalls what is its own.
 func TestMemoriesOfOthersCostNobodyARecall(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// replica is another process over the store of the first.
+// replica is another process over the first one's store.
 func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	r.t.Helper()
 	other := setup(r.t, append([]func(*psyche.Ports, *psyche.Options){func(p *psyche.Ports, _ *psyche.Options) {
@@ -84,7 +84,7 @@ func TestEveryBodyBeginsWithTheOneBeforeIt(t *testing.T) {
 	}
 }
 
-// Without the store each replica knows only its own turns: the test above is red then.
+// Without the store each replica knows only its own turns; this shows that the test above can fail.
 func TestWithoutTheStoreReplicasLoseThePrefix(t *testing.T) {
 	t.Parallel()
 	alone := func(p *psyche.Ports, o *psyche.Options) { p.Talks, o.Items = nil, 2 }
@@ -141,7 +141,7 @@ func TestAQuestionSentAgainIsNotQuotedToItself(t *testing.T) {
 		"in another talk it comes to mind")
 }
 
-func TestTheModelIsToldWhoItIs(t *testing.T) {
+func TestThePersonaIsSentToTheModel(t *testing.T) {
 	t.Parallel()
 	for persona, want := range map[string]string{
 		"":                   `{"role":"system","content":"You are echo. A quiet companion who says \"tide\"."},`,
@@ -168,7 +168,7 @@ func TestTheModelIsToldWhoItIs(t *testing.T) {
 	}
 }
 
-func TestEveryTalkIsToldTheMoodAndAgainWhenItHasMoved(t *testing.T) {
+func TestEveryTalkStatesTheMoodAndAgainWhenItHasChanged(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	affect := func(p mood.PAD) {
@@ -261,7 +261,7 @@ func TestWhatWasForgottenStandsInNoLaterBody(t *testing.T) {
 	r.settle()
 	_, err := r.store.Forget(t.Context(), r.agent.ID, "ep_1")
 	require.NoError(t, err)
-	r.clock.pass(3 * time.Second) // a record of the agent is believed for two
+	r.clock.pass(3 * time.Second) // an agent's record is cached for two seconds
 	for _, being := range []*rig{r, other} {
 		being.talk(
 			turn(ann,

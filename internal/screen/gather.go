@@ -40,18 +40,18 @@ func (r *DreamReport) AddEvents(events []event.Event, get func(ids ...string) ([
 		if e.Type == renewed.EventType() && json.Unmarshal(e.Data, &renewed) == nil {
 			r.Strengthened += renewed.Memories
 		}
-		var told event.ItemArchived
-		if e.Type != told.EventType() || json.Unmarshal(e.Data, &told) != nil {
+		var payload event.ItemArchived
+		if e.Type != payload.EventType() || json.Unmarshal(e.Data, &payload) != nil {
 			continue
 		}
-		items, err := get(told.Item, told.Newer)
+		items, err := get(payload.Item, payload.Newer)
 		if err != nil {
 			return err
 		}
-		a := Archived{ID: told.Item, Kind: told.Kind, Reason: told.Reason}
+		a := Archived{ID: payload.Item, Kind: payload.Kind, Reason: payload.Reason}
 		for _, item := range items {
 			switch h := item.Header(); {
-			case h.ID != told.Item:
+			case h.ID != payload.Item:
 				a.Newer = item.Text()
 			case h.State == dream.Archived:
 				a.Text = item.Text()

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// S4, hypnagogic depth indicator; H25.
+// The gauge shows every stage of Hori up to the present depth.
 func TestTheGaugeOfAnOnset(t *testing.T) {
 	t.Parallel()
 	for _, colour := range []bool{false, true} {

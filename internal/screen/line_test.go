@@ -14,7 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// every payload of the catalogue once.
+// announcements are every payload of the catalogue once.
 func announcements() []event.Event {
 	payloads := []event.Payload{
 		event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: 500_000},

@@ -45,7 +45,7 @@ var styles = map[string]screen.Style{
 
 func stripped(text string) string { return colours.ReplaceAllString(text, "") }
 
-// plan is S4's table of shares over a cap of fifty cents.
+// tallies are the shares of a cap of fifty cents.
 func tallies() []dream.Tally {
 	plan := budget.Split(budget.Dollar/2, budget.DefaultShares)
 	return []dream.Tally{
@@ -222,7 +222,7 @@ func TestEveryScreenKeepsItsWidthAndItsCharacters(t *testing.T) {
 			for _, line := range strings.Split(stripped(drawn), "\n") {
 				columns := 0
 				for _, r := range line {
-					require.Less(t, r, rune(0x10000), "only the Basic Multilingual Plane (H25): %q", line)
+					require.Less(t, r, rune(0x10000), "only the Basic Multilingual Plane: %q", line)
 					columns++
 					if r > 0x2e80 {
 						columns++

@@ -19,7 +19,7 @@ func TestTheReportOfANight(t *testing.T) {
 	}
 }
 
-// Every outcome is told plainly, and empty is never told as a success.
+// Every outcome is stated plainly, and an empty dream is never reported as a success.
 func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -62,8 +62,8 @@ func TestTheReportSaysHowTheNightEnded(t *testing.T) {
 	golden(t, "headlines.txt", b.String())
 }
 
-// A woken dream that may go on is not over, and says until when it waits.
-func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
+// An interrupted dream that may be resumed has not ended; the report says until when it waits.
+func TestAnInterruptedDreamSaysUntilWhenItMayBeResumedAndItsStretches(t *testing.T) {
 	t.Parallel()
 	r := night()
 	r.Record.Outcome, r.Record.Reason, r.Record.Stretches = dream.Interrupted, "somebody connected", 1
@@ -79,7 +79,7 @@ func TestAWokenNightSaysUntilWhenItMayGoOnAndHowOftenItLayDown(t *testing.T) {
 		"echo dreamt in 3 stretches within 2 min 14 s and kept")
 }
 
-// What cannot be read marks nothing; a dream that went on waits no more.
+// Unreadable events mark nothing; a dream that was resumed waits no more.
 func TestTheBreaksOfADreamAreReadFromItsEvents(t *testing.T) {
 	t.Parallel()
 	tell := func(p event.Payload) event.Event {
@@ -112,8 +112,8 @@ func TestAnEmptyReportIsStillAReport(t *testing.T) {
 	require.Contains(t, screen.Report(screen.DreamReport{}, screen.Style{}), "The agent is still dreaming.")
 }
 
-// An overspent night must not hide in a table.
-func TestAnOverspentNightAccusesItself(t *testing.T) {
+// Overspending must not hide in a table.
+func TestAnOverspentDreamIsReportedAsAFault(t *testing.T) {
 	t.Parallel()
 	r := night()
 	r.Record.Spent = r.Record.Budget + 1
@@ -121,7 +121,7 @@ func TestAnOverspentNightAccusesItself(t *testing.T) {
 		"This must never happen")
 }
 
-func TestTheReportNamesTheNightsNowWhenItIsAnotherDay(t *testing.T) {
+func TestTheReportNamesTheDreamsTimeWhenItIsAnotherDay(t *testing.T) {
 	t.Parallel()
 	r := screen.DreamReport{
 		Agent: "echo",

@@ -14,8 +14,8 @@ import (
 
 const searched = "dream/echo/0042"
 
-// searches is the graph of a night: three branches, a merger and a refinement that was left, and two that grew out of
-// them.
+// searches is the graph of a dream: three branches, a merger and a refinement that was dropped, and two that grew out
+// of them.
 func searches() []*dream.Scenario {
 	scenario := func(number string, op dream.Operation, round int, score float64, content string,
 		parents ...string,
@@ -109,7 +109,7 @@ func graphOf(t *testing.T, text string) *gographviz.Graph {
 	return g
 }
 
-// FuzzDOT has any words in scenarios: what is drawn of them can be read.
+// FuzzDOT puts any words into scenarios: the drawing can be parsed.
 func FuzzDOT(f *testing.F) {
 	for _, s := range searches() {
 		f.Add(s.Content, s.ID)

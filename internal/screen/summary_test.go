@@ -73,8 +73,8 @@ func TestTheSummarySaysWhatChangedWhatWasArchivedAndWhatToDoNext(t *testing.T) {
 		b.WriteString("# " + c.name + "\n" + top + "\n\n")
 		s := screen.Summarize(c.r)
 		flat := strings.Join(strings.Fields(top), " ")
-		for _, said := range []string{s.Changed, s.Archived, s.Next} {
-			require.Contains(t, flat, said, "%s: the report shows the same sentences", c.name)
+		for _, sentence := range []string{s.Changed, s.Archived, s.Next} {
+			require.Contains(t, flat, sentence, "%s: the report shows the same sentences", c.name)
 		}
 		require.Contains(t, s.Next, s.Command, c.name)
 	}
@@ -113,16 +113,16 @@ func TestTheSummaryReadsWhatWasArchivedFromTheEventsOfTheDream(t *testing.T) {
 		"restored": &dream.Semantic{Head: dream.Head{ID: "restored", State: dream.Live}, Content: "The new quay."},
 		"gist":     &dream.Gist{Head: dream.Head{ID: "gist"}, Content: "Quays change."},
 	}
-	told := func(p event.Payload) event.Event {
+	eventOf := func(p event.Payload) event.Event {
 		return event.New(p.EventType(), "echo", "dream/echo/0042", evening, p)
 	}
-	broken := told(event.ItemArchived{})
+	broken := eventOf(event.ItemArchived{})
 	broken.Data = []byte("{")
 	r := screen.DreamReport{Agent: "echo"}
 	require.NoError(t, r.AddEvents([]event.Event{
-		told(event.MemoriesRenewed{Memories: 2}), told(event.MemoriesRenewed{Memories: 1}), broken,
-		told(event.ItemArchived{Item: "faded", Kind: dream.KindSemantic, Newer: "gist", Reason: event.Faded}),
-		told(event.ItemArchived{Item: "restored"}), told(event.ItemArchived{Item: "forgotten"}),
+		eventOf(event.MemoriesRenewed{Memories: 2}), eventOf(event.MemoriesRenewed{Memories: 1}), broken,
+		eventOf(event.ItemArchived{Item: "faded", Kind: dream.KindSemantic, Newer: "gist", Reason: event.Faded}),
+		eventOf(event.ItemArchived{Item: "restored"}), eventOf(event.ItemArchived{Item: "forgotten"}),
 	}, func(ids ...string) (items []dream.Item, err error) {
 		for _, id := range ids {
 			if item := memories[id]; item != nil {
@@ -136,5 +136,5 @@ func TestTheSummaryReadsWhatWasArchivedFromTheEventsOfTheDream(t *testing.T) {
 	}}, r.Archived)
 	require.Equal(t, 3, r.Strengthened)
 	unread := func(...string) ([]dream.Item, error) { return nil, io.ErrUnexpectedEOF }
-	require.ErrorIs(t, r.AddEvents([]event.Event{told(event.ItemArchived{Item: "faded"})}, unread), io.ErrUnexpectedEOF)
+	require.ErrorIs(t, r.AddEvents([]event.Event{eventOf(event.ItemArchived{Item: "faded"})}, unread), io.ErrUnexpectedEOF)
 }

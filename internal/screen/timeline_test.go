@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// S4, dream cycle timeline; H25.
+// The timeline shows every state of a phase at every width.
 func TestTheTimelineOfANight(t *testing.T) {
 	t.Parallel()
 	state := func(t dream.Tally, state, reason string) dream.Tally { t.State, t.Reason = state, reason; return t }
@@ -81,7 +81,7 @@ func TestTheTimelineOfANight(t *testing.T) {
 			[]dream.Tally{all[0], all[1]},
 			[]screen.Break{{Phase: dream.NREM, Calls: 6}, {Phase: dream.REM, Open: true}},
 		},
-		{"over in three sittings", all, []screen.Break{{Phase: dream.Onset, Calls: 13}, {Phase: dream.Integration}}},
+		{"over in three stretches", all, []screen.Break{{Phase: dream.Onset, Calls: 13}, {Phase: dream.Integration}}},
 	}
 	for file, st := range styles {
 		var b strings.Builder

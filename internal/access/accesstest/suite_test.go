@@ -15,14 +15,14 @@ func TestTheBookKeepsThePromises(t *testing.T) {
 	accesstest.RunStore(t, func(*testing.T) access.Store { return &accesstest.Book{} })
 }
 
-// looking looks first and claims then, as a careless store would.
+// looking reads first and claims then, as a careless store would.
 type looking struct {
 	*accesstest.Book
 }
 
 func (l looking) Claim(context.Context, access.Claim) (*access.Answered, error) { return nil, nil }
 
-func TestAStoreThatTellsTwoToDoItIsCaught(t *testing.T) {
+func TestAStoreThatGrantsAClaimTwiceIsCaught(t *testing.T) {
 	t.Parallel()
 	careless := looking{Book: &accesstest.Book{}}
 	require.ErrorContains(t, accesstest.ClaimConcurrently(t.Context(), careless, careless), "32 of 32 got the claim")

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// refusedWell holds that a refusal is one of the caller's, in one sentence that can be shown.
+// refusedWell checks that an error is the caller's, in one sentence that can be shown.
 func refusedWell(t *testing.T, err error) {
 	t.Helper()
 	var f *psyche.Fault
@@ -27,8 +27,8 @@ func refusedWell(t *testing.T, err error) {
 	require.LessOrEqual(t, len(f.Param), 64)
 }
 
-// FuzzARequestIsReadWholeOrRefused: whatever comes as the body of POST /v1/dreams, what is read of it is what it says,
-// and a field that nobody knows is never passed over.
+// FuzzARequestIsReadWholeOrRefused: whatever the body of POST /v1/dreams is, it is read correctly or refused, and no
+// unknown field is ignored.
 func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 	for _, body := range []string{
 		`{"agent":"iris"}`,
@@ -71,7 +71,7 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 	})
 }
 
-// FuzzAQueryIsReadOrRefused: whatever stands behind the question mark.
+// FuzzAQueryIsReadOrRefused does the same for query strings.
 func FuzzAQueryIsReadOrRefused(f *testing.F) {
 	for _, raw := range []string{
 		"", "limit=7&after=x", "limit=-1", "limit=1e2", "after=%zz", "a;b",
@@ -99,7 +99,7 @@ func FuzzAQueryIsReadOrRefused(f *testing.F) {
 	})
 }
 
-// FuzzADreamIsNamedOneWay: a name that is read is the name of one dream, and its two spellings name the same one.
+// FuzzADreamIsNamedOneWay: a parsed name is the name of one dream, and its two spellings name the same one.
 func FuzzADreamIsNamedOneWay(f *testing.F) {
 	for _, name := range []string{
 		"dream/iris/0001", "dream_iris_0001", "dream_a_b_0001", "dream/a_0001/0002",

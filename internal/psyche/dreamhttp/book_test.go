@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 )
 
-// object is a part of the description. Keys are written in their order.
+// object is a part of the description, with its keys in order.
 type object = map[string]any
 
 // book collects the schemas of types under their names.
@@ -32,7 +32,7 @@ type book struct {
 
 const home = "github.com/seed-56a03226/oneiros/internal"
 
-// names of types that would say nothing by themselves.
+// callings are names for types whose own would be unclear.
 var callings = map[reflect.Type]string{
 	reflect.TypeFor[journal.Public]():      "JournalEntry",
 	reflect.TypeFor[journal.Times]():       "WakePhases",
@@ -42,7 +42,7 @@ var callings = map[reflect.Type]string{
 	reflect.TypeFor[dreamhttp.Redream]():   "RedreamRequest",
 }
 
-// choices are the words that a type may have.
+// choices are the values that a type may have.
 var choices = map[reflect.Type][]any{
 	reflect.TypeFor[dream.Status](): words(dream.Statuses),
 	reflect.TypeFor[dream.Tier]():   words([]dream.Tier{dream.Core, dream.Hardened}),
@@ -100,7 +100,7 @@ func calling(t reflect.Type) string {
 	return inner[strings.LastIndexAny(inner, "./*")+1:] + "List"
 }
 
-// of answers a reference to the schema of a value's type.
+// of returns a reference to the schema of a value's type.
 func (b *book) of(v any) object {
 	b.t.Helper()
 	kind := reflect.TypeOf(v)
@@ -118,7 +118,7 @@ func (b *book) of(v any) object {
 	return object{"$ref": "#/components/schemas/" + calling(kind)}
 }
 
-// absent takes the fields that are left out when they are zero from what a schema requires.
+// absent removes the fields that are omitted when zero from those that a schema requires.
 func (b *book) absent(t reflect.Type) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
 		t = t.Elem()
@@ -148,7 +148,7 @@ func (b *book) absent(t reflect.Type) {
 	}
 }
 
-// prune drops the schemas that nothing refers to any more.
+// prune drops the schemas that nothing refers to.
 func (b *book) prune(all ...object) {
 	b.t.Helper()
 	for name := range maps.Clone(b.schemas) {

@@ -29,7 +29,7 @@ func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
 		})
 	for _, c := range []struct {
 		method, path, body string
-		client             bool // role client may
+		client             bool // role client may use it
 		status             int
 	}{
 		{"POST", "/v1/dreams", `{"agent":"iris"}`, false, 201},
@@ -114,7 +114,7 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 	faded.ID, faded.Kind, faded.State, faded.NewerID = "se-1", dream.KindSemantic, dream.Archived, gist.ID
 	faded.Dream, faded.Taint = "", dream.FromWeb
 	open.ID, open.Kind = "p-1", dream.KindPrediction
-	told := func(p event.Payload) event.Event {
+	eventOf := func(p event.Payload) event.Event {
 		return event.New(p.EventType(), "id-iris", began.ID, began.At, p)
 	}
 	_, err := r.store.Commit(t.Context(), memory.Write{
@@ -124,8 +124,8 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 			&dream.Prediction{Head: open, Claim: "It silts up.", Status: dream.PredictionOpen},
 		},
 		Events: []event.Event{
-			told(event.MemoriesRenewed{Memories: 2}),
-			told(event.ItemArchived{Item: "se-1", Kind: dream.KindSemantic, Newer: gist.ID, Reason: event.Faded}),
+			eventOf(event.MemoriesRenewed{Memories: 2}),
+			eventOf(event.ItemArchived{Item: "se-1", Kind: dream.KindSemantic, Newer: gist.ID, Reason: event.Faded}),
 		},
 	})
 	require.NoError(t, err)
@@ -212,7 +212,7 @@ func TestAListIsWalkedToItsEndPageByPage(t *testing.T) {
 		var want []string
 		for n := range int64(23) {
 			r.lay("iris", n+1, over(dream.Completed))
-			r.lay("tally_0001", n+1, func(record *dream.Record) { // at the same moments
+			r.lay("tally_0001", n+1, func(record *dream.Record) { // at the same times
 				over(dream.Completed)(record)
 				if n == 7 {
 					record.Shelved = r.now()
@@ -368,7 +368,7 @@ func TestAQueryThatIsWrongIsRefusedByTheNameOfItsParameter(t *testing.T) {
 		"no dream that this key reaches")
 }
 
-func TestAActivityThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
+func TestAnOperationThatMayNotBeIsRefusedWithItsReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.lay("iris", 1, nil)

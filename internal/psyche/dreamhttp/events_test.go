@@ -27,7 +27,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// readEvent is one event as a reader has it.
+// readEvent is one event as received.
 type readEvent struct {
 	id   int64
 	kind string
@@ -107,7 +107,7 @@ func numbered(from, to int) []event.Event {
 	return all
 }
 
-func TestAStreamTellsEveryEventInOrderAndWhatComes(t *testing.T) {
+func TestAStreamSendsEveryEventInOrderAndNewOnes(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, r *rig) {
 		r.announce(numbered(1, 450)...)
@@ -131,8 +131,8 @@ func TestAStreamTellsEveryEventInOrderAndWhatComes(t *testing.T) {
 	})
 }
 
-// The connection is killed after random numbers of bytes, in the middle of events and between them, while events come:
-// whoever resumes with the last event that it has whole has each exactly once.
+// The connection is cut after random numbers of bytes, within events and between them, while events come: a client
+// that resumes after the last event it has whole gets each exactly once.
 func TestAStreamThatIsCutAnywhereIsResumedWithoutLossOrDoubling(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, func(t *testing.T, r *rig) {
@@ -235,7 +235,7 @@ func TestASilentStreamIsKeptAliveByComments(t *testing.T) {
 	require.EqualValues(t, 1, l.take(t, 1)[0].id)
 }
 
-func TestAReaderOfALogThatLostItsNewestIsToldAndGoesOn(t *testing.T) {
+func TestAReaderOfALogThatLostItsNewestIsRewound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.announce(numbered(1, 3)...)
@@ -245,8 +245,8 @@ func TestAReaderOfALogThatLostItsNewestIsToldAndGoesOn(t *testing.T) {
 	require.EqualValues(t, 4, l.take(t, 1)[0].id)
 }
 
-// A reader that takes nothing is cut off after the time of one write; another of the same log hears everything
-// meanwhile, and the first resumes.
+// A reader that takes nothing is cut off after the time limit of a write; another reader of the same log gets
+// everything meanwhile, and the first resumes.
 func TestASlowReaderIsDroppedAndResumesWhileOthersAreUnharmed(t *testing.T) {
 	t.Parallel()
 	removed := make(chan front.Entry, 10)
@@ -332,7 +332,7 @@ func TestWordsOfEventsAreForOperatorsWhoAskForThem(t *testing.T) {
 
 func TestStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
-	const most = 60 // of one key at once it may have 64
+	const most = 60 // one key may have 64 at once
 	removed := make(chan front.Entry, most)
 	r := newRig(t, func(_ *rig, o *front.Options) {
 		o.Log = func(e front.Entry) {

@@ -97,7 +97,7 @@ func (r *rig) plant() (secrets []string, lines []string) {
 	return secrets, lines
 }
 
-// everything is what a key can read of the face.
+// everything is all that a key can read of the API.
 func (r *rig) everything(who string) []byte {
 	r.t.Helper()
 	var all bytes.Buffer
@@ -142,7 +142,7 @@ func TestRoleClientReachesNothingThatWasThoughtOrWritten(t *testing.T) {
 	for _, may := range lines {
 		require.NotContains(t, string(all), may, "a private deployment tells nothing of dreams")
 	}
-	seen := string(r.everything(operator)) // the test sees what it looks for
+	seen := string(r.everything(operator)) // the test finds what it looks for
 	for _, s := range secrets {
 		switch s {
 		case "SECRET-gist-0x5eed": // has no route of its own

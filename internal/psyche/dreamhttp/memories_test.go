@@ -28,7 +28,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// asleep are nights that nobody wakes.
+// asleep are agents that nobody wakes.
 type asleep struct{}
 
 func (asleep) Wake(context.Context, string, string, time.Duration) (psyche.Woken, error) {
@@ -39,7 +39,7 @@ func (asleep) Status(context.Context, string) (presence.Status, error) {
 	return presence.Status{}, nil
 }
 
-// withBeing puts agents awake behind the face.
+// withBeing adds a psyche.Service to the API.
 func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options)) func(*rig, *front.Options) {
 	t.Helper()
 	return func(r *rig, _ *front.Options) {
@@ -65,7 +65,7 @@ func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options))
 	}
 }
 
-// onEachStoreAwake runs a proof over SQLite and over a real Redis server, with agents awake behind the face.
+// onEachStoreAwake runs a test over SQLite and over a real Redis server, with a psyche.Service.
 func onEachStoreAwake(t *testing.T, prove func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -180,7 +180,7 @@ func TestNoClientFindsWhatWasDreamtOfAnothersTalk(t *testing.T) {
 	})
 }
 
-func TestDreamsThatAreToldToNobodyAreFoundByNoClient(t *testing.T) {
+func TestHiddenDreamsAreFoundByNoClient(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*psyche.Options){
 		"private":       func(o *psyche.Options) { o.Private = true },
@@ -306,7 +306,7 @@ func TestForgettingWhatIsPartlyGoneErasesTheRest(t *testing.T) {
 	t.Parallel()
 	onEachStoreAwake(t, func(t *testing.T, r *rig) {
 		r.keep("id-iris", talks()...)
-		_, err := r.store.Forget(t.Context(), "id-iris", "ep_a") // as a forgetting that was cut off
+		_, err := r.store.Forget(t.Context(), "id-iris", "ep_a") // as in a forgetting that was cut off
 		require.NoError(t, err)
 		done := as[psyche.Erasure](t,
 			r.post(owner, irisMemories+"/forget", `{"ids":["ep_a"],"texts":["My zebrafish glow at Kaltenbrunn."]}`),

@@ -26,8 +26,8 @@ import (
 
 var update = flag.Bool("update", false, "write the description anew")
 
-// served are the routes of all faces, and those that the program adds. A route of every method is one of the three that
-// the protocol behind it uses.
+// served are the routes of all APIs, and those that the program adds. A route of every method is one of the three
+// that the protocol behind it uses.
 func served() []front.Route {
 	nothing := func(http.ResponseWriter, *http.Request) {}
 	var all []front.Route
@@ -58,7 +58,7 @@ func (b *book) operation(r front.Route) object {
 		"operationId": idOf(r), "summary": cmp.Or(result.summary, r.Method+" "+r.Path),
 		"tags": []string{tagOf(r.Path)},
 	}
-	text := result.told
+	text := result.note
 	if !r.Open {
 		text = strings.TrimSpace(text + "\n\nNeeds a key of role " + string(r.Role) + ".")
 		op["x-role"] = string(r.Role)
@@ -76,7 +76,7 @@ func (b *book) operation(r front.Route) object {
 	}
 	for _, p := range result.query {
 		parameters = append(parameters,
-			object{"name": p.name, "in": "query", "schema": p.schema, "description": p.told})
+			object{"name": p.name, "in": "query", "schema": p.schema, "description": p.note})
 	}
 	if r.Once {
 		parameters = append(parameters, object{"$ref": "#/components/parameters/Idempotency"})
@@ -154,7 +154,7 @@ func tagOf(path string) string {
 	return "openai"
 }
 
-// describe makes the whole description of the wire.
+// describe makes the whole description.
 func describe(t *testing.T) []byte {
 	t.Helper()
 	b := newBook(t)

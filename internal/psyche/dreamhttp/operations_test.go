@@ -9,30 +9,31 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 )
 
-// told is what the types and the route do not say of an operation. A route without it is described by its path, method
-// and role.
-type told struct {
-	id, summary, told string
-	place             string // what the path's part stands for, where it is not as usual
+// note is what types and route do not say of an operation. A route without it is described by its path, method and
+// role.
+type note struct {
+	id, summary, note string
+	place             string // what the path's variable means, where it is not as usual
 	query             []parameter
 	body              any
-	// by status: the zero value of a type, a schema, the name of a media type, a stream, either, or nothing
+	// answers holds by status: the zero value of a type, a schema, the name of a media type, a stream, either, or
+	// nothing.
 	answers map[int]any
 	fails   string // of components/responses; empty: Error
 }
 
 type parameter struct {
-	name, told string
+	name, note string
 	schema     object
 }
 
-// places are the parts of paths that stand for something.
+// places describe the variables of paths.
 var places = map[string]string{
 	"id":    "The dream's id: dream_iris_0042, or dream/iris/0042 with its slashes escaped as %2F.",
 	"agent": "The agent's handle or id.",
 }
 
-// named is the place of a model's name.
+// named describes the variable for a model's name.
 const named = "The agent's handle, which is the id of its model in GET /v1/models, or its id."
 
 var (
@@ -49,11 +50,11 @@ var (
 func one(v any) map[int]any { return map[int]any{http.StatusOK: v} }
 
 // operations by method and path.
-var operations = map[string]told{
+var operations = map[string]note{
 	"POST /v1/dreams": {
 		id: "createDream", summary: "Begin a dream", body: dreamhttp.Begin{},
 		answers: map[int]any{http.StatusCreated: psyche.Dream{}},
-		told:    "402 for a budget above the agent's cap of one dream, 429 when nothing is left under a cap of its day or month, 409 when the agent dreams already or is held awake. Fields that nobody knows are refused by name.",
+		note:    "402 for a budget above the agent's cap of one dream, 429 when nothing is left under a cap of its day or month, 409 when the agent dreams already or is held awake. Fields that nobody knows are refused by name.",
 	},
 	"GET /v1/dreams": {
 		id: "listDreams", summary: "List dreams, the newest first", answers: one(psyche.Page[psyche.Dream]{}),
@@ -65,27 +66,27 @@ var operations = map[string]told{
 		},
 	},
 	"GET /v1/dreams/{id}": {
-		id: "getDream", summary: "Read a dream", told: "Reason and record are told to operators.",
+		id: "getDream", summary: "Read a dream", note: "Reason and record are told to operators.",
 		answers: one(psyche.Dream{}),
 	},
 	"POST /v1/dreams/{id}/cancel": {
 		id:      "cancelDream",
 		summary: "End a dream with what it has",
-		told:    "It is asked to end, and does soon. One that is canceled already stays so; 409 for one that ended otherwise.",
+		note:    "It is asked to end, and does soon. One that is canceled already stays so; 409 for one that ended otherwise.",
 		body:    nothing,
 		answers: one(psyche.Dream{}),
 	},
 	"POST /v1/dreams/{id}/resume": {
 		id:      "resumeDream",
 		summary: "Let an interrupted dream go on",
-		told:    "Under the same id, from what it had finished, with what is left of its money. 409 when it does not wait, or its agent is held awake.",
+		note:    "Under the same id, from what it had finished, with what is left of its money. 409 when it does not wait, or its agent is held awake.",
 		body:    nothing,
 		answers: one(psyche.Dream{}),
 	},
 	"POST /v1/dreams/{id}/archive": {
 		id:      "archiveDream",
 		summary: "Put a dream that is over out of the lists",
-		told:    "What it left behind in the agent's memory stays as it is. Twice is once.",
+		note:    "What it left behind in the agent's memory stays as it is. Twice is once.",
 		body:    nothing,
 		answers: one(psyche.Dream{}),
 	},
@@ -96,7 +97,7 @@ var operations = map[string]told{
 	"GET /v1/dreams/{id}/insights": {
 		id: "listInsights", summary: "What a dream brought that a client may be told",
 		answers: one(psyche.Page[psyche.Insight]{}),
-		told:    "What was confirmed, and what surfaced on return and is significant, labelled as dreamt and unverified.",
+		note:    "What was confirmed, and what surfaced on return and is significant, labelled as dreamt and unverified.",
 	},
 	"GET /v1/dreams/{id}/fragments": {
 		id:      "listFragments",
@@ -121,7 +122,7 @@ var operations = map[string]told{
 	},
 	"GET /v1/agents/{agent}/memories": {
 		id: "searchMemories", summary: "Find what comes to an agent's mind", answers: one(psyche.Found{}),
-		told: "As in its talks: by words and meaning, of the caller's own talk and what is the agent's own; nothing near, nothing found. It wakes nobody.",
+		note: "As in its talks: by words and meaning, of the caller's own talk and what is the agent's own; nothing near, nothing found. It wakes nobody.",
 		query: []parameter{
 			{"query", "What to look for, in plain words.", word},
 			{"limit", "How many at most.", object{"type": "integer", "minimum": 1, "maximum": 50, "default": 8}},
@@ -135,12 +136,12 @@ var operations = map[string]told{
 	"POST /v1/agents/{agent}/memories": {
 		id: "addMemory", summary: "Add a statement as a person's own words", body: dreamhttp.Add{},
 		answers: map[int]any{http.StatusCreated: psyche.AddedMemory{}, http.StatusOK: psyche.AddedMemory{}},
-		told:    "It is labelled human, recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value. 200 when it was known. The words of another owner need role owner.",
+		note:    "It is labelled human, recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value. 200 when it was known. The words of another owner need role owner.",
 	},
 	"POST /v1/agents/{agent}/memories/forget": {
 		id: "forgetMemories", summary: "Erase memories, and what repeats them, for good", body: dreamhttp.Forget{},
 		answers: one(psyche.Erasure{}),
-		told:    "What was made from nothing else goes with them, and what repeats their words loses these. With dry_run nothing is changed, and the answer names what would go. It holds ids, never words. Asking again finishes what was cut off.",
+		note:    "What was made from nothing else goes with them, and what repeats their words loses these. With dry_run nothing is changed, and the answer names what would go. It holds ids, never words. Asking again finishes what was cut off.",
 	},
 	"GET /v1/agents/{agent}/memories/archived": {
 		id: "listArchivedMemories", summary: "What dreams have archived and can be restored",
@@ -150,7 +151,7 @@ var operations = map[string]told{
 	"POST /v1/agents/{agent}/memories/restore": {
 		id: "restoreMemories", summary: "Bring back what dreams have archived", body: dreamhttp.Restore{},
 		answers: one(psyche.Restored{}),
-		told:    "By ids, all or none, or all that one dream has archived. What had taken the place of a memory is archived instead.",
+		note:    "By ids, all or none, or all that one dream has archived. What had taken the place of a memory is archived instead.",
 	},
 	"GET /v1/agents/{agent}/owners": {
 		id: "listOwners", summary: "Whose talk an agent keeps",
@@ -185,7 +186,7 @@ var operations = map[string]told{
 	"GET /v1/events": {
 		id: "followEvents", summary: "Follow what is announced of an agent",
 		answers: map[int]any{http.StatusOK: stream{anyOf(refTo("Event"), refTo("Rewound"))}, http.StatusNoContent: nil},
-		told:    "Server-sent events: id is the number of the event among the agent's, event its type, data the schema Event. Who comes again with Last-Event-ID goes on behind it, and misses nothing. Role client is told of states, without data that anybody wrote. A stream of one dream ends when that is over; 204 says that nothing follows. A stream ends after an hour; resume it.",
+		note:    "Server-sent events: id is the number of the event among the agent's, event its type, data the schema Event. Who comes again with Last-Event-ID goes on behind it, and misses nothing. Role client is told of states, without data that anybody wrote. A stream of one dream ends when that is over; 204 says that nothing follows. A stream ends after an hour; resume it.",
 		query: []parameter{
 			{"agent", "A handle or an id; may be left out when the key reaches one agent only.", word},
 			{"dream", "Only of this dream, from its beginning.", word},
@@ -217,20 +218,20 @@ var operations = map[string]told{
 				refTo("ChatCompletion"),
 				anyOf(refTo("ChatCompletionChunk"), refTo("Error"), refTo("ProviderError")),
 			}),
-		told:  "As OpenAI's, streaming and not. The model is the agent's handle; all else goes to the provider as it is, and so does what comes back: its answers have the fields that are named here as far as it keeps to OpenAI's API, and any others. A stream ends with [DONE]. The agent wakes if it sleeps.",
+		note:  "As OpenAI's, streaming and not. The model is the agent's handle; all else goes to the provider as it is, and so does what comes back: its answers have the fields that are named here as far as it keeps to OpenAI's API, and any others. A stream ends with [DONE]. The agent wakes if it sleeps.",
 		fails: "Passed",
 	},
 	"POST /v1/embeddings": {
 		id:      "createEmbedding",
 		summary: "Embed texts",
-		told:    "As OpenAI's; it wakes nobody.",
+		note:    "As OpenAI's; it wakes nobody.",
 		body:    foreign,
 		answers: one(refTo("EmbeddingList")),
 		fails:   "Passed",
 	},
 	"GET /v1/models": {
 		id: "listModels", summary: "The agents that this key reaches",
-		told: "As OpenAI's; it wakes nobody.", answers: one(refTo("ModelList")),
+		note: "As OpenAI's; it wakes nobody.", answers: one(refTo("ModelList")),
 	},
 	"GET /v1/models/{id}": {
 		id: "getModel", summary: "One agent as a model", place: named,
@@ -241,11 +242,11 @@ var operations = map[string]told{
 		place: named, answers: one(refTo("Model")),
 	},
 	"GET /v1/agents/{agent}/status": {
-		id: "getStatus", summary: "How an agent is", told: "It wakes nobody.",
+		id: "getStatus", summary: "How an agent is", note: "It wakes nobody.",
 		answers: one(psyche.Status{}),
 	},
 	"GET /v1/agents/{agent}/emotion": {
-		id: "getEmotion", summary: "How an agent feels", told: "It wakes nobody.",
+		id: "getEmotion", summary: "How an agent feels", note: "It wakes nobody.",
 		answers: one(psyche.Emotion{}),
 	},
 	"POST /v1/agents/{agent}/emotion": {
@@ -271,7 +272,7 @@ var operations = map[string]told{
 	"GET /v1/agents/{agent}/session": {
 		id:      "holdSession",
 		summary: "Hold an agent awake for as long as this stream lasts",
-		told:    "Its one event, session, tells of the session; comments follow.",
+		note:    "Its one event, session, tells of the session; comments follow.",
 		answers: one(stream{refTo("Session")}),
 	},
 	"DELETE /v1/agents/{agent}/session": {
@@ -281,14 +282,14 @@ var operations = map[string]told{
 
 	"GET /healthz": {id: "health", summary: "Whether the server lives", answers: one(alive)},
 	"GET /readyz": {
-		id: "readiness", summary: "Whether clients can talk", told: "503 when they cannot.",
+		id: "readiness", summary: "Whether clients can talk", note: "503 when they cannot.",
 		answers: map[int]any{http.StatusOK: ready, http.StatusServiceUnavailable: anyOf(ready, refTo("Error"))},
 	},
 	"GET /metrics": {id: "metrics", summary: "Figures for Prometheus", answers: one("text/plain")},
 
 	"POST /mcp": {
 		id: "mcpMessage", summary: "The Model Context Protocol, streamable HTTP",
-		told: "202 to what wants no answer.", fails: "Protocol",
+		note: "202 to what wants no answer.", fails: "Protocol",
 		body: messages, answers: map[int]any{http.StatusOK: stream{messages}, http.StatusAccepted: nil},
 	},
 	"GET /mcp": {
@@ -301,10 +302,10 @@ var operations = map[string]told{
 	},
 }
 
-// stream is an answer of server-sent events, with the schema of their data.
+// stream is a response of server-sent events, with the schema of their data.
 type stream struct{ data object }
 
-// either is an answer that is whole or a stream, as the request wants it.
+// either is a response that is whole or a stream, as requested.
 type either struct{ whole, data object }
 
 func refTo(name string) object { return object{"$ref": "#/components/schemas/" + name} }
@@ -315,7 +316,7 @@ func orNull(kind string) object { return object{"type": []string{kind, "null"}} 
 
 func listOf(item object) object { return object{"type": "array", "items": item} }
 
-// What other specifications say is left to them.
+// What other specifications define is left to them.
 var (
 	messages = anyOf(refTo("Message"), listOf(refTo("Message"))) // several at once are of version 2025-03-26
 	nothing  = object{"type": "object", "description": "It may be left out.", "additionalProperties": false}
@@ -334,8 +335,8 @@ var (
 	}}
 )
 
-// borrowed are schemas of what this server passes on, of other specifications, and of what no type stands for. Fields
-// that are not named may be there.
+// borrowed are schemas of what this server passes on, from other specifications, and of what no type defines. Unnamed
+// fields are allowed.
 var borrowed = object{
 	"Model": object{
 		"type": "object", "required": []string{"id", "object", "created", "owned_by"},
@@ -424,7 +425,7 @@ var borrowed = object{
 	},
 }
 
-// failures are how an operation answers what no status of its own is for.
+// failures are the error responses of an operation without statuses of its own.
 func failures(b *book) object {
 	failed := b.of(refusal{})
 	in := func(kind string, schema object) object { return object{kind: object{"schema": schema}} }

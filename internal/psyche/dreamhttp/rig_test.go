@@ -36,14 +36,14 @@ import (
 
 var dawn = time.Date(2026, 10, 20, 6, 0, 0, 0, time.UTC)
 
-// store is everything that the face needs of one.
+// store is all that the API needs of a store.
 type store interface {
 	memory.Store
 	fabric.Log
 	access.Store
 }
 
-// rig is a server with the face behind its front, over a real store.
+// rig is a server with the API, over a real store.
 type rig struct {
 	t       *testing.T
 	store   store
@@ -53,10 +53,10 @@ type rig struct {
 	keys    map[string]string // secrets by name
 	clock   *atomic.Int64
 	faults  chan error
-	narrow  bool // the server's connections hold little of what is not read
+	narrow  bool // the server's connections buffer little
 }
 
-// Who asks: one of each role, a client of another agent, and nobody.
+// The callers: one of each role, a client of another agent, and nobody.
 const (
 	owner, operator, client, stranger, nobody = "owner", "operator", "client", "stranger", ""
 )
@@ -69,7 +69,7 @@ func newRig(t *testing.T, edit ...func(*rig, *front.Options)) *rig {
 	return rigOver(t, s, edit...)
 }
 
-// onEachStore runs a proof over SQLite and over a real Redis server.
+// onEachStore runs a test over SQLite and over a real Redis server.
 func onEachStore(t *testing.T, prove func(t *testing.T, r *rig)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) {
@@ -203,7 +203,7 @@ func (r *rig) post(who, path, body string, header ...string) publicError {
 	return r.do(who, http.MethodPost, path, body, header...)
 }
 
-// as reads an answer of the status that is expected.
+// as parses a response with the expected status.
 func as[T any](t *testing.T, a publicError, status int) T {
 	t.Helper()
 	var v T
@@ -238,7 +238,7 @@ func refused(t *testing.T, a publicError, status int, code, param, hint string) 
 	require.NotEmpty(t, f.Request)
 }
 
-// fixture carries dreams on by hand: their records are real, and nobody dreams them.
+// fixture carries dreams on by hand: their records are real, and no workflow runs.
 type fixture struct {
 	store      store
 	now        func() time.Time
@@ -333,7 +333,7 @@ func nightOf(a dream.Agent, n int64, at time.Time) *dream.Record {
 	}
 }
 
-// lay puts a night into the store.
+// lay puts a dream into the store.
 func (r *rig) lay(handle string, n int64, edit func(*dream.Record)) *dream.Record {
 	r.t.Helper()
 	a, err := r.store.Agent(r.t.Context(), handle)

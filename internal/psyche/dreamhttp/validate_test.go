@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/described"
 )
 
-// published is the description as it is served, read once.
+// published is the description as served, read once.
 var published = sync.OnceValues(func() (*described.Document, error) {
 	text, err := os.ReadFile("openapi.json")
 	if err != nil {
@@ -19,7 +19,7 @@ var published = sync.OnceValues(func() (*described.Document, error) {
 	return described.Read(text)
 })
 
-// validate holds an answer against what is published.
+// validate compares a response with the published description.
 func validate(t *testing.T, method, path string, a publicError) {
 	t.Helper()
 	d, err := published()

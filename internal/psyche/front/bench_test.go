@@ -13,15 +13,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// nobody takes an answer.
+// nobody discards a response.
 type nobody struct{ header http.Header }
 
 func (n nobody) Header() http.Header         { return n.header }
 func (n nobody) Write(p []byte) (int, error) { return len(p), nil }
 func (n nobody) WriteHeader(int)             {}
 
-// BenchmarkFront is what a request pays before its face and after it: its key, its role, its measure, its line in the
-// log. The server's part of added latency has 0.2 ms (perf.md of the design, section 9).
+// BenchmarkFront is what a request costs before and after its handler: key, role, rate, log. Of the added latency 0.2
+// ms are meant for it.
 func BenchmarkFront(b *testing.B) {
 	var keys []access.Key
 	var secret string
@@ -30,7 +30,7 @@ func BenchmarkFront(b *testing.B) {
 		keys, secret = append(keys, k), s
 	}
 	s, err := front.New(front.Options{
-		Routes:  rooms(),
+		Routes:  routesOfEachKind(),
 		Keys:    accesstest.With(keys...),
 		Limits:  front.Limits{Rate: 1 << 40},
 		Log:     func(front.Entry) {},

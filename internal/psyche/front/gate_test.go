@@ -16,7 +16,7 @@ import (
 
 func TestAKeyIsTakenAsClientsSendIt(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for _, headers := range [][]string{
 		{"Authorization", "Bearer " + secret},
@@ -45,7 +45,7 @@ func TestAKeyIsTakenAsClientsSendIt(t *testing.T) {
 
 func TestAKeyThatHasEndedOpensNothing(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	short := h.key(access.Client, func(k *access.Key) { k.Expires = noon.Add(time.Second) })
 	var revoked access.Key
 	lost := h.key(access.Client, func(k *access.Key) { revoked = *k })
@@ -64,9 +64,9 @@ func TestAKeyThatHasEndedOpensNothing(t *testing.T) {
 	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
 }
 
-func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheAppWithinOne(t *testing.T) {
+func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheServerWithinOne(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer("any")...).Code,
 		"clients send some key to a server that needs none")
@@ -82,7 +82,7 @@ func TestANewKeyIsKnownWithinASecondAndTheFirstOneClosesTheAppWithinOne(t *testi
 
 func TestADeploymentWhoseKeysVanishStaysClosed(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(secret)...).Code)
 	h.book.LoseKeys()
@@ -111,7 +111,7 @@ func TestADeploymentWhoseKeysVanishStaysClosed(t *testing.T) {
 
 func TestADeploymentThatIsOpenedAgainListsItsEndedKeys(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client, func(k *access.Key) { k.Expires = noon.Add(time.Minute) })
 	h.clock.pass(time.Minute)
 	refused(t, h.ask("GET", "/v1/models", ""), 401, "invalid_api_key")
@@ -122,9 +122,9 @@ func TestADeploymentThatIsOpenedAgainListsItsEndedKeys(t *testing.T) {
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(secret)...).Code)
 }
 
-func TestAAppThatIsOpenIsNotBelievedOpenWithoutTheStore(t *testing.T) {
+func TestAnOpenServerIsNotAssumedOpenWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "").Code)
 	h.book.Fail(errors.New("the store is away"))
 	h.clock.pass(4 * time.Second)
@@ -135,7 +135,7 @@ func TestAAppThatIsOpenIsNotBelievedOpenWithoutTheStore(t *testing.T) {
 
 func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	away := errors.New("the store is away")
 	h.book.Fail(away)
 	w := h.ask("GET", "/v1/models", "")
@@ -155,12 +155,12 @@ func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {
 	}
 	h.clock.pass(5 * time.Second)
 	refused(t, h.ask("GET", "/v1/models", "", bearer(secret)...), 503, "keys_unavailable")
-	require.ErrorIs(t, h.told().Err, away)
+	require.ErrorIs(t, h.logged().Err, away)
 }
 
 func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms(), func(o *front.Options) { o.Hosts = []string{"Dreams.internal"} })
+	h := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Hosts = []string{"Dreams.internal"} })
 	for _, host := range []string{
 		"127.0.0.1", "127.9.9.9:80", "[::1]:7680", "[::1]", "localhost", "LOCALHOST:1",
 		"localhost.", "dreams.internal:7680",
@@ -190,7 +190,7 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 	refused(t, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "cross-site"), 403, "origin_not_allowed")
 	require.Equal(t, 200, h.ask("GET", "/v1/models", "", "Sec-Fetch-Site", "none").Code)
 
-	locked := newServer(t, rooms(), func(o *front.Options) { o.Keyless = false })
+	locked := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Keyless = false })
 	w := locked.ask("GET", "/v1/models", "")
 	refused(t, w, 401, "invalid_api_key")
 	require.Contains(t, w.Body.String(), "oneiros keys add")
@@ -203,7 +203,7 @@ func TestWithoutKeysOnlyThisMachineIsServed(t *testing.T) {
 
 func TestNoWellKnownPathAsksForALogin(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	ask := func(headers ...string) {
 		t.Helper()
 		for _, path := range []string{
@@ -230,7 +230,7 @@ func TestPagesOfOtherSitesAreKeptOutEverywhere(t *testing.T) {
 	for name, keys := range map[string]bool{"without keys": false, "with keys": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newServer(t, rooms(), func(o *front.Options) { o.Origins = []string{"https://app.example.org"} })
+			h := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Origins = []string{"https://app.example.org"} })
 			var mine []string
 			if keys {
 				mine = bearer(h.key(access.Owner))
@@ -265,13 +265,13 @@ func TestPagesOfOtherSitesAreKeptOutEverywhere(t *testing.T) {
 	}
 }
 
-// FuzzRequest: whatever headers say, nobody without the key is served anything but health.
+// FuzzRequest: whatever the headers, without a key only health is served.
 func FuzzRequest(f *testing.F) {
 	f.Add("GET", "/v1/models", "Bearer x", "127.0.0.1", "", "id", "once")
 	f.Add("POST", "/v1/../mcp", "Basic", "[::1", "null", "", "\x00")
 	f.Add("OPTIONS", "*", "Bearer ", "localhost:", "http://localhost:", "a b", "k")
 	f.Fuzz(func(t *testing.T, method, path, authorization, host, origin, id, once string) {
-		h := newServer(t, rooms())
+		h := newServer(t, routesOfEachKind())
 		h.key(access.Owner)
 		r := httptest.NewRequest("GET", "/", strings.NewReader("{}"))
 		r.Method, r.URL.Path, r.Host = method, path, host

@@ -82,8 +82,8 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 	require.Equal(t, 201, h.ask("POST", "/do/x", "", once(strings.Repeat("x", 255), bearer(one)...)...).Code)
 }
 
-// Two users of one key who say the same under the same name are two requests, wherever the client names its user.
-func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
+// Two users of one key who send the same under the same name make two requests, wherever the client names its user.
+func TestARequestOfAnotherUserAgentOrTalkIsAnotherRequest(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, []front.Route{{
 		Method: "POST",
@@ -120,7 +120,7 @@ func TestARequestOfAnotherUserAgentOrTalkIsNoTwin(t *testing.T) {
 			"Idempotent-Replayed"), "what a retry may change")
 }
 
-// A rotated key repeats the request that its predecessor began; a key of less reach, of the same principal, is told
+// A rotated key repeats the request that its predecessor began; a key of the same principal with less reach gets
 // nothing of it.
 func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestARotatedKeyRepeatsWhatItsPredecessorBegan(t *testing.T) {
 	require.Empty(t, h.ask("POST", "/do", "", once("x", bearer(stranger)...)...).Header().Get("Idempotent-Replayed"))
 }
 
-func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
+func TestARepeatedRequestGetsTheSameHeaders(t *testing.T) {
 	t.Parallel()
 	for _, stream := range []bool{false, true} {
 		h := newServer(t, []front.Route{{
@@ -175,13 +175,13 @@ func TestWhoeverHearsItAgainIsToldWhereItIsAndWhoseItWas(t *testing.T) {
 	}
 }
 
-// mute is the store of a process that dies: what it has to say of its claims is never written.
+// mute is the store of a process that dies: what it writes about its claims is lost.
 type mute struct{ access.Store }
 
 func (mute) Renew(context.Context, access.Claim, time.Time) error         { return nil }
 func (mute) Answer(context.Context, access.Claim, *access.Answered) error { return nil }
 
-func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) {
+func TestWhatADeadProcessHadBegunIsNotDoneAgainButReported(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
 	routes := []front.Route{{
@@ -209,8 +209,8 @@ func TestWhatADeadProcessHadBegunIsNotDoneAgainAndItsTwinIsToldSo(t *testing.T) 
 	require.Equal(t, "2", h.ask("POST", "/do", "", once("b")...).Body.String())
 }
 
-// What became of a request is known here, though the store could not be told: its twin is not told for a day that
-// nobody knows.
+// The result of a request is known here, though the store could not be written: a repetition must not be told for a
+// day that it is unknown.
 func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -252,7 +252,7 @@ func TestWhatCouldNotBeKeptIsKeptWhenTheStoreIsBack(t *testing.T) {
 	}
 }
 
-func TestARequestThatLastsIsSaidToLive(t *testing.T) {
+func TestTheClaimOfALongRequestIsRenewed(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}), make(chan struct{})
 	h := newServer(t, []front.Route{{
@@ -270,7 +270,7 @@ func TestARequestThatLastsIsSaidToLive(t *testing.T) {
 	go func() { first <- h.ask("POST", "/do", "", once("a")...).Body.String() }()
 	<-begun
 	for range 3 {
-		// by its clock, the lease is over; only a beat after that lets its twin be told that it is under way
+		// By its clock the lease is over; only a renewal after that makes its repetition find it under way.
 		h.clock.pass(time.Minute)
 		require.Eventually(t, func() bool {
 			return strings.Contains(h.ask("POST", "/do", "", once("a")...).Body.String(), "idempotency_in_progress")
@@ -281,7 +281,7 @@ func TestARequestThatLastsIsSaidToLive(t *testing.T) {
 	require.Equal(t, "done", h.ask("POST", "/do", "", once("a")...).Body.String())
 }
 
-func TestOfThirtyTwoAtOnceOneIsDone(t *testing.T) {
+func TestOfThirtyTwoRequestsAtOnceOneIsDone(t *testing.T) {
 	t.Parallel()
 	var times atomic.Int64
 	end := make(chan struct{})

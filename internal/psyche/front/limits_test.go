@@ -21,7 +21,7 @@ import (
 
 func TestAKeyMayAskSoOftenAMinute(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.Rate = 3 })
+	h := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Limits.Rate = 3 })
 	one, two := h.key(access.Client), h.key(access.Client, func(k *access.Key) { k.Rate = 1 })
 	for range 3 {
 		require.Equal(t, 200, h.ask("GET", "/v1/models", "", bearer(one)...).Code)
@@ -38,9 +38,9 @@ func TestAKeyMayAskSoOftenAMinute(t *testing.T) {
 	require.Equal(t, 200, h.ask("GET", "/healthz", "").Code)
 }
 
-func TestTheKeysOfAPrincipalShareItsMeasure(t *testing.T) {
+func TestTheKeysOfAPrincipalShareItsRate(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.Rate = 4 })
+	h := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Limits.Rate = 4 })
 	as := func(rate int) func(*access.Key) {
 		return func(k *access.Key) { k.Principal, k.Rate = "anna", rate }
 	}
@@ -55,7 +55,7 @@ func TestTheKeysOfAPrincipalShareItsMeasure(t *testing.T) {
 	}
 }
 
-func TestNotTooMuchIsUnderWayAtOnce(t *testing.T) {
+func TestRequestsUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 9), make(chan struct{})
 	h := newServer(t, []front.Route{
@@ -90,7 +90,7 @@ func TestNotTooMuchIsUnderWayAtOnce(t *testing.T) {
 	require.Equal(t, 200, h.ask("GET", "/stream", "", two...).Code, "places are given back")
 }
 
-// watched tells whether anybody read it.
+// watched reports whether anybody read it.
 type watched struct {
 	io.Reader
 	read bool
@@ -145,7 +145,7 @@ type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
-// on lets a house listen on loopback and answers its address.
+// on makes the server listen on loopback and returns its address.
 func (h *testServer) on() string {
 	h.Helper()
 	at, err := h.Listen(h.Context(), "127.0.0.1:0")
@@ -179,7 +179,7 @@ func read(t *testing.T, c net.Conn) *http.Response {
 
 func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms(), func(o *front.Options) { o.Limits.BodyTime = 50 * time.Millisecond })
+	h := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Limits.BodyTime = 50 * time.Millisecond })
 	c := dial(t, h.on())
 	_, err := io.WriteString(c,
 		"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhalf")
@@ -193,7 +193,7 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF, "the connection ends with it")
 }
 
-// The time for a body does not run on once it has come: a stream may last as long as it likes.
+// The time limit of a body ends with the body: a stream may last as long as it likes.
 func TestAStreamOutlivesTheTimeForItsBody(t *testing.T) {
 	t.Parallel()
 	const bodyTime = 20 * time.Millisecond
@@ -251,7 +251,7 @@ func TestAClientThatTakesNothingIsLeft(t *testing.T) {
 
 func TestHeadersThatAreTooLargeAreRefused(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	at := h.on()
 	c := dial(t, at)
 	_, err := io.WriteString(c,

@@ -32,12 +32,12 @@ import (
 func TestWithoutKeysOnlyLoopbackIsListenedOn(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.org:0", "nonsense"} {
-		h := newServer(t, rooms())
+		h := newServer(t, routesOfEachKind())
 		_, err := h.Listen(t.Context(), address)
 		require.Error(t, err, address)
 		require.ErrorContains(t, h.Serve(), "Listen comes first")
 	}
-	h := newServer(t, rooms(), func(o *front.Options) { o.Keyless = false })
+	h := newServer(t, routesOfEachKind(), func(o *front.Options) { o.Keyless = false })
 	at, err := h.Listen(t.Context(), "0.0.0.0:0")
 	require.NoError(t, err)
 	require.NotZero(t, at.(*net.TCPAddr).Port)
@@ -47,7 +47,7 @@ func TestWithoutKeysOnlyLoopbackIsListenedOn(t *testing.T) {
 	require.NoError(t, h.Serve())
 }
 
-// streaming is a route that says tokens until it is told to end, or its client goes.
+// streaming is a route that writes tokens until it is asked to end, or its client hangs up.
 func streaming(end <-chan struct{}, left chan<- error) front.Route {
 	return front.Route{
 		Method: "GET",
@@ -69,7 +69,7 @@ func streaming(end <-chan struct{}, left chan<- error) front.Route {
 	}
 }
 
-// begin opens a stream and answers once it has begun.
+// begin opens a stream and returns once it has begun.
 func begin(t *testing.T, at string) (*bufio.Reader, io.Closer) {
 	t.Helper()
 	q, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+at+"/stream", nil)
@@ -87,7 +87,7 @@ func begin(t *testing.T, at string) (*bufio.Reader, io.Closer) {
 func TestAStreamUnderWayIsFinishedWhenTheServerEnds(t *testing.T) {
 	t.Parallel()
 	end, left := make(chan struct{}), make(chan error, 1)
-	h := newServer(t, append(rooms(), streaming(end, left)))
+	h := newServer(t, append(routesOfEachKind(), streaming(end, left)))
 	at := h.on()
 	b, _ := begin(t, at)
 	over := make(chan error, 1)
@@ -118,10 +118,10 @@ func TestAStreamThatDoesNotEndIsCutAfterItsGrace(t *testing.T) {
 	require.ErrorContains(t, <-left, "shutting down")
 	_, err := b.ReadString('\n')
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF, "nobody takes a part for the whole")
-	require.Equal(t, "shutting_down", h.told().Code)
+	require.Equal(t, "shutting_down", h.logged().Code)
 }
 
-func TestWhoWouldNeverEndIsToldThatTheServerLeaves(t *testing.T) {
+func TestEndlessStreamsLearnThatTheServerStops(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, []front.Route{{
 		Method: "GET",
@@ -144,12 +144,12 @@ func TestWhoWouldNeverEndIsToldThatTheServerLeaves(t *testing.T) {
 	require.Empty(t, front.RequestID(t.Context()))
 }
 
-// 200 clients drop their streams: each is told within the time that a connection takes to close, and nothing is left of
-// them.
+// 200 clients drop their streams: each is noticed within the time that a connection takes to close, and nothing is
+// left of them.
 func TestNothingIsLeftOfStreamsThatClientsDropped(t *testing.T) {
 	const many = 200
 	left := make(chan error, many)
-	h := newServer(t, append(rooms(), streaming(nil, left)), func(o *front.Options) { o.Limits.Streams = many })
+	h := newServer(t, append(routesOfEachKind(), streaming(nil, left)), func(o *front.Options) { o.Limits.Streams = many })
 	at := h.on()
 	resting := runtime.NumGoroutine()
 	conns := make([]net.Conn, many)
@@ -176,15 +176,15 @@ func TestNothingIsLeftOfStreamsThatClientsDropped(t *testing.T) {
 	require.Equal(t, 200, r.StatusCode)
 	_ = r.Body.Close()
 	http.DefaultClient.CloseIdleConnections()
-	const looking = 1 // the goroutine that counts
+	const looking = 1 // the counting goroutine
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= resting+looking }, 10*time.Second,
 		5*time.Millisecond)
 }
 
-// 1,000 sockets that never finish a request, without a key, with a wrong one and with one of their own, do not keep the
-// clients of another key waiting. What is asserted is that all of those are served; the times are logged.
+// 1,000 sockets that never finish a request, without a key, with a wrong one and with one of their own, do not delay
+// the clients of another key. The test asserts that all of those are served; the times are logged.
 func TestSlowClientsHurtNobody(t *testing.T) {
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	mine, theirs := h.key(access.Client), h.key(access.Client)
 	at := h.on()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
@@ -259,12 +259,12 @@ func certify(t *testing.T, files front.TLS, serial int64) {
 		os.WriteFile(files.Key, pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der}), 0o600))
 }
 
-func TestACertificateIsTakenAnewWhenItsFilesChange(t *testing.T) {
+func TestACertificateIsReadAgainWhenItsFilesChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	files := front.TLS{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem")}
 	end, left := make(chan struct{}), make(chan error, 2)
-	h := newServer(t, append(rooms(), streaming(end, left)),
+	h := newServer(t, append(routesOfEachKind(), streaming(end, left)),
 		func(o *front.Options) { o.TLS, o.Limits.WriteTime = files, 50*time.Millisecond })
 	_, err := h.Listen(t.Context(), "127.0.0.1:0")
 	require.ErrorContains(t, err, "cert.pem")
@@ -306,7 +306,7 @@ func TestACertificateIsTakenAnewWhenItsFilesChange(t *testing.T) {
 		return err == nil && serial == 2
 	}, 10*time.Second, 20*time.Millisecond)
 
-	close(end) // the stream of HTTP/2 was silent for longer than a write may take, and lives
+	close(end) // the HTTP/2 stream was silent for longer than a write may take, and still works
 	body, err := io.ReadAll(r.Body)
 	require.NoError(t, err)
 	require.Equal(t, "begun\nended\n", string(body))

@@ -18,10 +18,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// noon is when every test begins.
+// noon is the time at which every test begins.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// clock goes when it is told to.
+// clock is moved by hand.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -39,7 +39,7 @@ func (c *clock) pass(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// testServer is a server of some routes, and what it tells.
+// testServer is a server with some routes, and what it reports.
 type testServer struct {
 	*testing.T
 	*front.Server
@@ -82,7 +82,7 @@ func newServer(t *testing.T, routes []front.Route, alter ...func(*front.Options)
 	return h
 }
 
-// key makes one and answers its secret.
+// key makes a key and returns its secret.
 func (h *testServer) key(role access.Role, alter ...func(*access.Key)) string {
 	h.Helper()
 	k, secret := access.New("test", role, nil, noon)
@@ -93,8 +93,8 @@ func (h *testServer) key(role access.Role, alter ...func(*access.Key)) string {
 	return secret
 }
 
-// told is what the log was told last.
-func (h *testServer) told() front.Entry {
+// logged is the last entry of the log.
+func (h *testServer) logged() front.Entry {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	require.NotEmpty(h, h.entries)
@@ -120,7 +120,7 @@ func (h *testServer) ask(method, target, body string, headers ...string) *httpte
 
 func bearer(secret string) []string { return []string{"Authorization", "Bearer " + secret} }
 
-// refused holds an answer to the shape of a fault.
+// refused checks the form of an error response.
 func refused(t testing.TB, w *httptest.ResponseRecorder, status int, code string) {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
@@ -146,7 +146,7 @@ func say(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, text) }
 }
 
-// echo answers what was sent.
+// echo responds with the request's body.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, err := front.Body(r)
 	if err != nil {

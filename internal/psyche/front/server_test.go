@@ -21,8 +21,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// rooms is one route of each kind.
-func rooms() []front.Route {
+// routesOfEachKind is one route of each kind.
+func routesOfEachKind() []front.Route {
 	return []front.Route{
 		{Method: "GET", Path: "/healthz", Open: true, Serve: say("well")},
 		{Method: "GET", Path: "/v1/models", Role: access.Client, Serve: say("models")},
@@ -51,12 +51,12 @@ func rooms() []front.Route {
 
 func TestEveryRouteAsksForItsRole(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secrets := map[access.Role]string{}
 	for _, role := range []access.Role{access.Client, access.Operator, access.Owner} {
 		secrets[role] = h.key(role)
 	}
-	for _, route := range rooms() {
+	for _, route := range routesOfEachKind() {
 		path := strings.ReplaceAll(route.Path, "{id}", "dream%2Fecho%2F0001")
 		methods := []string{route.Method}
 		if route.Method == "" {
@@ -66,7 +66,7 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 			w := h.ask(method, path, "")
 			if route.Open {
 				require.Equal(t, 200, w.Code)
-				require.Empty(t, h.told().Key)
+				require.Empty(t, h.logged().Key)
 				continue
 			}
 			refused(t, w, 401, "invalid_api_key")
@@ -78,8 +78,8 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 				} else {
 					refused(t, w, 403, "role_too_low")
 				}
-				require.Equal(t, route.Path, h.told().Route)
-				require.NotEmpty(t, h.told().Key)
+				require.Equal(t, route.Path, h.logged().Route)
+				require.NotEmpty(t, h.logged().Key)
 			}
 		}
 	}
@@ -87,9 +87,9 @@ func TestEveryRouteAsksForItsRole(t *testing.T) {
 	require.Equal(t, "dream/echo/0001", w.Body.String())
 }
 
-func TestAPathIsToldToWhoeverHasAKeyOnly(t *testing.T) {
+func TestAPathIsNamedOnlyToClientsWithAKey(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for _, path := range []string{
 		"/", "/v1", "/v1/", "/v1/models/", "/v1//models", "/v1/./models", "/v1/dreams/../models", "//v1/models",
@@ -99,14 +99,14 @@ func TestAPathIsToldToWhoeverHasAKeyOnly(t *testing.T) {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "HEAD", "CONNECT"} {
 			refused(t, h.ask(method, path, ""), 401, "invalid_api_key")
 			refused(t, h.ask(method, path, "", bearer(secret)...), 404, "unknown_path")
-			require.Empty(t, h.told().Route)
+			require.Empty(t, h.logged().Route)
 		}
 	}
 }
 
 func TestAMethodThatAPathDoesNotTakeIsRefused(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Owner)
 	for path, allow := range map[string]string{
 		"/v1/models": "GET, HEAD", "/v1/chat/completions": "POST", "/v1/dreams/x": "DELETE, GET, HEAD",
@@ -121,13 +121,13 @@ func TestAMethodThatAPathDoesNotTakeIsRefused(t *testing.T) {
 	require.Equal(t, 200, h.ask("HEAD", "/healthz", "").Code)
 	refused(t, h.ask("HEAD", "/v1/dreams/x/events", "", bearer(secret)...), 405, "method_not_allowed")
 	h.ask("BREW", "/v1/models", "")
-	require.Equal(t, "other", h.told().Method)
+	require.Equal(t, "other", h.logged().Method)
 }
 
-// Whatever is asked, only a path that a route names is answered with 200.
+// Only a path that a route names is ever answered with 200.
 func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Owner)
 	named := func(p string) bool {
 		parts := strings.Split(strings.TrimPrefix(p, "/"), "/")
@@ -176,7 +176,7 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 
 func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for question, meant := range map[string]string{
 		"/models": "/v1/models", "/Models/": "/v1/models", "/v1/models/": "/v1/models", "/v1//models": "/v1/models",
@@ -197,23 +197,23 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	}
 }
 
-func TestARequestKeepsItsNameIfItIsSane(t *testing.T) {
+func TestARequestKeepsItsIDIfItIsSane(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	sane := "Run-7_a.b:9"
 	w := h.ask("GET", "/healthz", "", "X-Request-Id", sane)
 	require.Equal(t, sane, w.Header().Get("X-Request-Id"))
-	require.Equal(t, sane, h.told().ID)
+	require.Equal(t, sane, h.logged().ID)
 	for _, odd := range []string{"", "a b", "a\tb", strings.Repeat("x", 129), "<script>", "né", "a\"b"} {
 		w := h.ask("GET", "/nowhere", "", "X-Request-Id", odd)
 		id := w.Header().Get("X-Request-Id")
 		require.Regexp(t, `^req_[a-z2-7]{26}$`, id)
-		require.Equal(t, id, h.told().ID)
+		require.Equal(t, id, h.logged().ID)
 		refused(t, w, 404, "unknown_path")
 	}
 }
 
-func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
+func TestAFaultOfAHandlerIsSent(t *testing.T) {
 	t.Parallel()
 	secretText := errors.New("the moon is made of secrets")
 	var fault error
@@ -239,8 +239,8 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 	require.Equal(t, "1500", w.Header().Get("Retry-After-Ms"))
 	require.Contains(t, w.Body.String(), `"param":"model"`)
 	require.NotContains(t, w.Body.String(), "moon")
-	require.Equal(t, "too_dear", h.told().Code)
-	require.ErrorIs(t, h.told().Err, secretText)
+	require.Equal(t, "too_dear", h.logged().Code)
+	require.ErrorIs(t, h.logged().Err, secretText)
 	for _, c := range []struct {
 		err    error
 		status int
@@ -260,7 +260,7 @@ func TestWhatAFaceSaysOfAFaultIsSaid(t *testing.T) {
 	}
 }
 
-func TestAPanicIsAnsweredAndTold(t *testing.T) {
+func TestAPanicIsAnsweredAndReported(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, []front.Route{
 		{
@@ -284,21 +284,21 @@ func TestAPanicIsAnsweredAndTold(t *testing.T) {
 	for _, path := range []string{"/late", "/cut"} {
 		require.PanicsWithValue(t, http.ErrAbortHandler, func() { h.ask("GET", path, "") },
 			"net/http cuts the connection")
-		require.True(t, h.told().Dropped)
-		require.EqualValues(t, 4, h.told().Bytes)
+		require.True(t, h.logged().Dropped)
+		require.EqualValues(t, 4, h.logged().Bytes)
 	}
 	require.Equal(t, map[string]int{"/early": 1, "/late": 1, "/cut": 1}, h.observed)
 }
 
 func TestTheLogHoldsNoTextAndNoQuery(t *testing.T) {
 	t.Parallel()
-	h := newServer(t, rooms())
+	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for _, path := range []string{"/v1/chat/completions?q=planted", "/planted", "/v1/models?planted=1"} {
 		h.ask("POST", path, "planted",
 			append(bearer(secret), "X-Planted", "planted", "Referer", "http://127.0.0.1:7680/planted", "User-Agent",
 				"planted")...)
-		e := h.told()
+		e := h.logged()
 		require.NotContains(t, fmt.Sprintf("%+v", e), "planted")
 		require.NotContains(t, fmt.Sprintf("%+v", e), secret)
 		require.Equal(t, "192.0.2.1", e.Remote)

@@ -98,8 +98,8 @@ func TestArgumentsThatDoNotFitAreNamedWithTheirValueAndWhatIsRight(t *testing.T)
 	}
 }
 
-// A refusal is read by a model, and is not many times as long as what it refuses.
-func TestOfVeryManyArgumentsThatDoNotFitTheFirstAreTold(t *testing.T) {
+// A refusal is read by a model, and must not be many times as long as what it refuses.
+func TestOfVeryManyWrongArgumentsTheFirstAreNamed(t *testing.T) {
 	t.Parallel()
 	var all []string
 	for i := range 5000 {
@@ -115,7 +115,7 @@ func TestOfVeryManyArgumentsThatDoNotFitTheFirstAreTold(t *testing.T) {
 		text[max(0, len(text)-200):])
 }
 
-// What fits here is taken by the library: its own words are never told.
+// What fits here also fits for the library, whose own messages are never shown.
 func FuzzArgumentsThatFitAreTakenByTheLibrary(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[]`, `{"query":"x","n":3}`, `{"query":"x","n":3.0}`, `{"message":"x"}`,

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver/mcpservertest"
 )
 
-func FuzzNoMessageBreaksTheFaceOrGetsWhatItsRoleMayNotSee(f *testing.F) {
+func FuzzNoMessageBreaksTheServerOrGetsWhatItsRoleMayNotSee(f *testing.F) {
 	for _, message := range []string{
 		"", "null", "[]", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, chat("hello"),
 		strings.Replace(chat("hello"), `{"message":"hello"}`, "null", 1),

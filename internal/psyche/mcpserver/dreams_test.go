@@ -21,7 +21,7 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	being := &mcpservertest.Service{Handles: []string{"iris", "nova"}}
 	url := serve(t, being, mcpserver.Options{Look: time.Millisecond},
 		map[string]psyche.Caller{"c": caller("key_c", access.Client)})
-	o, told := heard()
+	o, progress := withProgress()
 	session := connect(t, url, "", o)
 	params := &mcp.CallToolParams{
 		Name:      "dreams_start",
@@ -36,7 +36,7 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	require.InDelta(t, 1000, data["budget_micros"], 0)
 	require.Equal(t, []any{"onset", "nrem", "rem", "integration", "return"}, data["phases"])
 	for _, phase := range dream.Phases {
-		require.Equal(t, string(phase), (<-told).Message)
+		require.Equal(t, string(phase), (<-progress).Message)
 	}
 	require.True(t, strings.HasPrefix(text(result),
 		"Changed: Nothing.\nArchived: Nothing.\nNext: Nothing to do.\ndream_iris_0001 of iris: completed"), text(result))
@@ -52,14 +52,14 @@ func TestADreamIsStartedFollowedListedAndEnded(t *testing.T) {
 	require.Equal(t,
 		"dream_iris_0001 of iris: completed, return, $0.00 spent\ndream_iris_0002 of iris: running, $0.00 spent",
 		text(result))
-	for _, c := range []struct{ agent, dream, told string }{
+	for _, c := range []struct{ agent, dream, want string }{
 		{"nobody", id, `there is no agent "nobody" that this key reaches`},
 		{"nova", id, "dream dream_iris_0002 is of agent iris, and not of nova"},
 	} {
 		result, err = call(t.Context(), session, "dreams_cancel", map[string]any{"agent": c.agent, "dream": c.dream})
 		require.NoError(t, err)
 		require.True(t, result.IsError)
-		require.Contains(t, text(result), c.told)
+		require.Contains(t, text(result), c.want)
 	}
 	result, err = call(t.Context(), session, "dreams_cancel", map[string]any{"agent": "iris", "dream": id})
 	require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestToStopWaitingForADreamDoesNotEndIt(t *testing.T) {
 	<-nights.Looked
 	cancel()
 	require.ErrorIs(t, <-failed, context.Canceled)
-	go func() { // looks that were under way
+	go func() { // requests under way
 		for range nights.Looked {
 			continue
 		}

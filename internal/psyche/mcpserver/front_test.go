@@ -16,13 +16,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver/mcpservertest"
 )
 
-// behind puts the face behind the real front, and answers its address and the secrets of a client and an operator.
+// behind puts the handler behind the real server, and returns its address and the secrets of a client and an
+// operator.
 func behind(t *testing.T, being *mcpservertest.Service) (server *front.Server, url, client, operator string) {
 	t.Helper()
-	guest, client := access.New("guest", access.Client, nil, time.Now())
+	clientKey, client := access.New("guest", access.Client, nil, time.Now())
 	runner, operator := access.New("runner", access.Operator, []string{"iris"}, time.Now())
 	handler := mcpserver.New(being, &mcpservertest.Dreams{Being: being}, mcpserver.Options{})
-	server, err := front.New(front.Options{Routes: handler.Routes(), Keys: accesstest.With(guest, runner), Keyless: true})
+	server, err := front.New(front.Options{Routes: handler.Routes(), Keys: accesstest.With(clientKey, runner), Keyless: true})
 	require.NoError(t, err)
 	on, err := server.Listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
@@ -38,7 +39,7 @@ func behind(t *testing.T, being *mcpservertest.Service) (server *front.Server, u
 	return server, "http://" + on.String() + "/mcp", client, operator
 }
 
-func TestBehindTheFrontWhoeverHasAKeyHasItsTools(t *testing.T) {
+func TestBehindTheServerAKeyHasTheToolsOfItsRole(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Service{Handles: []string{"iris", "noor"}}
 	_, url, client, operator := behind(t, being)
@@ -58,12 +59,12 @@ func TestBehindTheFrontWhoeverHasAKeyHasItsTools(t *testing.T) {
 	require.NotContains(t, being.Calls(), "Say")
 }
 
-func TestBehindTheFrontPiecesComeWhileTheAgentStillSpeaks(t *testing.T) {
+func TestBehindTheServerPiecesComeWhileTheAgentStillSpeaks(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{lasting, single} {
 		being := &mcpservertest.Service{Handles: []string{"iris"}, Ended: make(chan error, 1)}
 		_, url, client, _ := behind(t, being)
-		o, result := heard()
+		o, result := withProgress()
 		c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 		session, err := c.Connect(t.Context(), older(url, client), &mcp.ClientSessionOptions{ProtocolVersion: version})
 		require.NoError(t, err)

@@ -24,8 +24,8 @@ func caller(id string, role access.Role, agents ...string) psyche.Caller {
 
 var owner = caller("", access.Owner)
 
-// serve puts the face behind a door that knows callers by the secret they send; without one they are owners, as on a
-// loopback without keys.
+// serve puts the handler behind a server that identifies callers by their secret; without one they are owners, as on
+// a loopback without keys.
 func serve(t *testing.T, being *mcpservertest.Service, o mcpserver.Options, callers map[string]psyche.Caller) string {
 	t.Helper()
 	return served(t, being, &mcpservertest.Dreams{Being: being}, o, callers)
@@ -138,7 +138,7 @@ func TestEachRoleIsOfferedTheToolsItMayUseAndRefusedTheOthers(t *testing.T) {
 	}
 }
 
-func TestEveryToolTellsWhatItTakesGivesAndDoes(t *testing.T) {
+func TestEveryToolDescribesItsArgumentsResultsAndEffects(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	session := connect(t, url, "", nil)
@@ -261,7 +261,7 @@ func TestToolsAnswerDataAndText(t *testing.T) {
 	}
 }
 
-func TestArgumentsThatAreWrongAreToldInASentence(t *testing.T) {
+func TestWrongArgumentsAreNamedInASentence(t *testing.T) {
 	t.Parallel()
 	session := connect(t, serve(t, &mcpservertest.Service{Handles: []string{"iris", "noor"}}, mcpserver.Options{}, nil),
 		"", nil)

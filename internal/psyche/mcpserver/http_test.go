@@ -55,7 +55,7 @@ func body(t *testing.T, r *http.Response) string {
 	return string(b)
 }
 
-// opened begins a session as of old and answers its id.
+// opened begins a session in the older way and returns its id.
 func opened(t *testing.T, url string, headers ...string) string {
 	t.Helper()
 	r := post(t, t.Context(), url,
@@ -81,8 +81,8 @@ func chat(message string) string {
 
 var singly = []string{"MCP-Protocol-Version", single, "Mcp-Method", "tools/call", "Mcp-Name", "chat"}
 
-// heard is a client that sends on what it is told of progress, up to a hundred times.
-func heard() (*mcp.ClientOptions, <-chan *mcp.ProgressNotificationParams) {
+// withProgress is a client that passes on the progress it is sent, up to a hundred times.
+func withProgress() (*mcp.ClientOptions, <-chan *mcp.ProgressNotificationParams) {
 	result := make(chan *mcp.ProgressNotificationParams, 100)
 	return &mcp.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
@@ -91,11 +91,11 @@ func heard() (*mcp.ClientOptions, <-chan *mcp.ProgressNotificationParams) {
 	}, result
 }
 
-func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
+func TestProgressSendsTheAnswerAsItComes(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{single, lasting} {
 		url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
-		o, told := heard()
+		o, progress := withProgress()
 		client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o)
 		session, err := client.Connect(t.Context(), older(url, ""), &mcp.ClientSessionOptions{ProtocolVersion: version})
 		require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "You said: one two three", text(result))
 		for i, piece := range []string{"You ", "said: ", "one ", "two ", "three"} {
-			p := <-told
+			p := <-progress
 			require.Equal(t, piece, p.Message)
 			require.InDelta(t, i+1, p.Progress, 0)
 			require.Equal(t, "p", p.ProgressToken)
@@ -114,7 +114,7 @@ func TestProgressTellsWhatIsSaidAsItIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhoeverCancelsOrHangsUpStopsTheTalk(t *testing.T) {
+func TestACancelledCallOrAHangUpStopsTheTalk(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string, 1), Ended: make(chan error, 1)}
 	url := serve(t, being, mcpserver.Options{}, nil)

@@ -55,7 +55,7 @@ func TestASessionIsItsKeysAndOpensNothingByItself(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, r.StatusCode)
 }
 
-func TestUsersOfOneKeyAreToldApart(t *testing.T) {
+func TestUsersOfOneKeyAreKeptApart(t *testing.T) {
 	t.Parallel()
 	url := serve(t, &mcpservertest.Service{Handles: []string{"iris"}}, mcpserver.Options{}, nil)
 	store :=
@@ -127,7 +127,7 @@ func TestABatchHoldsNoMoreThanAFewMessages(t *testing.T) {
 	require.Len(t, being.Calls(), 10)
 }
 
-func TestSessionsThatAskNothingTouchNobody(t *testing.T) {
+func TestIdleSessionsHoldNoAgentAwake(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	url := serve(t, being, mcpserver.Options{}, nil)

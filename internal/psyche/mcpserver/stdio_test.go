@@ -51,14 +51,14 @@ const begun = `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protoc
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 `
 
-// says is a call of chat as a line.
+// says is a line with a call of chat.
 func says(id, message string) string {
 	return fmt.Sprintf(
 		`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"chat","arguments":{"message":%q}}}`, id,
 		message) + "\n"
 }
 
-// answered is an answer on the wire.
+// answered is a response as sent.
 type answered struct {
 	ID    any `json:"id"`
 	Error *struct {
@@ -79,7 +79,7 @@ func (a answered) text() string {
 	return a.Result.Content[0].Text
 }
 
-// over has one stream answered to its end: the lines that were written, each one answer or several.
+// over has one stream served to its end: the lines that were written, each with one response or several.
 func over(t *testing.T, o mcpserver.Options, in io.Reader) (all [][]answered) {
 	t.Helper()
 	var out bytes.Buffer
@@ -98,7 +98,7 @@ func over(t *testing.T, o mcpserver.Options, in io.Reader) (all [][]answered) {
 	return all
 }
 
-// of finds the answer to a request among those that came alone.
+// of finds the response to a request among those that came alone.
 func of(t *testing.T, all [][]answered, id any) answered {
 	t.Helper()
 	for _, a := range all {
@@ -110,9 +110,9 @@ func of(t *testing.T, all [][]answered, id any) answered {
 	return answered{}
 }
 
-func TestOverStreamsWhatWasAskedIsAnsweredAlthoughTheInputHasEnded(t *testing.T) {
+func TestOverStreamsCallsAreAnsweredAfterTheInputHasEnded(t *testing.T) {
 	t.Parallel()
-	for range 20 { // the end is met while the calls are under way, now earlier, now later
+	for range 20 { // the end comes while calls are under way, earlier or later
 		all := over(t, mcpserver.Options{},
 			strings.NewReader(begun+says("1", "one")+says("2", "two")+strings.TrimSpace(says("3", "three"))))
 		require.Len(t, all, 4)
@@ -163,7 +163,7 @@ func TestOverStreamsBothEndsTogetherCutWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestOverStreamsAProcessThatIsToldToEndAnswersWhatItWasAsked(t *testing.T) {
+func TestOverStreamsAStoppingProcessAnswersItsCalls(t *testing.T) {
 	t.Parallel()
 	being := &mcpservertest.Service{Handles: []string{"iris"}, Messages: make(chan string)}
 	handler := mcpserver.New(being, nil, mcpserver.Options{})
@@ -296,7 +296,7 @@ func FuzzNoLineEndsAStreamAndEachOfItsCallsIsAnswered(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, lines string) {
-		// it may cancel the call that is looked for
+		// it may cancel the call in question
 		if strings.Contains(lines, "last") || strings.Contains(lines, "\\u") || strings.Contains(lines, `"i"`) {
 			return
 		}
@@ -311,7 +311,7 @@ func FuzzNoLineEndsAStreamAndEachOfItsCallsIsAnswered(f *testing.F) {
 	})
 }
 
-// Each message that is none is answered by a sentence, a hundred times as long as it.
+// The error for each invalid message is a hundred times as long as the message.
 func TestOverStreamsABatchOfVeryManyMessagesIsRefusedAsOne(t *testing.T) {
 	t.Parallel()
 	for many, answers := range map[int]int{1000: 1000, 1001: 1} {

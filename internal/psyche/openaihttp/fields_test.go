@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// FuzzTold holds the reader of outermost fields to encoding/json: what is valid JSON is read the same, whatever else is
-// never read as something it is not.
+// FuzzTold compares the reader of outermost fields with encoding/json: valid JSON is read the same, and nothing is
+// read as something else.
 func FuzzTold(f *testing.F) {
 	for _, seed := range []string{
 		`{"model":"iris","user":"ada"}`, `{"messages":[{"content":"\\\""}],"model":"x"}`,
@@ -27,7 +27,7 @@ func FuzzTold(f *testing.F) {
 			return
 		}
 		if err != nil {
-			return // twice, or no string
+			return // duplicate, or no string
 		}
 		for name, value := range map[string]string{"model": got.Model, "user": got.User} {
 			var s string

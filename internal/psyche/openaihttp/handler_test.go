@@ -27,7 +27,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
 )
 
-// being answers as it is told, and keeps what it was asked.
+// being is a fake psyche.Service that returns given answers and records its calls.
 type being struct {
 	psyche.Mind
 	turns  chan psyche.Turn
@@ -61,7 +61,7 @@ func (b *being) Leave(_ context.Context, _ psyche.Caller, _, id string) error {
 	return nil
 }
 
-// testServer is a server of one face over a being.
+// testServer is a server of the API over a fake service.
 type testServer struct {
 	*testing.T
 	*being
@@ -69,7 +69,7 @@ type testServer struct {
 	passed chan openaihttp.TurnFigures
 }
 
-// nobody has a key.
+// nobody is a store without keys.
 type nobody struct{ access.Store }
 
 func (nobody) Keys(context.Context) ([]access.Key, error) { return nil, nil }
@@ -139,7 +139,7 @@ func (h *testServer) send(method, path, body string, header ...string) (*http.Re
 
 const talk = "/v1/chat/completions"
 
-func TestBodiesOfPythonClientsPassAsTheyCame(t *testing.T) {
+func TestBodiesOfPythonClientsPassUnchanged(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	files, err := filepath.Glob("testdata/*.json")
@@ -289,7 +289,7 @@ func TestTheAnswerAndItsRefusalsComeAsTheProviderGaveThem(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatNobodyKnowsIsToldAsAMissingModel(t *testing.T) {
+func TestAnUnknownAgentIsReportedAsAMissingModel(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
@@ -351,7 +351,7 @@ func sse(body io.ReadCloser) *psyche.Reply {
 	}
 }
 
-// noted is a body that tells when it is closed.
+// noted is a body that records when it is closed.
 type noted struct {
 	io.Reader
 	closed chan struct{}
@@ -508,7 +508,7 @@ func TestAWholeAnswerThatBreaksOffIsNeverTakenForOne(t *testing.T) {
 	require.Error(t, err, "the connection is cut")
 }
 
-// lumpy gives a text in pieces of these sizes, over and over.
+// lumpy returns a text in pieces of these sizes, repeatedly.
 type lumpy struct {
 	text  string
 	sizes []int
@@ -529,21 +529,21 @@ func (l *lumpy) Read(p []byte) (int, error) {
 func TestAStreamPassesUnalteredHoweverMuchOfItComesAtOnce(t *testing.T) {
 	t.Parallel()
 	h := open(t)
-	var said strings.Builder
+	var sent strings.Builder
 	for i := range 20_000 {
-		fmt.Fprintf(&said, "data: %d\n\n", i)
+		fmt.Fprintf(&sent, "data: %d\n\n", i)
 	}
 	for _, sizes := range [][]int{{1 << 20}, {1023}, {1024}, {1025}, {1, 1024, 8192, 8192, 1023, 1, 9000, 1024}} {
 		h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
-			return sse(io.NopCloser(&lumpy{text: said.String(), sizes: sizes})), nil
+			return sse(io.NopCloser(&lumpy{text: sent.String(), sizes: sizes})), nil
 		}
 		_, answer := h.send(http.MethodPost, talk, `{"model":"iris","stream":true}`)
-		require.True(t, answer == said.String(), "in pieces of %v", sizes)
+		require.True(t, answer == sent.String(), "in pieces of %v", sizes)
 		<-h.passed
 	}
 }
 
-// fixture notes what is written before each flush.
+// fixture records what is written before each flush.
 type fixture struct {
 	header http.Header
 	mu     sync.Mutex // the headers may be flushed by a timer

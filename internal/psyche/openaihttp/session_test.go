@@ -84,7 +84,7 @@ func TestASessionThatIsHeldByItsStreamEndsWithIt(t *testing.T) {
 	require.Equal(t, "session_1", <-h.left)
 }
 
-func TestStatusAndFeelingAreToldAndFelt(t *testing.T) {
+func TestStatusAndEmotionCanBeReadAndChanged(t *testing.T) {
 	t.Parallel()
 	h := open(t)
 	_, answer := h.send(http.MethodGet, "/v1/agents/iris/status", "")
