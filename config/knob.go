@@ -38,7 +38,7 @@ type Knob struct {
 
 	Was    string            // the former key, which is read with a warning until 0.1.0
 	Field  string            // where Config has it; empty: under Key
-	Stored map[string]string // choices that Config has under another name, which is read with a warning until 0.1.0
+	Former map[string]string // former names of choices, each with its name of today; read with a warning until 0.1.0
 }
 
 // Env is the environment variable that sets the knob.

@@ -117,7 +117,7 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 				value = fallback
 			}
 		}
-		values[k.field()] = k.stored(value)
+		values[k.field()] = value
 		c.settings = append(c.settings,
 			Setting{Key: k.Key, Value: text(value), Default: text(fallback), Source: source})
 	}

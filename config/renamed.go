@@ -30,10 +30,10 @@ func (r *renames) knob(k Knob, given map[string]any, called func(key string) str
 			r.warn(called(k.Was), called(k.Key))
 		}
 	}
-	for now, stored := range k.Stored {
-		if word, isText := given[k.Key].(string); isText && strings.EqualFold(word, stored) {
+	for former, now := range k.Former {
+		if word, isText := given[k.Key].(string); isText && strings.EqualFold(word, former) {
 			given[k.Key] = now
-			r.warn(called(k.Key)+": "+stored, now)
+			r.warn(called(k.Key)+": "+former, now)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func (k Knob) same(a, b any) bool {
 // file replaces former names in the content of a file.
 func (r *renames) file(path string, file map[string]any) {
 	for _, k := range table() {
-		if k.Was == "" && k.Stored == nil {
+		if k.Was == "" && k.Former == nil {
 			continue
 		}
 		section, name := inside(file, k.Key)
@@ -113,14 +113,6 @@ func (k Knob) field() string {
 		return k.Field
 	}
 	return k.Key
-}
-
-// stored is the form of a value in Config.
-func (k Knob) stored(value any) any {
-	if word, isText := value.(string); isText && k.Stored[word] != "" {
-		return k.Stored[word]
-	}
-	return value
 }
 
 // formerly reports whether a key is the former name of a knob.

@@ -55,6 +55,14 @@ func flatten(prefix string, nested, flat map[string]any) {
 	}
 }
 
+func formerLoosenings() map[string]string {
+	names := map[string]string{}
+	for former, now := range dream.FormerLoosenings {
+		names[former] = string(now)
+	}
+	return names
+}
+
 func onsetRows() []Knob {
 	return []Knob{
 		{
@@ -151,11 +159,8 @@ func onsetRows() []Knob {
 			Key:     "loosening",
 			Sort:    Choice,
 			Choices: []string{"auto", "temperature", "temperature+min_p", "verbalised", "two_phase"},
-			Stored: map[string]string{
-				"temperature":       string(dream.ByTemperature),
-				"temperature+min_p": string(dream.ByTemperatureMinP),
-			},
-			Reason: "auto: by what the generator takes, see models.md. The others force one way on every model, to compare them.",
+			Former:  formerLoosenings(),
+			Reason:  "auto: by what the generator takes, see models.md. The others force one way on every model, to compare them.",
 		},
 		{
 			Key:    "observer_temperature",

@@ -18,11 +18,11 @@ func TestAClientConnectingDuringAnAlarmFindsTheAgentAwake(t *testing.T) {
 	up := h.up()
 	state := func() string {
 		var shown struct {
-			Life struct{ State, Known string }
+			AgentState struct{ State, Source string } `json:"agent_state"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(h.must("agents", "show", "echo", "--json")), &shown))
-		require.Equal(t, "temporal", shown.Life.Known)
-		return shown.Life.State
+		require.Equal(t, "temporal", shown.AgentState.Source)
+		return shown.AgentState.State
 	}
 	h.must("alarm", "--agent", "echo", "--trigger", "harbour/drill", "--wait")
 	require.Equal(t, workflows.Sleeping, state())

@@ -56,10 +56,10 @@ func says(t *testing.T, address, agent, text string) (int, string) {
 func (h *home) agentStateSource() string {
 	h.Helper()
 	var shown struct {
-		Life struct{ State, Known string }
+		AgentState struct{ State, Source string } `json:"agent_state"`
 	}
 	require.NoError(h, json.Unmarshal([]byte(h.must("agents", "show", "echo", "--json")), &shown))
-	return shown.Life.Known
+	return shown.AgentState.Source
 }
 
 // TestAnAgentIsRemovedWhole covers memory, talk, a dream, refusals, removal, the server's answer, and a new agent.

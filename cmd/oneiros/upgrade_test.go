@@ -196,7 +196,7 @@ func TestAFrozenDataFolderIsOpened(t *testing.T) {
 func (f *frozen) asleepAndWoken() {
 	f.Helper()
 	handle := f.state.Asleep.Handle
-	require.Contains(f, f.must("agents", "show", handle), "life              sleeping")
+	require.Contains(f, f.must("agents", "show", handle), "state             sleeping")
 	w := f.wakes("--agent", handle, "--client", "mara", "--wait")
 	require.True(f, w.Raised)
 	require.Equal(f, workflows.Awake, w.Recorded.State)

@@ -11,9 +11,9 @@ import (
 // milliseconds.
 type publicAgentView struct {
 	agentView
-	Status     publicStatus   `json:"standing"`
+	Status     publicStatus   `json:"presence"`
 	Next       publicNext     `json:"next"`
-	AgentState *workflowState `json:"life,omitempty"`
+	AgentState *workflowState `json:"workflow,omitempty"`
 }
 
 // workflowState is what the agent's workflow reports.
@@ -44,7 +44,9 @@ type publicTriggering struct {
 // publicUrgency is an urgency and its terms.
 type publicUrgency struct {
 	circadian.Urgency
-	Lived publicLived `json:"lived"`
+	Lived publicLived `json:"basis"` // what the terms were computed from
+
+	Hidden *int `json:"lived,omitempty"` // never set; hides the stored name
 }
 
 type publicLived struct {

@@ -22,7 +22,7 @@ func (app *App) agents() *cobra.Command {
 type agentLine struct {
 	dream.Agent
 	Episodes  int           `json:"episodes"`
-	LastDream *dream.Record `json:"last_dream,omitempty"`
+	LastDream *publicRecord `json:"last_dream,omitempty"`
 	Dreaming  bool          `json:"dreaming"`
 }
 
@@ -56,7 +56,7 @@ func (app *App) agentsList() *cobra.Command {
 			list = append(list, l)
 			last, outcome := "-", "-"
 			if l.LastDream != nil {
-				last, outcome = when(l.LastDream.At, a.Zone), outcomeOf(l.LastDream)
+				last, outcome = when(l.LastDream.At, a.Zone), outcomeOf(l.LastDream.Record)
 			}
 			t.add(a.Handle, string(a.Tier), yesNo(a.Auto), fmt.Sprint(l.Episodes), last, outcome, caps(a.Caps),
 				a.Zone, a.Persona)
@@ -75,7 +75,8 @@ func (app *App) agentLine(cmd *cobra.Command, h *Deployment, a dream.Agent) (age
 	nights, err := h.Store.Find(cmd.Context(),
 		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
 	for _, n := range memory.As[*dream.Record](nights) {
-		l.LastDream = n
+		last := app.public(n)
+		l.LastDream = &last
 	}
 	if err != nil {
 		return l, err
@@ -127,7 +128,7 @@ ended an onset, when it dreams by itself again and what speaks against that, and
 					agentLine
 					Affect     dream.Affect       `json:"affect"`
 					Counts     map[dream.Kind]int `json:"memory"`
-					AgentState publicAgentView    `json:"life"`
+					AgentState publicAgentView    `json:"agent_state"`
 
 					Embedding *embeddingState `json:"embedding,omitempty"`
 				}{l, affect, counts, agentState.public(h), embedding})
@@ -166,7 +167,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 	}
 	last := "never dreamt"
 	if l.LastDream != nil {
-		last = fmt.Sprintf("%s, %s (%s)", when(l.LastDream.At, l.Zone), outcomeOf(l.LastDream), l.LastDream.ID)
+		last = fmt.Sprintf("%s, %s (%s)", when(l.LastDream.At, l.Zone), outcomeOf(l.LastDream.Record), l.LastDream.ID)
 	}
 	id := l.ID
 	if id == l.Handle {
@@ -177,7 +178,7 @@ func (app *App) showAgent(l agentLine, affect dream.Affect, counts map[dream.Kin
 		"tier", string(l.Tier), "dreams by itself", yesNo(l.Auto), "caps", caps(l.Caps) + " (dream / day / month)",
 		"left", agentState.left(), "vitality", agentState.vitality(l.Agent), "models", strings.Join(models, ", "),
 		"feed", l.Feed, "review", string(l.Review),
-		"life", agentState.state(), "held by",
+		"state", agentState.state(), "held by",
 		strings.Join(holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock",
 		agentState.lock(app.Now(), l.Zone),
 		"interrupted", agentState.interrupted(app.Now(), l.Zone), "next dream", agentState.next(app.Now(), l.Zone),

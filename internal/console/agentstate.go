@@ -19,11 +19,11 @@ import (
 
 // agentView is the present state of an agent.
 type agentView struct {
-	State       string                `json:"state"` // sleeping, dreaming, waking or awake
-	Source      string                `json:"known"` // temporal: from its workflow; store: from the store alone
+	State       string                `json:"state"`  // sleeping, dreaming, waking or awake
+	Source      string                `json:"source"` // temporal: from its workflow; store: from the store alone
 	Why         string                `json:"why,omitempty"`
-	AgentState  *workflows.AgentState `json:"life,omitempty"`
-	Status      presence.Status       `json:"standing"`
+	AgentState  *workflows.AgentState `json:"workflow,omitempty"`
+	Status      presence.Status       `json:"presence"`
 	Interrupted *publicRecord         `json:"interrupted,omitempty"`
 	Wakes       []*interruption       `json:"wakes"`
 	Alarms      alarm.Frequency       `json:"alarms"`

@@ -65,23 +65,23 @@ func TestAnAgentWhoseWorkflowDoesNotAnswerIsShownFromTheStore(t *testing.T) {
 		d := newFixture(t).furnish().guarded(&porter{lost: fault})
 		require.Equal(t, console.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())
 		var result struct {
-			Life struct {
-				State, Known, Why, Behaviour string
-				Vitality                     float64
-				Next                         struct {
+			AgentState struct {
+				State, Source, Why, Behaviour string
+				Vitality                      float64
+				Next                          struct {
 					At      *time.Time
 					Against []string
 				}
-			}
+			} `json:"agent_state"`
 		}
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
-		require.Equal(t, "sleeping", result.Life.State)
-		require.Equal(t, "store", result.Life.Known)
-		require.Equal(t, why, result.Life.Why)
-		require.Equal(t, []string{why}, result.Life.Next.Against)
-		require.NotNil(t, result.Life.Next.At, "tally dreams by itself")
-		require.Equal(t, "thriving", result.Life.Behaviour)
-		require.InDelta(t, 1, result.Life.Vitality, 0)
+		require.Equal(t, "sleeping", result.AgentState.State)
+		require.Equal(t, "store", result.AgentState.Source)
+		require.Equal(t, why, result.AgentState.Why)
+		require.Equal(t, []string{why}, result.AgentState.Next.Against)
+		require.NotNil(t, result.AgentState.Next.At, "tally dreams by itself")
+		require.Equal(t, "thriving", result.AgentState.Behaviour)
+		require.InDelta(t, 1, result.AgentState.Vitality, 0)
 	}
 }
 
@@ -219,11 +219,11 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 			}
 			require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
 			var result struct {
-				Life struct{ State, Why string }
+				AgentState struct{ State, Why string } `json:"agent_state"`
 			}
 			require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
-			require.Equal(t, c.state, result.Life.State)
-			require.Equal(t, c.why, result.Life.Why)
+			require.Equal(t, c.state, result.AgentState.State)
+			require.Equal(t, c.why, result.AgentState.Why)
 		})
 	}
 }

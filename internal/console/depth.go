@@ -45,9 +45,9 @@ type depthText struct {
 	activities.Fathomed
 	Terms        []hypnagogia.Term `json:"terms"`
 	Parameters   []depthParameter  `json:"parameters"`
-	Between      [2]dream.Stage    `json:"between"` // the range that the dream's dice may choose from
-	Chance       float64           `json:"chance"`  // how far the dice move the depth, either way
-	Temperatures [2]float64        `json:"heats"`   // of the cycles, coolest and hottest
+	Between      [2]dream.Stage    `json:"between"`      // the range that the dream's dice may choose from
+	Chance       float64           `json:"chance"`       // how far the dice move the depth, either way
+	Temperatures [2]float64        `json:"temperatures"` // of the cycles, coolest and hottest
 	Behaviour    dream.Behaviour   `json:"behaviour,omitempty"`
 	Tier         dream.Tier        `json:"tier"`
 	cycles       int

@@ -13,11 +13,30 @@ import (
 // publicRecord is a dream's record for --json.
 type publicRecord struct {
 	*dream.Record
-	Status dream.Status `json:"status"`
+	Status  dream.Status  `json:"status"`
+	Resumes int           `json:"resumes,omitempty"`
+	Recall  *publicRecall `json:"recall,omitempty"`
+
+	Stretches *int `json:"sittings,omitempty"` // never set; these three hide what only the store needs
+	Connected *int `json:"knocked,omitempty"`
+	Felt      *int `json:"felt,omitempty"`
+}
+
+// publicRecall is the effect of a dream on recall, for --json.
+type publicRecall struct {
+	dream.Recall
+	Requested *int `json:"asked,omitempty"` // never set; hides the stored name
+	Checked   int  `json:"checked"`
 }
 
 // public adds the public status to a record.
-func (app *App) public(n *dream.Record) publicRecord { return publicRecord{n, n.Status(app.Now())} }
+func (app *App) public(n *dream.Record) publicRecord {
+	p := publicRecord{Record: n, Status: n.Status(app.Now()), Resumes: max(0, n.Stretches-1)}
+	if n.Recall != nil {
+		p.Recall = &publicRecall{Recall: *n.Recall, Checked: n.Recall.Requested}
+	}
+	return p
+}
 
 // reason is why a dream ended, or until when an interrupted one can be resumed.
 func (app *App) reason(n *dream.Record, zone string) string {

@@ -99,7 +99,7 @@ func (app *App) report(ctx context.Context, h *Deployment, a dream.Agent, record
 // reportJSON is a report in which every list is present.
 func (app *App) reportJSON(r screen.DreamReport) map[string]any {
 	return map[string]any{
-		"agent": r.Agent, "summary": screen.Summarize(r), "night": app.public(&r.Record), "breaks": orEmpty(r.Breaks),
+		"agent": r.Agent, "summary": screen.Summarize(r), "dream": app.public(&r.Record), "breaks": orEmpty(r.Breaks),
 		"fragments": orEmpty(r.Fragments), "predictions": orEmpty(r.Predictions),
 		"scenarios": orEmpty(r.Scenarios), "hypotheses": orEmpty(r.Hypotheses), "gists": orEmpty(r.Gists),
 		"playbook": orEmpty(r.Playbook), "surfaced": orEmpty(r.Surfaced), "archived": orEmpty(r.Archived),

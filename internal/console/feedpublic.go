@@ -27,6 +27,11 @@ type publicRule struct {
 type publicFeedState struct {
 	workflows.FeedState
 	Settings publicFeedSettings `json:"settings"`
+	Pulled   time.Time          `json:"pulled,omitzero"`   // the last pull
+	Received time.Time          `json:"received,omitzero"` // the last accepted reading
+
+	RequestedAt *int `json:"asked,omitempty"` // never set; these two hide the stored names
+	Heard       *int `json:"heard,omitempty"`
 }
 
 type publicFeedSettings struct {
@@ -41,6 +46,8 @@ func (l feedLine) public() publicFeed {
 		p.State = &publicFeedState{
 			FeedState: *l.State,
 			Settings:  publicFeedSettings{millis(s.Every), publicRules(s.Rules)},
+			Pulled:    l.State.RequestedAt,
+			Received:  l.State.Heard,
 		}
 	}
 	return p

@@ -162,7 +162,7 @@ var itemFields = []string{
 	"context", "action", "outcome", "claim", "first_step", "criterion", "horizon", "premise", "content",
 	"salience", "surprise", "strength", "due", "confidence", "significance", "score", "verdict", "affect", "valence",
 	"count", "tone",
-	"kept", "worth", "said", "operation", "round", "synthetic", "counterfactual", "source", "episodes", "scenario",
+	"kept", "worth", "judge_reason", "operation", "round", "synthetic", "counterfactual", "source", "episodes", "scenario",
 	"fragment", "hypothesis", "parent", "parents", "seeds", "ended", "trace",
 	"watch", "resolved_at", "resolved_by", "evidence", "residual", "confirmed", "contradicted", "session", "speaker",
 	"origin", "topics", "duration", "interrupted",

@@ -12,6 +12,9 @@ type publicStatus struct {
 	presence.Status
 	Leases []presence.Lease `json:"leases"` // never null
 	Lock   time.Time        `json:"lock,omitzero"`
+
+	RecordedEpoch int64 `json:"recorded"`       // the newest epoch that the agent's workflow has recorded
+	Hidden        *int  `json:"told,omitempty"` // never set; hides the stored name
 }
 
 // publicStatusOf converts a status for --json. Where nothing of dreams is shown, the ids of the digest's items are
@@ -21,7 +24,7 @@ func publicStatusOf(s presence.Status, untold bool) publicStatus {
 		last := withoutDigest(*s.Last, untold)
 		s.Last = &last
 	}
-	return publicStatus{Status: s, Leases: orEmpty(s.Leases), Lock: s.Lock}
+	return publicStatus{Status: s, Leases: orEmpty(s.Leases), Lock: s.Lock, RecordedEpoch: s.Recorded}
 }
 
 // withoutDigest removes the digest from a wake where nothing of dreams is shown.

@@ -92,7 +92,7 @@ func (app *App) letSleep(ctx context.Context, h *Deployment, a dream.Agent, befo
 	}
 	if app.json {
 		return app.answer(
-			map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "standing": publicStatusOf(after, h.hidesDreams())})
+			map[string]any{"agent": a.Handle, "awake": after.Awake(app.Now()), "presence": publicStatusOf(after, h.hidesDreams())})
 	}
 	switch {
 	case len(after.Leases) > 0:

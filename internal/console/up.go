@@ -113,7 +113,7 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 			return err
 		}
 		if app.json {
-			return app.answer(map[string]string{"dream": record.ID, "asked": "cancel"})
+			return app.answer(map[string]string{"dream": record.ID, "requested": "cancel"})
 		}
 		app.say("Dream %s was asked to end. Its report will be in: oneiros dreams show %s", record.ID, record.ID)
 		return nil
@@ -163,7 +163,7 @@ func (app *App) abandon(ctx context.Context, h *Deployment, record *dream.Record
 		return err
 	}
 	if app.json {
-		return app.answer(map[string]string{"dream": record.ID, "asked": "abandon"})
+		return app.answer(map[string]string{"dream": record.ID, "requested": "abandon"})
 	}
 	app.say("Dream %s is closed, and its agent may dream again.", record.ID)
 	return nil

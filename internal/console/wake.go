@@ -190,7 +190,7 @@ type wakeResult struct {
 	Sleeps   string       `json:"sleeps,omitempty"` // what sleeping means here
 	Raised   bool         `json:"raised"`           // this connection raised the epoch
 	Took     float64      `json:"took_ms"`          // from the command's start until the caller could go on
-	Status   publicStatus `json:"standing"`
+	Status   publicStatus `json:"presence"`
 	Digested digest       `json:"dreams"`
 	Degraded string       `json:"degraded,omitempty"`
 

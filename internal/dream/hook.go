@@ -77,7 +77,7 @@ type HookExit struct {
 	Held       int           `json:"held"`      // by hooks and the policy
 	Scenarios  int           `json:"scenarios"` // kept
 	Hypotheses int           `json:"hypotheses"`
-	Stretches  int           `json:"sittings"`
+	Stretches  int           `json:"stretches"`
 	Phases     []Tally       `json:"phases"`
 }
 

@@ -7,11 +7,23 @@ type Loosening string
 // The ways. With temperature, a Dali cycle has several partials, each with its own call; the other two make one call
 // that returns several ideas.
 const (
-	ByTemperature     Loosening = "heat"       // without min-p, which limits how hot the model may be
-	ByTemperatureMinP Loosening = "heat+min_p" // the default of the design
-	Verbalised        Loosening = "verbalised" // several ideas with stated probability in one call
-	TwoPhase          Loosening = "two_phase"  // a divergent call, followed by a call that makes verbalised ideas of it
+	ByTemperature     Loosening = "temperature"       // without min-p, which limits how hot the model may be
+	ByTemperatureMinP Loosening = "temperature+min_p" // the default of the design
+	Verbalised        Loosening = "verbalised"        // several ideas with stated probability in one call
+	TwoPhase          Loosening = "two_phase"         // a divergent call, followed by a call that makes verbalised ideas of it
 )
+
+// UnmarshalText reads a way, also under the name that earlier builds stored.
+func (l *Loosening) UnmarshalText(text []byte) error {
+	*l = Loosening(text)
+	if now, former := FormerLoosenings[string(text)]; former {
+		*l = now
+	}
+	return nil
+}
+
+// FormerLoosenings are the names of ways in what earlier builds stored, and in configurations until 0.1.0.
+var FormerLoosenings = map[string]Loosening{"heat": ByTemperature, "heat+min_p": ByTemperatureMinP}
 
 // Auto selects the way by what the model accepts.
 const Auto Loosening = "auto"

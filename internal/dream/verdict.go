@@ -39,9 +39,9 @@ type Parts struct {
 	Measured Scores  `json:"measured"`         // by embedder and words
 	Judged   *Scores `json:"judged,omitempty"` // the model's answer; nil without one
 	Way      string  `json:"way"`
-	Together int     `json:"together,omitempty"` // fragments in the same call
-	Why      string  `json:"why,omitempty"`      // why it was measured although a judge was configured
-	Said     string  `json:"said,omitempty"`     // the judge's own reason
+	Together int     `json:"together,omitempty"`     // fragments in the same call
+	Why      string  `json:"why,omitempty"`          // why it was measured although a judge was configured
+	Said     string  `json:"judge_reason,omitempty"` // the judge's own reason
 
 	Surface Surface  `json:"surface"`
 	Meaning *Meaning `json:"meaning,omitempty"` // nil: the embedder cannot tell, or the text is too short

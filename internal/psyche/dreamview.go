@@ -27,7 +27,7 @@ type Dream struct {
 	Ended     *int64 `json:"ended_at" jsonschema:"nullable"`        // null while it goes on or may
 	Archived  *int64 `json:"archived_at" jsonschema:"nullable"`     // when it was put out of the lists
 	Resumable *int64 `json:"resumable_until" jsonschema:"nullable"` // of an interrupted one that waits to go on
-	Stretches int    `json:"sittings"`                              // how often it lay down
+	Resumes   int    `json:"resumes"`                               // number of times it was resumed after an interruption
 	Undone    bool   `json:"undone"`                                // what it had made no longer counts
 	// how many surfaced on return; 0 to role client where it is told of none
 	Insights int     `json:"insights"`
@@ -76,16 +76,16 @@ type Counters struct {
 func (d *Dreams) view(c Caller, a dream.Agent, n *dream.Record) Dream {
 	now, operator := d.Now(), c.May(access.Operator, a.Handle)
 	v := Dream{
-		ID:        PublicID(n.ID),
-		Object:    "dream",
-		Dream:     n.ID,
-		Agent:     a.Handle,
-		Status:    n.Status(now),
-		Outcome:   n.Outcome,
-		Created:   n.At.Unix(),
-		Archived:  unixOf(n.Shelved),
-		Stretches: n.Stretches,
-		Undone:    n.State == dream.Archived,
+		ID:       PublicID(n.ID),
+		Object:   "dream",
+		Dream:    n.ID,
+		Agent:    a.Handle,
+		Status:   n.Status(now),
+		Outcome:  n.Outcome,
+		Created:  n.At.Unix(),
+		Archived: unixOf(n.Shelved),
+		Resumes:  max(0, n.Stretches-1),
+		Undone:   n.State == dream.Archived,
 	}
 	if v.Status.Over() {
 		v.Ended = unixOf(n.Ended)

@@ -119,7 +119,7 @@ func (m *Meter) countFound(e event.Event) {
 	case "HypothesisMoved":
 		read(m, e, func(p event.HypothesisMoved) { m.add(m.hypotheses, 1, e, word("status", p.Status)) })
 	case "ReviewAsked":
-		m.add(m.reviewed, 1, e, "asked")
+		m.add(m.reviewed, 1, e, "requested")
 	case "ReviewDecided":
 		read(m, e, func(p event.ReviewDecided) {
 			m.add(m.reviewed, float64(len(p.Items)), e, decisionWord(p.Accepted))

@@ -135,7 +135,7 @@ var labelValues = map[string]map[string]bool{
 	"verdict": set(dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid),
 	"status":  set(dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted),
 	"output":  set(dream.KindScenario, dream.KindPrediction, dream.KindHypothesis, dream.KindGist, dream.KindJournal),
-	"review":  set("asked", "accepted", "refused"),
+	"review":  set("requested", "accepted", "refused"),
 	"border":  set("entry", "capture", "exit"),
 	"end":     set("answered", "refused", "broken", "dropped", "failed"),
 	"recall":  set("recalled", "words", "off", "budget", "busy", "failed", "nothing"),

@@ -43,21 +43,21 @@ func (h *dreamsAPI) runCLI(v any, args ...string) {
 
 // dreamJSON is what the command line prints of a dream.
 type dreamJSON struct {
-	ID        string         `json:"id"`
-	Status    dream.Status   `json:"status"`
-	Outcome   dream.Outcome  `json:"outcome"`
-	Reason    string         `json:"reason"`
-	Theme     string         `json:"theme"`
-	Tier      dream.Tier     `json:"tier"`
-	At        time.Time      `json:"at"`
-	Spent     int64          `json:"spent"`
-	Budget    int64          `json:"budget"`
-	Stretches int            `json:"sittings"`
-	Insights  []string       `json:"insights"`
-	Phases    []dream.Tally  `json:"phases"`
-	Models    []string       `json:"models"`
-	Redreams  *dream.Redream `json:"redreams"`
-	Archived  time.Time      `json:"archived_at"`
+	ID       string         `json:"id"`
+	Status   dream.Status   `json:"status"`
+	Outcome  dream.Outcome  `json:"outcome"`
+	Reason   string         `json:"reason"`
+	Theme    string         `json:"theme"`
+	Tier     dream.Tier     `json:"tier"`
+	At       time.Time      `json:"at"`
+	Spent    int64          `json:"spent"`
+	Budget   int64          `json:"budget"`
+	Resumes  int            `json:"resumes"`
+	Insights []string       `json:"insights"`
+	Phases   []dream.Tally  `json:"phases"`
+	Models   []string       `json:"models"`
+	Redreams *dream.Redream `json:"redreams"`
+	Archived time.Time      `json:"archived_at"`
 }
 
 // requireSameDream compares what the API and the command line say of a dream.
@@ -65,7 +65,7 @@ func (h *dreamsAPI) requireSameDream(id string) {
 	h.t.Helper()
 	d := h.dream(http.StatusOK, "GET", "/v1/dreams/"+id, "")
 	var report struct {
-		Night dreamJSON `json:"night"`
+		Night dreamJSON `json:"dream"`
 	}
 	h.runCLI(&report, "dreams", "show", d.Dream)
 	n := report.Night
@@ -77,7 +77,7 @@ func (h *dreamsAPI) requireSameDream(id string) {
 	require.Equal(h.t, n.Tier, d.Record.Tier)
 	require.Equal(h.t, n.At.Unix(), d.Created)
 	require.Equal(h.t, n.Budget, int64(d.Record.Budget))
-	require.Equal(h.t, n.Stretches, d.Stretches)
+	require.Equal(h.t, n.Resumes, d.Resumes)
 	require.Len(h.t, n.Insights, d.Insights)
 	require.Equal(h.t, n.Models, d.Record.Models)
 	require.Equal(h.t, n.Redreams, d.Record.Redreams)

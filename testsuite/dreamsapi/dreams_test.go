@@ -134,7 +134,7 @@ func TestADreamInterruptedByAClientIsRunningAndMayBeResumed(t *testing.T) {
 	require.True(t, slices.IsSorted(numbers))
 	d = h.dream(http.StatusOK, "GET", "/v1/dreams/"+begun.ID, "")
 	require.Equal(t, dream.StatusCompleted, d.Status, d.Reason)
-	require.Equal(t, 2, d.Stretches)
+	require.Equal(t, 1, d.Resumes)
 	h.refused(http.StatusConflict, "dream_not_resumable", "POST", "/v1/dreams/"+begun.ID+"/resume", "")
 
 	anew := h.dream(http.StatusCreated, "POST", "/v1/dreams/"+begun.ID+"/redream", `{"from":"return"}`)

@@ -79,7 +79,7 @@ func TestAnAgentWorkflowStartedByADreamHasItsSettingsAndItsStateIsSearchable(t *
 		}
 		return read
 	}
-	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID}, memo(agentState))
+	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID, "contract": 1.}, memo(agentState))
 	require.Subset(t, memo(begun.Dream),
 		map[string]any{"agent": "lively", "number": "0001", "cap": "free", "seed": "7", "begun": "asked for"})
 }

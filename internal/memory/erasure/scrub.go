@@ -12,7 +12,7 @@ import (
 
 // wordFields are the JSON fields of items and of dream notes that hold words of people or models.
 var wordFields = map[string]bool{
-	"content": true, "claim": true, "premise": true, "reason": true, "said": true, "criterion": true, "trace": true,
+	"content": true, "claim": true, "premise": true, "reason": true, "said": true, "judge_reason": true, "criterion": true, "trace": true,
 	"evidence":   true,
 	"first_step": true, "topics": true, "theme": true, "why": true, "partial": true, "drawn": true, "words": true,
 }

@@ -132,17 +132,16 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 	d := as[psyche.Dream](t, r.get(operator, "/v1/dreams/dream_iris_0001"), 200)
 	ended := began.Ended.Unix()
 	require.Equal(t, psyche.Dream{
-		ID:        "dream_iris_0001",
-		Object:    "dream",
-		Dream:     "dream/iris/0001",
-		Agent:     "iris",
-		Status:    dream.StatusCompleted,
-		Outcome:   dream.Exhausted,
-		Reason:    "the cap of the day",
-		Created:   began.At.Unix(),
-		Ended:     &ended,
-		Stretches: 1,
-		Insights:  2,
+		ID:       "dream_iris_0001",
+		Object:   "dream",
+		Dream:    "dream/iris/0001",
+		Agent:    "iris",
+		Status:   dream.StatusCompleted,
+		Outcome:  dream.Exhausted,
+		Reason:   "the cap of the day",
+		Created:  began.At.Unix(),
+		Ended:    &ended,
+		Insights: 2,
 		Record: &psyche.Record{
 			Theme:    "the harbour",
 			Tier:     dream.Hardened,
