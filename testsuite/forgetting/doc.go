@@ -1,2 +1,2 @@
-// Package forgetting proves that what is forgotten is nowhere any more, by reading every file, export and prompt.
+// Package forgetting proves that forgotten text is nowhere any more, by reading every file, export and prompt.
 package forgetting

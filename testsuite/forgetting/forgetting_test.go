@@ -51,13 +51,14 @@ func size() int {
 
 const patience = 10 * time.Minute
 
-// Every word of a text to forget begins with one of these letters, and every word of one that stays with the other.
+// Every word of a text to forget begins with one of these letters, and every word of a text that stays with the
+// other.
 const (
 	secret = "zq"
 	plain  = "zk"
 )
 
-// lexicon makes words that nothing else has.
+// lexicon makes words that occur nowhere else.
 type lexicon struct {
 	r    *rand.Rand
 	used map[string]bool
@@ -85,7 +86,7 @@ func (l *lexicon) text(sort string) string {
 	return strings.Join(words[:6], " ") + ", " + strings.Join(words[6:], " ") + "."
 }
 
-// words finds the words of a sort in bytes of any form.
+// words finds the words of one kind in bytes of any format.
 func words(sort string, of map[string]bool, bodies ...[]byte) []string {
 	pattern := regexp.MustCompile(sort + "[a-z]{6}")
 	found := map[string]bool{}
@@ -104,22 +105,22 @@ func words(sort string, of map[string]bool, bodies ...[]byte) []string {
 	return list
 }
 
-// deployment is a deployment with an agent that is told texts in every way.
+// deployment is a deployment with an agent that gets texts in every way.
 type deployment struct {
 	*testing.T
 	deployment *testdeploy.Deployment
 	agent      dream.Agent
 	texts      *lexicon
-	asked      *prompts
+	requests   *prompts
 	redis      *redis.Server
 
 	hold atomic.Pointer[func(prompt string)] // called before a model answers; nil: it answers at once
 
-	gone, stay []string // texts
-	ids        []string // of memories to forget by id
+	removed, stay []string // texts
+	ids           []string // of memories to forget by id
 }
 
-// prompts are what models were asked.
+// prompts are all prompts that models were sent.
 type prompts struct {
 	mu    sync.Mutex
 	all   [][]byte
@@ -141,7 +142,7 @@ func (p *prompts) since() [][]byte {
 	return all
 }
 
-// Relay makes prompts a provider of the server: it says nothing that matters.
+// Relay makes prompts a provider of the server; its answer is of no importance.
 func (p *prompts) Relay(_ context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	p.add(r.Body)
 	return &inference.RelayResponse{
@@ -156,14 +157,14 @@ func (p *prompts) Relay(_ context.Context, r inference.RelayRequest) (*inference
 	}, nil
 }
 
-// awake lets every visitor in without a workflow behind it: no dream of the test is woken by its talks.
-type awake struct{}
+// openPresence lets every client in without an agent workflow: talking wakes no dream of the test.
+type openPresence struct{}
 
-func (awake) Wake(context.Context, string, string, time.Duration) (psyche.Woken, error) {
+func (openPresence) Wake(context.Context, string, string, time.Duration) (psyche.Woken, error) {
 	return psyche.Woken{}, nil
 }
-func (awake) Leave(context.Context, string, string) error { return nil }
-func (awake) Status(context.Context, string) (presence.Status, error) {
+func (openPresence) Leave(context.Context, string, string) error { return nil }
+func (openPresence) Status(context.Context, string) (presence.Status, error) {
 	return presence.Status{}, nil
 }
 
@@ -173,12 +174,12 @@ func open(t *testing.T, server *temporal.Server, edit func(*testdeploy.Config)) 
 	t.Logf("seed %d", seed)
 	h := &deployment{
 		T: t, texts: &lexicon{r: rand.New(rand.NewPCG(seed, 1)), used: map[string]bool{}},
-		asked: &prompts{},
+		requests: &prompts{},
 	}
 	p, err := provider.Start(provider.Options{
 		Seed: seed, Nouns: regexp.MustCompile(`(?i)z[qk][a-z]{6}`),
 		Say: func(q provider.Request) string {
-			h.asked.add([]byte(q.Prompt))
+			h.requests.add([]byte(q.Prompt))
 			if hold := h.hold.Load(); hold != nil {
 				(*hold)(q.Prompt)
 			}
@@ -204,12 +205,12 @@ func open(t *testing.T, server *temporal.Server, edit func(*testdeploy.Config)) 
 		Caps:    dream.DefaultCaps,
 		Created: testdeploy.Night,
 	}
-	h.cast("builtin/associative")
+	h.useModel("builtin/associative")
 	return h
 }
 
-// cast chooses the model of the agent's nights; its memories stay in one space.
-func (h *deployment) cast(model string) {
+// useModel chooses the model of the agent's dreams; its memories stay in one embedding space.
+func (h *deployment) useModel(model string) {
 	h.Helper()
 	h.agent.Models = map[dream.Role]string{}
 	for _, role := range dream.Roles {
@@ -230,7 +231,7 @@ func lexical(_ context.Context, texts []string) ([][]float32, string, error) {
 // pair makes a text to forget and one that stays.
 func (h *deployment) pair() (removed, stays string) {
 	removed, stays = h.texts.text(secret), h.texts.text(plain)
-	h.gone, h.stay = append(h.gone, removed), append(h.stay, stays)
+	h.removed, h.stay = append(h.removed, removed), append(h.stay, stays)
 	return removed, stays
 }
 
@@ -252,9 +253,9 @@ func (h *deployment) imports(format importer.Format, name, body string) {
 	require.Positive(h, report.Added)
 }
 
-// diary tells the agent n pairs of texts: by talks that somebody imports, by a diary, and by talks with the
+// addTexts gives the agent n pairs of texts: by imported conversations, by a diary, and by talking through the
 // server.
-func (h *deployment) agentState(n int) {
+func (h *deployment) addTexts(n int) {
 	h.Helper()
 	var chats, diary strings.Builder
 	at := testdeploy.Night.Add(-40 * 24 * time.Hour)
@@ -270,7 +271,7 @@ func (h *deployment) agentState(n int) {
 		removed, stays := h.pair()
 		switch i % 3 {
 		case 0:
-			// Each conversation holds a text of both sorts, so that each is quoted as what stood before the other.
+			// Each conversation has a text of both kinds, so that each is quoted as what stood before the other.
 			line("gone", "user", "I love this plan of mine: "+removed)
 			line("gone", "assistant", "You said: "+removed)
 			line("stays", "user", "It was seen that "+stays)
@@ -286,7 +287,7 @@ func (h *deployment) agentState(n int) {
 	h.imports(importer.Chat, "talks.jsonl", chats.String())
 	h.imports(importer.Diary, "diary.md", diary.String())
 	h.talk(texts)
-	h.recalls() // what is recalled into a talk is kept with it
+	h.recalls() // what is recalled into a conversation is stored with it
 	h.derive()
 	h.revise()
 }
@@ -317,10 +318,10 @@ func (h *deployment) derive() {
 	require.NoError(h, err)
 }
 
-// talk says texts to the server, those to forget as one user and the others as another.
+// talk sends texts to the server, those to forget as one user and the others as another.
 func (h *deployment) talk(texts []string) {
 	h.Helper()
-	b := h.being()
+	b := h.service()
 	for i, text := range texts {
 		who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Client}, User: "ann"}
 		if i%2 == 1 {
@@ -331,15 +332,15 @@ func (h *deployment) talk(texts []string) {
 	require.NoError(h, b.Close(context.Background()))
 }
 
-func (h *deployment) being() *psyche.Service {
-	talks, ok := h.deployment.Store.(memory.Talks) // what is put before the model is kept there
+func (h *deployment) service() *psyche.Service {
+	talks, ok := h.deployment.Store.(memory.Talks) // the background that the model gets is stored there
 	require.True(h, ok)
 	return psyche.New(
 		psyche.Ports{
 			Memory: h.deployment.Store,
 			Talks:  talks,
-			Relay:  h.asked,
-			Dreams: awake{},
+			Relay:  h.requests,
+			Dreams: openPresence{},
 			Guard:  h.deployment.Ports.Guard,
 		},
 		psyche.Options{
@@ -368,8 +369,8 @@ func (h *deployment) chat(b *psyche.Service, who psyche.Caller, conversation, te
 	require.NoError(h, reply.Body.Close())
 }
 
-// revise writes revisions: of what is to be forgotten, and of what stays, which quoted a text once and does so no more.
-// It collects a second space, and chooses what is forgotten by id.
+// revise writes revisions: of memories to be forgotten, and of others that quoted a text once and no longer do. It
+// collects vectors of a second space, and chooses what is forgotten by id.
 func (h *deployment) revise() {
 	h.Helper()
 	items, err := h.deployment.Store.Find(h.Context(),
@@ -392,7 +393,7 @@ func (h *deployment) revise() {
 			if open%3 != 0 {
 				break
 			}
-			e.Content += " You told me: " + h.gone[once%len(h.gone)]
+			e.Content += " You told me: " + h.removed[once%len(h.removed)]
 			once++
 			h.commit(e)
 			e.Content, e.Revision = before.Content, 0
@@ -410,12 +411,12 @@ func (h *deployment) commit(e *dream.Episode) {
 	require.NoError(h, err)
 }
 
-// night has the agent dream.
+// night runs a dream of the agent.
 func (h *deployment) night(model string, seed uint64) {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
-	h.cast(model)
+	h.useModel(model)
 	begun, err := h.deployment.Starter.Begin(ctx,
 		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
 	require.NoError(h, err)
@@ -445,8 +446,8 @@ func (h *deployment) forget(edit func(*erasure.Plan)) {
 	}
 }
 
-// disk reads the store's files.
-func (h *deployment) disk() [][]byte {
+// files reads the store's files.
+func (h *deployment) files() [][]byte {
 	h.Helper()
 	if h.redis == nil {
 		return filesOf(h.T, filepath.Dir(h.deployment.Config.Store))
@@ -473,7 +474,7 @@ func filesOf(t *testing.T, folder string) [][]byte {
 	return all
 }
 
-// exports are what the agent gives back, and what the store does.
+// exports are the exports of the agent and of the store.
 func (h *deployment) exports() [][]byte {
 	h.Helper()
 	var lines, whole bytes.Buffer
@@ -488,14 +489,14 @@ func (h *deployment) exports() [][]byte {
 	return [][]byte{lines.Bytes(), whole.Bytes()}
 }
 
-// recalls asks the server for every text, and answers what it said; and talks about them in other words, which prompts
-// tell.
+// recalls sends every text to the server as a question and returns the answers; it also asks about them in other
+// words, and the prompts are recorded.
 func (h *deployment) recalls() [][]byte {
 	h.Helper()
-	b := h.being()
+	b := h.service()
 	who := psyche.Caller{Key: access.Key{ID: "key_a", Role: access.Owner}, User: "ann"}
 	var all [][]byte
-	for _, text := range h.gone {
+	for _, text := range h.removed {
 		found, err := b.Recall(h.Context(), who, "echo", psyche.RecallRequest{Query: text, Limit: 10})
 		require.NoError(h, err)
 		body, err := json.Marshal(found)
@@ -521,20 +522,20 @@ func (h *deployment) leaks(bodies ...[]byte) []string {
 	return words(secret, h.wordsOf(secret), bodies...)
 }
 
-// kept counts how many words of what stays are found.
+// kept counts how many words of texts that stay are found.
 func (h *deployment) kept(bodies ...[]byte) int {
 	return len(words(plain, h.wordsOf(plain), bodies...))
 }
 
-// TestWhatIsForgottenIsNowhere tells an agent texts by import and by talks, has it dream of them, forgets them by user,
-// by conversation and by id, and then reads every file, every export, every prompt and every answer.
-func TestWhatIsForgottenIsNowhere(t *testing.T) {
+// TestForgottenTextIsNowhere gives an agent texts by import and by talking, has it dream of them, forgets them by
+// user, by conversation and by id, and then reads every file, every export, every prompt and every answer.
+func TestForgottenTextIsNowhere(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "Redis"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			if testing.Short() {
-				t.Skip("plays on a real Temporal server; make test runs it")
+				t.Skip("runs on a real Temporal server; make test runs it")
 			}
 			server := temporal.Start(t)
 			var store *redis.Server
@@ -551,39 +552,44 @@ func TestWhatIsForgottenIsNowhere(t *testing.T) {
 			require.NoError(t, err)
 			stop := sync.OnceFunc(w.Stop)
 			t.Cleanup(stop)
-			h.agentState(size())
+			h.addTexts(size())
 			h.night("builtin/associative", 7)
 			h.night("scripted/script", 8)
-			all := len(h.gone) * 12
-			require.Len(t, h.leaks(h.disk()...), all, "the search itself must be able to find")
+			all := len(h.removed) * 12
+			require.Len(t, h.leaks(h.files()...), all, "the search itself must be able to find")
 			before := h.kept(h.exports()...)
 			require.Equal(t, all, before)
-			require.NotEmpty(t, h.leaks(h.asked.since()...))
+			require.NotEmpty(t, h.leaks(h.requests.since()...))
 
 			h.forget(nil)
-			require.Empty(t, h.leaks(h.disk()...), "in the files of the store")
+			require.Empty(t, h.leaks(h.files()...), "in the files of the store")
 			require.Empty(t, h.leaks(h.exports()...), "in exports")
-			require.Equal(t, before, h.kept(h.exports()...), "what was not to be forgotten stays")
+			require.Equal(t, before, h.kept(h.exports()...), "texts that were not forgotten stay")
 			require.Empty(t, h.leaks(h.recalls()...), "in what is recalled")
 			h.night("scripted/script", 9)
-			request := h.asked.since()
+			request := h.requests.since()
 			require.NotEmpty(t, request)
 			require.NotEmpty(t, words(plain, h.wordsOf(plain), request...), "prompts show what stays")
 			require.Empty(t, h.leaks(request...), "in prompts")
-			require.Empty(t, h.leaks(h.disk()...), "in the files of the store, after another night")
+			require.Empty(t, h.leaks(h.files()...), "in the files of the store, after another night")
 			stop()
 			database := filesOf(t, filepath.Dir(server.DB))
 			require.NotEmpty(t, database)
 			require.Empty(t, h.leaks(database...), "in Temporal's database")
 			t.Logf(
 				"%d texts of %d words forgotten, as many kept: 0 found in %d prompts, the exports and the files of %s and Temporal",
-				len(h.gone), all, h.asked.count, kind)
+				len(h.removed),
+				all,
+				h.requests.count,
+				kind,
+			)
 		})
 	}
 }
 
-// TestTheProofFindsWhatAForgettingLeaves leaves out one reach of the forgetting after the other: each must be found.
-func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
+// TestTheProofFindsTextThatAnIncompleteForgettingLeaves leaves out one part of the forgetting after another: each
+// must be found.
+func TestTheProofFindsTextThatAnIncompleteForgettingLeaves(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(*erasure.Plan){
 		"CopiesThatAreNotScrubbed": func(p *erasure.Plan) { p.Scrub = nil },
@@ -600,19 +606,19 @@ func TestTheProofFindsWhatAForgettingLeaves(t *testing.T) {
 			t.Parallel()
 			server := temporal.Shared(t)
 			h := open(t, server, func(*testdeploy.Config) {})
-			h.agentState(24)
+			h.addTexts(24)
 			h.forget(edit)
-			require.NotEmpty(t, h.leaks(h.disk()...))
+			require.NotEmpty(t, h.leaks(h.files()...))
 			h.forgetRest()
-			require.Empty(t, h.leaks(h.disk()...), "asking again, with the words, finishes it")
+			require.Empty(t, h.leaks(h.files()...), "repeating it with the texts finishes it")
 		})
 	}
 }
 
-// forgetRest forgets what repeats the texts, although no memory is named any more.
+// forgetRest forgets what repeats the texts, although no memory is selected any more.
 func (h *deployment) forgetRest() {
 	h.Helper()
-	plan, err := memory.PlanErasure(h.Context(), h.deployment.Store, h.agent.ID, memory.Selection{Texts: h.gone})
+	plan, err := memory.PlanErasure(h.Context(), h.deployment.Store, h.agent.ID, memory.Selection{Texts: h.removed})
 	require.NoError(h, err)
 	_, err = memory.ForgetAll(h.Context(), h.deployment.Store, h.agent.ID, plan)
 	require.NoError(h, err)

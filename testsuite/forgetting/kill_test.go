@@ -18,10 +18,10 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// killed is the variable that makes this test program a process that forgets until it is killed. It holds an order.
+// killed is the variable that makes this test program a process that forgets until it is killed. It holds a job.
 const killed = "ONEIROS_TEST_FORGETS"
 
-type order struct {
+type job struct {
 	Play       testdeploy.Config  `json:"config"`
 	Agent      string             `json:"agent"`
 	Selections []memory.Selection `json:"selections"`
@@ -38,10 +38,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// talking is a store that says when it begins an erasure and when it has ended.
-type talking struct{ memory.Store }
+// reportingStore is a store that prints a line when it begins an erasure and when it has ended.
+type reportingStore struct{ memory.Store }
 
-func (s talking) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
+func (s reportingStore) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
 	fmt.Println("erasing")
 	done, err := s.Store.Erase(ctx, agent, e)
 	fmt.Println("erased")
@@ -49,30 +49,30 @@ func (s talking) Erase(ctx context.Context, agent string, e memory.Erasure) (mem
 }
 
 func forgetUntilKilled(ctx context.Context, body string) error {
-	var o order
-	if err := json.Unmarshal([]byte(body), &o); err != nil {
+	var j job
+	if err := json.Unmarshal([]byte(body), &j); err != nil {
 		return err
 	}
-	deployment, err := testdeploy.Open(ctx, o.Play, nil)
+	deployment, err := testdeploy.Open(ctx, j.Play, nil)
 	if err != nil {
 		return err
 	}
-	store := talking{deployment.Store}
-	for _, sel := range o.Selections {
-		plan, err := memory.PlanErasure(ctx, store, o.Agent, sel)
+	store := reportingStore{deployment.Store}
+	for _, sel := range j.Selections {
+		plan, err := memory.PlanErasure(ctx, store, j.Agent, sel)
 		if err != nil {
 			return err
 		}
-		if _, err := memory.ForgetAll(ctx, store, o.Agent, plan); err != nil {
+		if _, err := memory.ForgetAll(ctx, store, j.Agent, plan); err != nil {
 			return err
 		}
 	}
 	return deployment.Close()
 }
 
-// TestAForgettingThatIsKilledIsFinishedByAskingAgain kills the process that forgets at each of its steps: as one
-// begins, in the midst of it, and when it has just ended.
-func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
+// TestAKilledForgettingIsFinishedByRepeatingIt kills the process that forgets at each of its steps: as a step begins,
+// in the middle of it, and when it has just ended.
+func TestAKilledForgettingIsFinishedByRepeatingIt(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "Redis"} {
 		t.Run(kind, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 					}
 				})
 				h.redis = store
-				h.agentState(12)
+				h.addTexts(12)
 				h.killAt(line)
 				for _, sel := range h.selections() {
 					plan, err := memory.PlanErasure(t.Context(), h.deployment.Store, h.agent.ID, sel)
@@ -96,17 +96,17 @@ func TestAForgettingThatIsKilledIsFinishedByAskingAgain(t *testing.T) {
 					_, err = memory.ForgetAll(t.Context(), h.deployment.Store, h.agent.ID, plan)
 					require.NoError(t, err)
 				}
-				require.Empty(t, h.leaks(h.disk()...), "killed at line %d", line)
-				require.Equal(t, 12*len(h.gone), h.kept(h.exports()...))
+				require.Empty(t, h.leaks(h.files()...), "killed at line %d", line)
+				require.Equal(t, 12*len(h.removed), h.kept(h.exports()...))
 			}
 		})
 	}
 }
 
-// killAt has another process forget, and kills it when it has said so many lines.
+// killAt starts another process that forgets, and kills it when it has printed so many lines.
 func (h *deployment) killAt(line int) {
 	h.Helper()
-	body, err := json.Marshal(order{Play: h.deployment.Config, Agent: h.agent.ID, Selections: h.selections()})
+	body, err := json.Marshal(job{Play: h.deployment.Config, Agent: h.agent.ID, Selections: h.selections()})
 	require.NoError(h, err)
 	self, err := os.Executable()
 	require.NoError(h, err)

@@ -15,16 +15,16 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile holds a dream while models answer prompts that show the
-// texts to forget, forgets them, lets the dream go on, and reads every file and every export when it is over.
-func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
+// TestARunningDreamWritesNothingOfTextForgottenMeanwhile holds a dream while models answer prompts that show the
+// texts to forget, forgets them, lets the dream continue, and reads every file and every export when it is over.
+func TestARunningDreamWritesNothingOfTextForgottenMeanwhile(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"SQLite", "Redis"} {
 		for name, answered := range map[string]int{"AtTheFirstPrompt": 0, "WhenMuchIsKept": muchKept} {
 			t.Run(kind+name, func(t *testing.T) {
 				t.Parallel()
 				if testing.Short() {
-					t.Skip("plays on a real Temporal server; make test runs it")
+					t.Skip("runs on a real Temporal server; make test runs it")
 				}
 				server := temporal.Start(t)
 				var store *redis.Server
@@ -40,10 +40,10 @@ func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
 				w, err := h.deployment.StartWorker()
 				require.NoError(t, err)
 				t.Cleanup(w.Stop)
-				h.agentState(12)
+				h.addTexts(12)
 				before := h.kept(h.exports()...)
-				h.forgetsInTheMidst(answered)
-				require.Empty(t, h.leaks(h.disk()...), "in the files of the store")
+				h.forgetDuringDream(answered)
+				require.Empty(t, h.leaks(h.files()...), "in the files of the store")
 				require.Empty(t, h.leaks(h.exports()...), "in exports")
 				require.Equal(t, before, h.kept(h.exports()...), "what was not to be forgotten stays")
 			})
@@ -51,13 +51,13 @@ func TestARunningDreamWritesNothingOfWhatIsForgottenMeanwhile(t *testing.T) {
 	}
 }
 
-// muchKept is how many prompts that show texts to forget are answered before one is held, so that the dream has noted
-// and kept something of them already.
+// muchKept is how many prompts that show texts to forget are answered before one is held, so that the dream has
+// stored something of them already.
 const muchKept = 12
 
-// forgetsInTheMidst begins a dream, lets models answer so many prompts that show a text to forget, forgets while they
-// are asked the next one, and waits for the dream's end.
-func (h *deployment) forgetsInTheMidst(answered int) {
+// forgetDuringDream begins a dream, lets models answer so many prompts that show a text to forget, forgets during the
+// next one, and waits for the dream's end.
+func (h *deployment) forgetDuringDream(answered int) {
 	h.Helper()
 	held, release := make(chan struct{}), make(chan struct{})
 	let := sync.OnceFunc(func() { close(release) })
@@ -75,7 +75,7 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 
 	ctx, cancel := context.WithTimeout(h.Context(), patience)
 	defer cancel()
-	h.cast("scripted/script")
+	h.useModel("scripted/script")
 	seed := uint64(11)
 	begun, err := h.deployment.Starter.Begin(ctx,
 		starter.DreamRequest{Agent: h.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
@@ -86,13 +86,13 @@ func (h *deployment) forgetsInTheMidst(answered int) {
 		h.Fatalf("%d prompts showed a text to forget, and one more was wanted", shown.Load())
 	}
 	h.forget(nil)
-	require.Empty(h, h.leaks(h.disk()...), "in the files of the store, while the dream goes on")
-	h.asked.since()
+	require.Empty(h, h.leaks(h.files()...), "in the files of the store, while the dream goes on")
+	h.requests.since()
 	let()
 	result, err := h.deployment.Result(ctx, begun.Dream)
 	require.NoError(h, err)
 	require.Contains(h, []dream.Outcome{dream.Completed, dream.Empty}, result.Outcome, result.Reason)
-	request := h.asked.since()
+	request := h.requests.since()
 	require.NotEmpty(h, request, "what was read before is read again")
 	require.Empty(h, h.leaks(request...), "no prompt shows it once it is forgotten")
 }

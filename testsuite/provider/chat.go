@@ -45,13 +45,13 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		Prompt:      q.promptTokens(),
 		Fault:       fault,
 		Temperature: q.Temperature,
-		Sampling:    q.seen(),
+		Sampling:    q.sentSampling(),
 		Format:      q.Format.Type,
 		Tools:       q.tools(),
 	}, model.Price)
 	completed := false
 	defer func() { s.Billing.end(number, completed) }()
-	if status := s.refused(w, r, q, model, served, fault); status != 0 {
+	if status := s.refuseInvalid(w, r, q, model, served, fault); status != 0 {
 		s.Billing.status(number, status)
 		return
 	}
@@ -68,12 +68,19 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		completed = s.whole(w, r.Context(), a)
 	}
 	if !completed && fault == CutMiddle {
-		panic(http.ErrAbortHandler) // breaks the connection; the deferred line of the till is written
+		panic(http.ErrAbortHandler) // breaks the connection; the deferred call records the end
 	}
 }
 
-// refused answers everything that is not served; 0 when it is.
-func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m Model, served bool, fault Fault) int {
+// refuseInvalid answers what is not served and returns the status; 0 when it is served.
+func (s *Server) refuseInvalid(
+	w http.ResponseWriter,
+	r *http.Request,
+	q question,
+	m Model,
+	served bool,
+	fault Fault,
+) int {
 	if s.options.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.options.Key {
 		refuse(w, http.StatusUnauthorized, "invalid_api_key",
 			"Incorrect API key provided: "+r.Header.Get("Authorization"))
@@ -100,8 +107,12 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, q question, m M
 		}
 	}
 	if m.Thinks > 0 && q.MaxTokens != nil {
-		refuse(w, http.StatusBadRequest, "unsupported_parameter",
-			"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.")
+		refuse(
+			w,
+			http.StatusBadRequest,
+			"unsupported_parameter",
+			"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+		)
 		return http.StatusBadRequest
 	}
 	return 0
@@ -116,10 +127,10 @@ type answer struct {
 	pieces  []string
 	finish  string
 	prompt  int64
-	usage   bool  // wanted
-	billed  int64 // tokens of the answer that are billed, whatever was said; 0: what was said
+	usage   bool  // requested
+	billed  int64 // tokens of the answer that are billed, whatever was sent; 0: what was sent
 	fault   Fault
-	sure    func(token int) float64 // its log-probability; nil when nobody asked, or this model does not tell
+	sure    func(token int) float64 // log-probability of a token; nil when not requested or not supported by this model
 }
 
 func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
@@ -152,7 +163,7 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 		}
 	}
 	a.pieces = Pieces(text)
-	if s.options.AtLeast > len(a.pieces) { // whoever reads to the end finds the answer, and talk after it
+	if s.options.AtLeast > len(a.pieces) { // a caller who reads to the end finds the answer, and more text after it
 		a.pieces = append(a.pieces, endless([]string{" and", " so", " on"}, s.options.AtLeast-len(a.pieces))...)
 	}
 	switch {
@@ -184,13 +195,13 @@ func endless(pieces []string, n int) []string {
 	return out
 }
 
-// spoil breaks a JSON text so that no reader can take it for the whole.
+// spoil breaks a JSON text so that no parser accepts it.
 func spoil(text string) string {
 	runes := []rune(text)
 	return "Here you are: " + string(runes[:len(runes)*2/3]) + " …"
 }
 
-// reported is the usage as this answer's fault tells it.
+// reported is the usage that the answer reports under its fault.
 func (a answer) reported(completion int64) map[string]any {
 	completion = max(completion, a.billed)
 	t := budget.Tokens{In: a.prompt, Out: completion, Reasoning: min(int64(len(a.thought)), completion)}

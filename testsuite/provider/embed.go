@@ -10,7 +10,8 @@ import (
 	"unicode"
 )
 
-// embed serves vectors: texts that share words lie near each other. They are not of length 1, as some servers' are not.
+// embed serves vectors: texts that share words lie near each other. They are not normalized, as with some real
+// servers.
 func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	raw, err := readBody(w, r)
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	}, model.Price)
 	completed := false
 	defer func() { s.Billing.end(number, completed) }()
-	status := s.refused(w, r, question{Model: q.Model}, Model{Name: model.Name, Price: model.Price},
+	status := s.refuseInvalid(w, r, question{Model: q.Model}, Model{Name: model.Name, Price: model.Price},
 		served && model.Dim > 0, fault)
 	if status != 0 {
 		s.Billing.status(number, status)
@@ -57,7 +58,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	s.Billing.status(number, http.StatusOK)
 	if fault == CutMiddle {
 		w.Header().Set("Content-Length", "1000")
-		_, _ = w.Write([]byte(`{"object":"list","data":[`)) // it breaks off here in any case
+		_, _ = w.Write([]byte(`{"object":"list","data":[`)) // the answer ends here in any case
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
@@ -106,7 +107,7 @@ func Vector(text string, dim int) []float32 {
 		}
 	}
 	if dim > 0 && zero(v) {
-		v[0] = 1 // a text without a word still points somewhere
+		v[0] = 1 // a text without a word still has a direction
 	}
 	return v
 }

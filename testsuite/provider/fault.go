@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Fault is one way to go wrong.
+// Fault is one way to fail.
 type Fault string
 
 // The faults.
@@ -17,11 +17,11 @@ const (
 	Quota       Fault = "429_quota" // insufficient_quota
 	ServerError Fault = "500"
 	Payment     Fault = "402"
-	HangFirst   Fault = "hang_first" // takes the request, never says a word
+	HangFirst   Fault = "hang_first" // takes the request and never answers
 	HangMiddle  Fault = "hang_middle"
 	CutMiddle   Fault = "cut_middle" // the connection breaks half-way
-	BadChunk    Fault = "bad_chunk"  // JSON that is none, in the stream
-	BadJSON     Fault = "bad_json"   // a schema answer that is no JSON; harmless to other answers
+	BadChunk    Fault = "bad_chunk"  // invalid JSON in the stream
+	BadJSON     Fault = "bad_json"   // an answer to a schema that is no JSON; harmless to other answers
 	NoUsage     Fault = "no_usage"
 	LowUsage    Fault = "low_usage"   // reports half of what was served, prompt and answer
 	HighUsage   Fault = "high_usage"  // reports twice as much
@@ -34,27 +34,27 @@ const (
 // ignoreMaxPace is slow enough that a caller who hangs up stops the answer within tens of tokens.
 const ignoreMaxPace = 5 * time.Millisecond
 
-// Faults that a caller may meet, all of them.
+// Faults lists all faults.
 var Faults = []Fault{
 	Limit, LimitDelay, Quota, ServerError, Payment, HangFirst, HangMiddle, CutMiddle, BadChunk, BadJSON,
 	NoUsage, LowUsage, HighUsage, IgnoreMax, NoSampling, Lingering, Plain,
 }
 
-// Arrival is what a plan may look at.
+// Arrival is what a plan may depend on.
 type Arrival struct {
 	Path   string
 	Key    string // idempotency key
 	Model  string
 	Prompt uint64 // hash of the messages
 	Nth    int    // how often this key, or without a key this prompt, has come, from 1
-	Schema bool   // a schema is asked for
+	Schema bool   // a schema is requested
 }
 
 // Plan chooses the fault of each call.
 type Plan func(Arrival) Fault
 
-// Seeded lets a share of calls, in [0, 1], go wrong in one of the given ways. The choice depends on the seed, the
-// idempotency key (or else the prompt) and how often that came: not on the order of arrival.
+// Seeded makes a share of calls, in [0, 1], fail in one of the given ways. The choice depends on the seed, the
+// idempotency key (or else the prompt) and how often that came, not on the order of arrival.
 func Seeded(seed uint64, share float64, faults ...Fault) Plan {
 	return func(a Arrival) Fault {
 		h := mix(seed, uint64(a.Nth))
@@ -70,7 +70,7 @@ func Seeded(seed uint64, share float64, faults ...Fault) Plan {
 	}
 }
 
-// choose asks the list of next faults, then the plan.
+// choose returns the next fault of the list, else the plan's.
 func (s *Server) choose(a Arrival) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Server) choose(a Arrival) Fault {
 	return s.options.Plan(a)
 }
 
-// refusal answers the faults that are refusals; 0 for the others.
+// refusal answers the faults that are refusals and returns the status; 0 for the others.
 func (s *Server) refusal(w http.ResponseWriter, fault Fault, sampled string) int {
 	switch fault {
 	case LimitDelay:

@@ -25,7 +25,7 @@ func quiet(t *testing.T, s *provider.Server) []provider.Call {
 	return s.Billing.Calls()
 }
 
-func TestTheUpstreamStopsWithACallerWhoHangsUp(t *testing.T) {
+func TestTheProviderStopsWhenItsCallerHangsUp(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	s.Next(provider.IgnoreMax)
@@ -79,7 +79,7 @@ func TestAPlanDoesNotDependOnTheOrderOfArrival(t *testing.T) {
 		a := provider.Arrival{Key: "dream/" + strconv.Itoa(i), Prompt: 1, Nth: 1}
 		b := a
 		b.Prompt, b.Schema = 2, true
-		require.Equal(t, plan(a), plan(b), "with a key, the prompt says nothing")
+		require.Equal(t, plan(a), plan(b), "with a key, the prompt does not matter")
 		if f := plan(a); f != provider.None {
 			wrong++
 			chosen[f]++
@@ -94,9 +94,12 @@ func TestASpoiltSchemaAnswerIsNoJSON(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	s.Next(provider.BadJSON, provider.BadJSON)
-	schema := strings.Replace(ask, "{",
+	schema := strings.Replace(
+		ask,
+		"{",
 		`{"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{"a":{"type":"string"}}}}},`,
-		1)
+		1,
+	)
 	_, raw := post(t, s, "/chat/completions", strings.Replace(schema, `"stream":true`, `"stream":false`, 1))
 	require.Contains(t, string(raw), "Here you are: {")
 	_, raw = post(t, s, "/chat/completions", strings.Replace(ask, `"stream":true`, `"stream":false`, 1))

@@ -1,5 +1,5 @@
-// Package provider is a scripted OpenAI-compatible server with a till: it says the same to the same prompt, fails as it
-// is told to, and counts every token that it truly served.
+// Package provider is a scripted OpenAI-compatible server that keeps a bill: it answers the same to the same prompt,
+// fails as planned, and counts every token that it really served.
 package provider
 
 import (
@@ -21,12 +21,12 @@ import (
 type Model struct {
 	Name       string             // its name on the wire
 	Price      *budget.Price      // nil: unpriced; a call of it fails the run
-	JSON       inference.JSONMode // how it is held to a schema; empty for json_schema
+	JSON       inference.JSONMode // how it is made to answer in a schema; empty for json_schema
 	NoSampling bool               // answers 400 to any sampling field
-	// has settled on one answer: the same to the same memories, unless several are asked for at once
+	// gives one answer to the same memories, unless several are requested at once
 	Typical  bool
-	Feverish float64 // above this temperature it loses itself in a loop when it speaks freely; 0: never
-	LogProbs bool    // tells the log-probability of each token when asked
+	Feverish float64 // above this temperature it repeats itself in answers without a schema; 0: never
+	LogProbs bool    // returns the log-probability of each token when requested
 	Thinks   int     // tokens of reasoning before the answer; 0 for none
 	Dim      int     // dimensions of its vectors; 0 for a model that generates
 }
@@ -41,11 +41,11 @@ type Options struct {
 	Each       time.Duration // before every other token
 	Jitter     time.Duration // added to every delay, at random
 	JitterSeed uint64
-	AtLeast    int           // tokens of an answer, as far as the caller allows so many: for streams that last
-	Plan       Plan          // which calls go wrong; nil for none
-	RetryAfter time.Duration // what a 429 with a delay asks for; 0 for 1 s
+	AtLeast    int           // tokens of an answer, as far as the caller allows so many: for long streams
+	Plan       Plan          // which calls fail; nil for none
+	RetryAfter time.Duration // delay in a 429 answer with a delay; 0 for 1 s
 
-	Reading  Reading // when set, bodies are read so, and billed by the most that this allows
+	Reading  Reading // when set, bodies are parsed this way, and billed by the most that this allows
 	Window   int64   // tokens that such a provider bills at most where a body names no maximum; 0 for 128,000
 	Thinking int64   // tokens that its models think beside an answer
 
@@ -53,19 +53,19 @@ type Options struct {
 	// prompt
 	Nouns *regexp.Regexp `json:"-"`
 
-	Say func(Request) string `json:"-"` // what is answered to a question; empty, or nil: what the server makes up
+	Say func(Request) string `json:"-"` // the answer to a request; empty, or nil: the server generates one
 }
 
-// Request is a question as whoever scripts an answer sees it.
+// Request is a request as the author of a scripted answer sees it.
 type Request struct {
-	Schema string // the name of the schema that is asked for; empty for free text
+	Schema string // the name of the requested schema; empty for free text
 	Prompt string // all messages
 }
 
 // DefaultPrice is that of the default models: $0.15 in, $0.075 cached, $0.60 out, per million tokens.
 var DefaultPrice = budget.Price{In: 150_000, CachedIn: 75_000, Out: 600_000}
 
-// DefaultModels are one of each sort.
+// DefaultModels are one of each kind.
 func DefaultModels() []Model {
 	price := DefaultPrice
 	return []Model{
@@ -128,21 +128,21 @@ func Start(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close hangs up on every caller and ends the server.
+// Close ends every connection and stops the server.
 func (s *Server) Close() {
 	close(s.closing)
 	_ = s.http.Close()
 	s.serving.Wait()
 }
 
-// Next lets the next calls go wrong in this order, before the plan is asked. None lets one pass.
+// Next makes the next calls fail in this order, before the plan is used. None is a call without a fault.
 func (s *Server) Next(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next = append(s.next, faults...)
 }
 
-// Catalog is what a deployment would write down about this server's models, under "<provider>/<model>".
+// Catalog is what a deployment would configure about this server's models, under "<provider>/<model>".
 func (s *Server) Catalog(provider string) inference.Table { return Catalog(provider, s.options.Models) }
 
 // Catalog describes models as a deployment would.
@@ -224,7 +224,7 @@ func (s *Server) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// hang waits until the caller hangs up or the server closes.
+// hang waits until the caller disconnects or the server closes.
 func (s *Server) hang(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -240,7 +240,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller may be gone
+	_, _ = w.Write(body) // the caller may have hung up
 }
 
 // refuse answers as OpenAI does.

@@ -128,7 +128,7 @@ func TestToolsFailTheRun(t *testing.T) {
 	require.True(t, s.Billing.Calls()[0].Tools)
 }
 
-func TestTheUpstreamIsReadFromOutside(t *testing.T) {
+func TestTheBillingIsServedOverHTTP(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{})
 	status, _ := post(t, s, "/chat/completions",

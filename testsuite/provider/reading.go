@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Reading is how a provider takes the fields of a body. JSON does not say which of two fields of one name holds, and
-// readers differ.
+// Reading is how a provider parses the fields of a body. JSON does not say which of two fields of one name counts,
+// and parsers differ.
 type Reading string
 
 // The readings.
@@ -21,18 +21,18 @@ const (
 	ReadAnyCase Reading = "any-case" // the last field of this name, whatever its case, as encoding/json reads
 )
 
-// Readings are all of them.
+// Readings returns all of them.
 func Readings() []Reading { return []Reading{ReadFirst, ReadLast, ReadAnyCase} }
 
-// What a greedy provider asks beside its list of prices.
+// What a greedy provider charges beside its price list.
 const (
 	picture = 48_169             // tokens of the largest picture
 	extra   = 10 * budget.Dollar // for searches, plugins and tools of its own
-	unknown = 1000               // times the price of a model that was not asked for
-	huge    = int64(1) << 40     // tokens; more is as much
+	unknown = 1000               // times the price of a model that was not requested
+	huge    = int64(1) << 40     // tokens; a larger number changes nothing
 )
 
-// Bill is the most that a provider of one reading could ask for a body at list price.
+// Bill is the most that a provider of one reading could charge for a body at list price.
 type Bill struct {
 	Model   string
 	In, Out int64
@@ -51,7 +51,7 @@ func (b Bill) Cost() budget.Micros {
 	return cost + b.Extra
 }
 
-// reader takes fields out of an object.
+// reader gets fields of an object.
 type reader struct {
 	how    Reading
 	names  []string
@@ -109,7 +109,7 @@ func (r reader) list(name string) []json.RawMessage {
 	return all
 }
 
-// number reads what any reader could take for a number above 0, also one written as text; 0 for none.
+// number parses what any parser could take for a number above 0, also one written as text; 0 for none.
 func number(raw json.RawMessage) int64 {
 	f, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64)
 	if err != nil && f == 0 || f <= 0 || f != f {
@@ -128,8 +128,8 @@ func bounded(a, b int64) int64 {
 	return min(a*b, huge)
 }
 
-// Bill reads a body as greedily as this reading allows. thinking is what a model that thinks first may think beside an
-// answer that names no room for it.
+// Bill parses a body and returns the most that this reading allows to charge. thinking is what a reasoning model may
+// use beside an answer whose limit is not named.
 func (how Reading) Bill(raw []byte, models []Model, window, thinking int64) Bill {
 	r := how.object(raw)
 	b := Bill{Model: r.text("model"), Stream: string(r.get("stream")) == "true"}
@@ -197,7 +197,7 @@ func times(p budget.Price, n budget.Micros) budget.Price {
 	return budget.Price{In: p.In * n, CachedIn: p.CachedIn * n, Out: p.Out * n}
 }
 
-// extras is what is asked by the call.
+// extras is what the call is charged beside tokens.
 func (r reader) extras() budget.Micros {
 	for _, name := range []string{
 		"web_search_options", "plugins", "search_parameters", "route", "provider",
@@ -220,8 +220,8 @@ func (r reader) extras() budget.Micros {
 	return 0
 }
 
-// prompt counts a token for each byte of text. What is neither text nor a picture fills the window, which holds all of
-// the text.
+// prompt counts a token for each byte of text. What is neither text nor a picture fills the window, which includes
+// all of the text.
 func (r reader) prompt(window int64) int64 {
 	text, pictures, fills := int64(len(r.get("tools"))), int64(0), false
 	for _, raw := range r.list("messages") {
@@ -247,7 +247,7 @@ func (r reader) prompt(window int64) int64 {
 	return text + pictures*picture
 }
 
-// greedy answers with a few words, and bills the most that its reading allows before the first of them is read.
+// greedy answers with a few words, and bills the most that its reading allows before the first of them is sent.
 func (s *Server) greedy(w http.ResponseWriter, r *http.Request, raw []byte) {
 	bill := s.options.Reading.Bill(raw, s.options.Models, s.options.window(), s.options.Thinking)
 	number := s.Billing.arrive(Call{

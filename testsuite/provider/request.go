@@ -137,7 +137,7 @@ func (q question) sampled() string {
 	return ""
 }
 
-func (q question) seen() map[string]json.RawMessage {
+func (q question) sentSampling() map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for _, name := range append(append([]string(nil), sampling...), limits...) {
 		if raw, ok := q.fields[name]; ok {
@@ -165,8 +165,7 @@ func (q question) prompt() uint64 {
 	return h.Sum64()
 }
 
-// shown is the hash of what the messages show, their bullets alone: all that a model hears which has settled on its
-// answer.
+// shown is the hash of the bullets of the messages, which is all that a model of one answer depends on.
 func (q question) shown() uint64 {
 	h := fnv.New64a()
 	for _, m := range q.Messages {
@@ -177,7 +176,7 @@ func (q question) shown() uint64 {
 	return h.Sum64()
 }
 
-// schema is the one that was asked for, in the format or, by inference.SchemaAsk, in the prompt; nil for none.
+// schema is the requested one, in the format or, by inference.SchemaAsk, in the prompt; nil for none.
 func (q question) schema() json.RawMessage {
 	if len(q.Format.Schema.Schema) > 0 {
 		return q.Format.Schema.Schema

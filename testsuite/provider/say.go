@@ -32,8 +32,8 @@ func Pieces(text string) []string {
 	return out
 }
 
-// say answers a question in at most room tokens if it can; room 0 is unbounded. The answer depends on the server's seed
-// and the messages and, unless the temperature is 0, on temperature and seed of the request.
+// say answers a request in at most room tokens if it can; room 0 is unbounded. The answer depends on the server's
+// seed and the messages and, unless the temperature is 0, on temperature and seed of the request.
 func (s *Server) say(q question, m Model, room int) string {
 	h := mix(s.options.Seed, q.prompt())
 	if m.Typical && q.schema() == nil {
@@ -70,7 +70,7 @@ func (s *Server) say(q question, m Model, room int) string {
 	return b.String()
 }
 
-// nouns are those of the messages that a test wants used.
+// nouns are those of the messages that a test wants in answers.
 func (s *Server) nouns(q question) []string {
 	if s.options.Nouns == nil {
 		return nil
@@ -82,7 +82,7 @@ func (s *Server) nouns(q question) []string {
 	return found
 }
 
-// scripted is what a test wants said; empty when it leaves it to us.
+// scripted is the answer that a test wants; empty when the server is to generate one.
 func (s *Server) scripted(q question) string {
 	if s.options.Say == nil {
 		return ""
@@ -94,7 +94,7 @@ func (s *Server) scripted(q question) string {
 	return s.options.Say(request)
 }
 
-// voice speaks: with the words and the references of the prompt.
+// voice generates text with the words and the references of the prompt.
 type voice struct {
 	dice  *rand.Rand
 	echo  []string
@@ -180,7 +180,7 @@ func refs(q question) []string {
 	return out
 }
 
-// dull words say nothing when they are echoed.
+// dull words are not echoed.
 var dull = map[string]bool{
 	"about": true, "after": true, "again": true, "answer": true, "because": true, "before": true, "being": true,
 	"could": true,

@@ -14,8 +14,8 @@ const deepest = 12
 // lengths of texts in sentences or, below one, in words; the longest that fits the room is taken.
 var lengths = []int{2, 1, -6, -3, -1}
 
-// fill makes a JSON value of a schema out of the prompt: its references where references are wanted, sentences where
-// text is. When room (tokens, 0 for unbounded) is short, texts and then lists are made shorter.
+// fill makes a JSON value of a schema out of the prompt: references of the prompt where references are wanted,
+// sentences where text is. When room (tokens, 0 for unbounded) is short, texts and then lists are made shorter.
 func (v voice) fill(schema json.RawMessage, room int) string {
 	var root shape
 	if err := json.Unmarshal(schema, &root); err != nil {
@@ -57,7 +57,7 @@ func (f *filler) value(s shape, name string, depth int) any {
 	case s.Const != nil:
 		return s.Const
 	case len(s.Enum) > 0:
-		if existing := f.known(s.Enum); existing != nil {
+		if existing := f.referencesIn(s.Enum); existing != nil {
 			return existing[f.dice.IntN(len(existing))]
 		}
 		return s.Enum[f.dice.IntN(len(s.Enum))]
@@ -82,8 +82,8 @@ func (f *filler) value(s shape, name string, depth int) any {
 	}
 }
 
-// known are the enum's values that are references of the prompt; nil when it is no list of references.
-func (f *filler) known(enum []any) []any {
+// referencesIn are the enum's values that are references of the prompt; nil when it is no list of references.
+func (f *filler) referencesIn(enum []any) []any {
 	var out []any
 	for _, e := range enum {
 		if text, ok := e.(string); ok && slices.Contains(f.refs, text) {
@@ -99,7 +99,7 @@ func (f *filler) object(s shape, depth int) any {
 	for name := range s.Properties {
 		names = append(names, name)
 	}
-	slices.Sort(names) // the dice fall in this order
+	slices.Sort(names) // so that the random numbers are used in this order
 	for _, name := range names {
 		out[name] = f.value(s.Properties[name], name, depth+1)
 	}
@@ -123,7 +123,7 @@ func (f *filler) array(s shape, name string, depth int) any {
 	if about {
 		n, f.next = len(f.refs), 0
 	} else if typeOf(item) == "string" && f.wantsRef(item, name) {
-		n++ // what joins memories joins two
+		n++ // an item that joins memories joins two
 	}
 	n = min(n, f.most)
 	if s.MaxItems != nil {
@@ -168,7 +168,8 @@ func span(s shape, low, high float64) (float64, float64) {
 }
 
 var refNames = regexp.MustCompile(
-	`(?i)(^|_)(refs?|ids?|sources?|fragments?|episodes?|scenarios?|memory|memories|entry|entries|evidence|parents?|from|based_on)$`)
+	`(?i)(^|_)(refs?|ids?|sources?|fragments?|episodes?|scenarios?|memory|memories|entry|entries|evidence|parents?|from|based_on)$`,
+)
 
 func (f *filler) wantsRef(s shape, name string) bool {
 	if len(f.refs) == 0 || len(s.Enum) > 0 {

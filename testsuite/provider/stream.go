@@ -65,7 +65,7 @@ func (s *Server) delay(a answer, i int) time.Duration {
 	return d
 }
 
-// wire writes events.
+// wire writes events of the stream.
 type wire struct {
 	w     http.ResponseWriter
 	flush *http.ResponseController

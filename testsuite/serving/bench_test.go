@@ -27,11 +27,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// epoch is when the clock of the stopwatch stood at nought: sender and receiver are one process.
+// epoch is the zero of all times in this test: sender and receiver are one process.
 var epoch = time.Now()
 
-// stopwatch is a provider whose every piece says when it was sent; a request names how many it wants, and how far
-// apart.
+// stopwatch is a provider whose every piece contains the time at which it was sent; a request says how many it wants,
+// and how far apart.
 func stopwatch(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Pieces int `json:"test_pieces"`
@@ -45,9 +45,11 @@ func stopwatch(w http.ResponseWriter, r *http.Request) {
 		if wait := time.Until(began.Add(time.Duration(i*q.Each) * time.Microsecond)); wait > 0 {
 			time.Sleep(wait)
 		}
-		_, err := fmt.Fprintf(w,
+		_, err := fmt.Fprintf(
+			w,
 			"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"talker\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"},\"finish_reason\":null}]}\n\n",
-			time.Since(epoch))
+			time.Since(epoch),
+		)
 		if err != nil || control.Flush() != nil {
 			return
 		}
@@ -55,8 +57,8 @@ func stopwatch(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "data: [DONE]\n\n")
 }
 
-// lap is what one stream measured.
-type lap struct {
+// measured is what one stream measured.
+type measured struct {
 	first  time.Duration   // from the request to the first piece
 	pieces []time.Duration // of each, from its sending to its arrival
 }
@@ -65,7 +67,7 @@ const before, after = `"delta":{"content":"`, ` "},"finish_reason"`
 
 func run(client *http.Client, url, model, header string, pieces int, each time.Duration,
 	question string,
-) (l lap, err error) {
+) (l measured, err error) {
 	body := fmt.Sprintf(
 		`{"model":%q,"stream":true,"test_pieces":%d,"test_each_us":%d,"messages":[{"role":"user","content":%q}]}`,
 		model, pieces, each.Microseconds(), question)
@@ -109,15 +111,15 @@ func run(client *http.Client, url, model, header string, pieces int, each time.D
 const (
 	direct  = iota
 	served  // through the server
-	carried // through a process that does nothing but copy: what any server in between adds on this machine
+	carried // through a process that only copies: what any server in between adds on this machine
 	ways
 )
 
-// laps runs streams side by side, each so many times over, and gives what they measured: directly first, then through
-// the server, then through the bare proxy. They begin one after the other within apart, so that each begins while
-// others flow.
-func laps(b *testing.B, streams, times int, apart time.Duration,
-	do func(way int) (lap, error),
+// measureStreams runs concurrent streams, each so many times over, and returns what they measured: directly first,
+// then through the server, then through the bare proxy. They begin one after the other within apart, so that each
+// begins while others run.
+func measureStreams(b *testing.B, streams, times int, apart time.Duration,
+	do func(way int) (measured, error),
 ) (firsts, pieces [ways][]float64) {
 	b.Helper()
 	var mu sync.Mutex
@@ -155,8 +157,7 @@ func quantile(of []float64, q float64) float64 {
 	return of[int(q*float64(len(of)-1)+.5)]
 }
 
-// added reports by how much a figure of the way through the server, or the bare proxy, is above that of the way to the
-// provider.
+// added reports by how much a figure through the server, or the bare proxy, is above the figure of the direct way.
 func added(b *testing.B, what string, of [ways][]float64) {
 	b.Helper()
 	for _, q := range []struct {
@@ -173,7 +174,7 @@ func added(b *testing.B, what string, of [ways][]float64) {
 // agentStates is how many memories an agent of the benchmark has.
 var agentStates = map[string]int{"none": 0, "thousand": 1000, "many": 100_000}
 
-// tale is a life of so many memories, as JSON lines.
+// tale is so many memories, as JSON lines.
 func tale(b *testing.B, n int) string {
 	b.Helper()
 	text, err := os.ReadFile(diary(b))
@@ -200,10 +201,10 @@ func tale(b *testing.B, n int) string {
 	return path
 }
 
-// BenchmarkServe measures what `oneiros up`, a process of its own, adds to a streamed answer of the same provider that
-// is asked directly in the same run: to its first byte and to every later piece, by how many streams there are, whether
-// it recalls, and among how many memories. Client, provider and server share this machine. 256 streams of 50 pieces a
-// second saturate two cores: that row says what then happens, not what is added.
+// BenchmarkServe measures what `oneiros up`, a process of its own, adds to a streamed answer, compared with direct
+// calls of the same provider in the same run: to its first byte and to every later piece, by the number of streams,
+// with and without recall, and by the number of memories. Client, provider and server share this machine. 256 streams
+// of 50 pieces a second saturate two cores: that row shows what happens then, not what is added.
 func BenchmarkServe(b *testing.B) {
 	upstream := httptest.NewServer(http.HandlerFunc(stopwatch))
 	b.Cleanup(upstream.Close)
@@ -220,11 +221,11 @@ agent: {client_timeout: 1h}`)
 		}
 	}
 	h.begin("up")
-	var number atomic.Int64 // no two talks are the same, so that each is recalled for anew
+	var number atomic.Int64 // no two conversations are the same, so that each needs a recall
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
-	copying := copier(b, upstream.URL)
-	ask := func(agent, recall string, pieces int, each time.Duration) func(int) (lap, error) {
-		return func(way int) (lap, error) {
+	copying := startCopier(b, upstream.URL)
+	ask := func(agent, recall string, pieces int, each time.Duration) func(int) (measured, error) {
+		return func(way int) (measured, error) {
 			url, model := upstream.URL, "talker"
 			switch way {
 			case served:
@@ -236,7 +237,7 @@ agent: {client_timeout: 1h}`)
 				fmt.Sprintf("%d: what did the barometer say before the storm came over the hill?", number.Add(1)))
 		}
 	}
-	for agent := range agentStates { // each is awake before anything is measured, and what is read once has been read
+	for agent := range agentStates { // each agent is awake, and caches are filled, before anything is measured
 		for range 3 {
 			_, err := ask(agent, "on", 1, 0)(served)
 			require.NoError(b, err)
@@ -248,7 +249,7 @@ agent: {client_timeout: 1h}`)
 				var firsts [ways][]float64
 				for b.Loop() {
 					for range 100 {
-						f, _ := laps(b, 1, 1, 0, ask(agent, recall, 1, 0))
+						f, _ := measureStreams(b, 1, 1, 0, ask(agent, recall, 1, 0))
 						for way := range ways {
 							firsts[way] = append(firsts[way], f[way]...)
 						}
@@ -262,7 +263,7 @@ agent: {client_timeout: 1h}`)
 		b.Run(fmt.Sprintf("streams=%d", streams), func(b *testing.B) {
 			var firsts, pieces [ways][]float64
 			for b.Loop() {
-				f, p := laps(b, streams, 4, time.Second, ask("none", "off", 50, 20*time.Millisecond))
+				f, p := measureStreams(b, streams, 4, time.Second, ask("none", "off", 50, 20*time.Millisecond))
 				for way := range ways {
 					firsts[way], pieces[way] = append(firsts[way], f[way]...), append(pieces[way], p[way]...)
 				}
@@ -272,15 +273,15 @@ agent: {client_timeout: 1h}`)
 		})
 	}
 	b.Run("idle/streams=500", func(b *testing.B) { idle(b, client, upstream.URL) })
-	b.Run("knock", func(b *testing.B) { h.connected(b, client) })
+	b.Run("connect", func(b *testing.B) { h.connected(b, client) })
 	h.end()
 }
 
-// barely is the environment variable by which this program is a bare proxy to the address that it names.
+// barely is the environment variable that makes this program a bare proxy to the address in it.
 const barely = "ONEIROS_BARE_PROXY"
 
-// copier starts a bare proxy, a process of its own as the server is one, and gives its address.
-func copier(b *testing.B, upstream string) string {
+// startCopier starts a bare proxy, a process of its own as the server is one, and returns its address.
+func startCopier(b *testing.B, upstream string) string {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), barely+"="+upstream)
@@ -297,8 +298,8 @@ func copier(b *testing.B, upstream string) string {
 	return strings.TrimSpace(line)
 }
 
-// copies is the bare proxy: it passes each request on and copies what comes, piece by piece.
-func copies(upstream string) error {
+// runCopier is the bare proxy: it passes each request on and copies the answer, piece by piece.
+func runCopier(upstream string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -332,8 +333,8 @@ func copies(upstream string) error {
 	}))
 }
 
-// idle measures what a stream that waits for its model holds of the memory of a server whose agent remembers nothing: a
-// larger heap is swept more seldom, and would be counted as the streams'.
+// idle measures how much memory a stream that waits for its model holds in a server whose agent remembers nothing: a
+// larger heap is collected less often, and would be counted as the streams'.
 func idle(b *testing.B, client *http.Client, upstream string) {
 	h := build(b, talker.Options{}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 1000}`)
@@ -373,12 +374,13 @@ func (h *deployment) resident() int {
 	return kib << 10
 }
 
-// connected measures the first byte for whoever talks to an agent that dreams, against the next who talks to it awake.
+// connected measures the first byte for a client that talks to a dreaming agent, and for the next one that finds it
+// awake.
 func (h *deployment) connected(b *testing.B, client *http.Client) {
 	const agents = 24
 	for b.Loop() {
 		for i := range agents {
-			name := fmt.Sprintf("knock%d", i)
+			name := fmt.Sprintf("connect%d", i)
 			h.must("agents", "add", name)
 			h.must("memory", "import", "--agent", name, diary(b))
 			h.dreams(name)
@@ -395,7 +397,7 @@ func (h *deployment) connected(b *testing.B, client *http.Client) {
 		var firsts [2][]float64
 		for i := range agents {
 			for _, state := range []int{1, 0} {
-				l, err := run(client, h.base, fmt.Sprintf("knock%d", i), "off", 1, 0,
+				l, err := run(client, h.base, fmt.Sprintf("connect%d", i), "off", 1, 0,
 					fmt.Sprint("are you there, ", state))
 				require.NoError(h, err)
 				firsts[state] = append(firsts[state], ms(l.first))

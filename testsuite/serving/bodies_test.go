@@ -18,10 +18,10 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// The prices of the provider that bills: dear enough that one answer is worth a fortieth of a day.
+// The prices of the provider that bills: so high that one answer costs a fortieth of a day's cap.
 var billedPrice = budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000}
 
-// billed is a deployment that talks by a paid provider of one reading, with room for so much a day.
+// billed is a deployment that talks by a paid provider of one reading, with a cap of so much a day.
 func billed(t *testing.T, how provider.Reading, day, more string, each time.Duration) (*deployment, *provider.Server) {
 	t.Helper()
 	upstream, err := provider.Start(provider.Options{
@@ -67,8 +67,9 @@ func asking(fields string) string {
 	return `{"model":"iris","messages":[{"role":"user","content":"Hi"}],` + fields + `}`
 }
 
-// TestNoBodyIsBilledBeyondTheDay sends what made a provider bill more than was reserved: each body many times, to
-// providers of each reading. What the till asks stays within the day, and within what the ledger counts.
+// TestNoBodyIsBilledBeyondTheDay sends bodies that could make a provider bill more than was reserved: each many
+// times, to providers of each reading. The provider's bill stays within the day's cap, and within what the ledger
+// counts.
 func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 	t.Parallel()
 	const day = 200_000 // micro-dollars
@@ -115,12 +116,12 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 			} {
 				status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", c.body)
 				require.Equal(t, http.StatusBadRequest, status, "%s: %s", c.body, answer)
-				var said struct {
+				var failure struct {
 					Error struct{ Code, Param string }
 				}
-				require.NoError(t, json.Unmarshal([]byte(answer), &said))
-				require.Equal(t, c.code, said.Error.Code, c.body)
-				require.Equal(t, c.param, said.Error.Param, c.body)
+				require.NoError(t, json.Unmarshal([]byte(answer), &failure))
+				require.Equal(t, c.code, failure.Error.Code, c.body)
+				require.Equal(t, c.param, failure.Error.Param, c.body)
 			}
 			require.Empty(t, upstream.Billing.Calls(), "nothing of it was sent")
 			passed := 0
@@ -143,19 +144,19 @@ func TestNoBodyIsBilledBeyondTheDay(t *testing.T) {
 			}
 			require.Greater(t, passed, 5)
 			require.NoError(t, upstream.Billing.Quiet(t.Context()))
-			require.LessOrEqual(t, upstream.Billing.Total(), h.counted(), "the ledger counts no less than the till")
+			require.LessOrEqual(t, upstream.Billing.Total(), h.counted(), "the ledger counts no less than the provider")
 		})
 	}
 }
 
-// TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill hangs up on answers after their first words, of a model
-// that thinks first: the provider bills what it was allowed to think and say.
+// TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill ends the connection after the first words of answers
+// of a reasoning model: the provider bills what it was allowed to think and say.
 func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) {
 	t.Parallel()
 	h, upstream := billed(t, provider.ReadLast, "2.00", "", 50*time.Millisecond)
 	h.end()
 	h.settings = strings.Replace(h.settings, "paid/dear", "paid/thinker", 1)
-	h.out, h.err = received{}, received{}
+	h.out, h.err = output{}, output{}
 	h.write()
 	h.begin("up")
 	for _, fields := range []string{
@@ -179,7 +180,7 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 		100*time.Millisecond)
 	calls := upstream.Billing.Calls()
 	require.Len(t, calls, 3)
-	require.GreaterOrEqual(t, calls[0].Completion, int64(50+24_576), "the till bills what was thought")
+	require.GreaterOrEqual(t, calls[0].Completion, int64(50+24_576), "the provider bills what was thought")
 	require.Eventually(t, func() bool {
 		_, _, figures := h.ask(http.MethodGet, "/metrics", "")
 		return strings.Contains(figures, `oneiros_turns_total{end="dropped",path="chat"} 3`) &&
@@ -187,8 +188,8 @@ func TestAStreamThatAClientCutsCountsForAllThatItsProviderMayBill(t *testing.T) 
 	}, 20*time.Second, 100*time.Millisecond, "a hang-up is not the provider's fault")
 }
 
-// TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot looks at what the provider is sent.
-func TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot(t *testing.T) {
+// TestAllowedFieldsArePassedOnAndPersonalHeadersAreNot checks what the provider is sent.
+func TestAllowedFieldsArePassedOnAndPersonalHeadersAreNot(t *testing.T) {
 	t.Parallel()
 	h, upstream := billed(t, provider.ReadFirst, "2.00", `, allow_fields: "service_tier"`, 0)
 	kept := []string{
@@ -223,9 +224,9 @@ func TestAFieldThatIsAllowedGoesOnAndHeadersOfPeopleDoNot(t *testing.T) {
 	require.NotContains(t, fmt.Sprint(sent), key.Secret)
 }
 
-// TestAStreamThatEndsTooSoonIsToldAsBroken has a provider whose connection ends in good order in the middle of an
+// TestAStreamThatEndsTooSoonIsReportedAsBroken has a provider whose connection ends regularly in the middle of an
 // answer.
-func TestAStreamThatEndsTooSoonIsToldAsBroken(t *testing.T) {
+func TestAStreamThatEndsTooSoonIsReportedAsBroken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -233,8 +234,10 @@ func TestAStreamThatEndsTooSoonIsToldAsBroken(t *testing.T) {
 		ReadHeaderTimeout: time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream")
-			_, _ = fmt.Fprint(w,
-				"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half an ans\"},\"finish_reason\":null}]}\n\n")
+			_, _ = fmt.Fprint(
+				w,
+				"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"half an ans\"},\"finish_reason\":null}]}\n\n",
+			)
 		}),
 	}
 	go func() { _ = short.Serve(l) }()

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// hands calls the tool that a client of others offers.
+// hands calls the tool that another program's client offers.
 func hands(tools []string) (name, arguments string) {
 	switch {
 	case slices.Contains(tools, "add"):
@@ -28,7 +28,7 @@ func hands(tools []string) (name, arguments string) {
 	return "", ""
 }
 
-// slowly is an answer that lasts for whoever asks for one.
+// slowly answers slowly when asked to.
 func slowly(a talker.Request) string {
 	if strings.HasSuffix(a.Last().Text, "count slowly") {
 		return strings.Repeat("and one ", 5000)
@@ -36,7 +36,7 @@ func slowly(a talker.Request) string {
 	return ""
 }
 
-// TestTheClientsOfOthersTalkToAnAgent runs what clients/ installs. make clients runs it.
+// TestTheClientsOfOthersTalkToAnAgent runs the client libraries that clients/ installs. make clients runs it.
 func TestTheClientsOfOthersTalkToAnAgent(t *testing.T) {
 	t.Parallel()
 	folder, err := filepath.Abs(filepath.Join(root, "clients"))
@@ -72,8 +72,8 @@ func TestTheClientsOfOthersTalkToAnAgent(t *testing.T) {
 		require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 5*time.Second, 10*time.Millisecond,
 			"a client that has gone stops the model")
 	}
-	require.GreaterOrEqual(t, h.talker.Dropped(), 2, "both libraries hung up in the middle")
-	for _, request := range h.talker.Asked() {
+	require.GreaterOrEqual(t, h.talker.Dropped(), 2, "both libraries ended a stream in the middle")
+	for _, request := range h.talker.Requests() {
 		require.Equal(t, "talker", request.Model)
 		require.NotContains(t, request.Header.Get("Authorization"), made.Secret)
 	}

@@ -11,20 +11,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// word is one that a single visitor says, to a single agent, in a single talk.
+// word is one that a single client says, to a single agent, in a single conversation.
 type word struct {
 	client, agent, talk int
 	kind                byte // ofSecret or ofTurn
 	n                   int  // which of its kind
 }
 
-// The kinds of words. A secret is told to be remembered; a mark says which turn it is.
+// The kinds of words. A secret is to be remembered; a mark says which turn it is.
 const (
 	ofSecret = 's'
 	ofTurn   = 'm'
 )
 
-// String is of letters alone, a to j for 0 to 9: dreams are made of words.
+// String has only the letters a to j for 0 to 9, because dreams are made of words.
 func (w word) String() string {
 	lettered := func(r rune) rune { return r - '0' + 'a' }
 	return "zq" + strings.Map(lettered, fmt.Sprintf("%d%d%d", w.client, w.agent, w.talk)) + string(w.kind) +
@@ -32,8 +32,8 @@ func (w word) String() string {
 }
 
 var (
-	words = regexp.MustCompile(`zq([a-j])([a-j])([a-j])([sm])([a-j]+)qz`)
-	doors = regexp.MustCompile(`oneiros_[A-Za-z0-9_-]{20,}`) // the secrets of keys
+	words      = regexp.MustCompile(`zq([a-j])([a-j])([a-j])([sm])([a-j]+)qz`)
+	keySecrets = regexp.MustCompile(`oneiros_[A-Za-z0-9_-]{20,}`) // the secrets of keys
 )
 
 // wordsIn finds them in any text.
@@ -49,10 +49,10 @@ func wordsIn(text string) []word {
 	return found
 }
 
-// place is where a word was read.
+// place is where a word was found.
 type place string
 
-// What a visitor's turn is asked of the provider with, and what comes back.
+// Where words are looked for: in what the provider is sent for a turn, and in what comes back.
 const (
 	quotedThere place = "the background that the provider was sent"
 	saidThere   place = "the talk that the provider was sent"
@@ -66,27 +66,27 @@ type sighting struct {
 	place
 }
 
-// passage is one request and every word that was seen of it.
+// passage is one request and every word that was found in it.
 type passage struct {
-	mark   word // whose it is, with whom, in which talk
+	mark   word // of which client, with which agent, in which conversation
 	way    string
-	turn   bool // it is passed on to a provider, and its answer says the mark back
+	turn   bool // it is passed on to a provider, and its answer repeats the mark
 	fault  string
-	asked  int  // how often the provider was
+	calls  int  // of the provider
 	opened bool // the provider was sent the secret of a key
 	seen   []sighting
 }
 
-// What may be wrong with a passage.
+// The faults that a passage may have.
 var (
 	errFailed  = errors.New("a request failed")
-	errCrossed = errors.New("a word of another visitor or agent was told")
-	errMixed   = errors.New("two talks of one visitor were mixed")
+	errCrossed = errors.New("a word of another client or agent was sent")
+	errMixed   = errors.New("two conversations of one client were mixed")
 	errOpened  = errors.New("the provider was sent a key of this server")
-	errAsked   = errors.New("the provider was not asked once, or its answer went elsewhere")
+	errCalls   = errors.New("the provider was not called exactly once, or its answer went elsewhere")
 )
 
-// judge says what is wrong with passages, at most most of it.
+// judge returns the faults of passages, at most most of them.
 func judge(all []passage, most int) error {
 	var faults []error
 	for _, p := range all {
@@ -118,15 +118,15 @@ func (p passage) faults() []error {
 		own = own || s.word == p.mark && s.place == answered
 	}
 	if p.opened {
-		wrong(errOpened, "it opens this server to whoever reads it")
+		wrong(errOpened, "anyone who reads it can use this server")
 	}
-	if p.turn && (p.asked != 1 || !own) {
-		wrong(errAsked, "asked %d times, its own mark in the answer: %t", p.asked, own)
+	if p.turn && (p.calls != 1 || !own) {
+		wrong(errCalls, "called %d times, its own mark in the answer: %t", p.calls, own)
 	}
 	return faults
 }
 
-func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
+func TestTheJudgeFindsEveryFlaw(t *testing.T) {
 	t.Parallel()
 	mine := word{1, 0, 1, ofTurn, 7}
 	flawless := func() passage {
@@ -134,7 +134,7 @@ func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
 			mark:  mine,
 			way:   "streamed",
 			turn:  true,
-			asked: 1,
+			calls: 1,
 			seen: []sighting{
 				{mine, saidThere},
 				{word{1, 0, 1, ofTurn, 6}, saidThere},
@@ -164,9 +164,9 @@ func TestTheJudgeOfCrossingsFindsEveryFlaw(t *testing.T) {
 		"another's word stands beside the talk": {
 			func(p *passage) { p.seen = append(p.seen, sighting{word{2, 0, 1, ofTurn, 1}, besideThere}) }, errCrossed,
 		},
-		"the answer is another turn's":            {func(p *passage) { p.seen[5].n = 8 }, errAsked},
-		"the provider was asked twice":            {func(p *passage) { p.asked = 2 }, errAsked},
-		"the provider was never asked":            {func(p *passage) { p.asked = 0 }, errAsked},
+		"the answer is another turn's":            {func(p *passage) { p.seen[5].n = 8 }, errCalls},
+		"the provider was called twice":           {func(p *passage) { p.calls = 2 }, errCalls},
+		"the provider was never called":           {func(p *passage) { p.calls = 0 }, errCalls},
 		"the provider was shown the caller's key": {func(p *passage) { p.opened = true }, errOpened},
 	} {
 		spoiled := flawless()

@@ -21,15 +21,15 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// inspector asks a server, and holds whatever it is answered to what is described.
+// inspector sends requests to a server, and checks each answer against the description.
 type inspector struct {
 	*deployment
 	doc     *described.Document
-	keys    map[string]string // secrets by who asks
+	keys    map[string]string // secrets by caller
 	answers []described.Answer
 }
 
-// Who asks: an owner, a client of iris alone, one that may ask once a minute, nobody.
+// The callers: an owner, a client of iris alone, one with a limit of one request a minute, and one without a key.
 const (
 	theOwner, theClient, theSlow, noBody = "owner", "client", "slow", ""
 )
@@ -47,25 +47,25 @@ func (i *inspector) request(ctx context.Context, who, method, path, body string,
 	return r
 }
 
-// asks sends a request and answers its answer, of the status that is expected.
-func (i *inspector) asks(who, method, path, body string, status int, header ...string) string {
+// expect sends a request, requires the status, and returns the answer.
+func (i *inspector) expect(who, method, path, body string, status int, header ...string) string {
 	i.Helper()
-	answer, _ := i.hears(who, method, path, body, status, nil, header...)
+	answer, _ := i.read(who, method, path, body, status, nil, header...)
 	return answer
 }
 
-// begins asks for a dream and answers its id.
+// begins requests a dream and returns its id.
 func (i *inspector) begins(path, body string, header ...string) string {
 	i.Helper()
-	a := i.patiently(path, body, http.StatusCreated, header...)
+	a := i.retry(path, body, http.StatusCreated, header...)
 	var begun struct{ ID string }
 	require.NoError(i, json.Unmarshal(a.Body, &begun))
 	require.Equal(i, "/v1/dreams/"+begun.ID, a.Header.Get("Location"))
 	return begun.ID
 }
 
-// patiently asks for a deed until the agent's life has heard that everybody has left.
-func (i *inspector) patiently(path, body string, status int, header ...string) (a described.Answer) {
+// patiently repeats a request until the agent's workflow knows that all clients have left.
+func (i *inspector) retry(path, body string, status int, header ...string) (a described.Answer) {
 	i.Helper()
 	require.Eventually(i, func() bool {
 		a = i.answer(theOwner, "POST", path, body, nil, header...)
@@ -75,8 +75,8 @@ func (i *inspector) patiently(path, body string, status int, header ...string) (
 	return a
 }
 
-// hears reads an answer to its end, or until there is enough of it.
-func (i *inspector) hears(who, method, path, body string, status int, enough func(string) bool,
+// read reads an answer to its end, or until there is enough of it.
+func (i *inspector) read(who, method, path, body string, status int, enough func(string) bool,
 	header ...string,
 ) (string, http.Header) {
 	i.Helper()
@@ -85,7 +85,7 @@ func (i *inspector) hears(who, method, path, body string, status int, enough fun
 	return string(a.Body), a.Header
 }
 
-// answer is an answer, whatever its status.
+// answer returns an answer, whatever its status.
 func (i *inspector) answer(who, method, path, body string, enough func(string) bool,
 	header ...string,
 ) described.Answer {
@@ -124,16 +124,23 @@ func (i *inspector) answer(who, method, path, body string, enough func(string) b
 // refused expects one of the server's own errors, by its code.
 func (i *inspector) refused(who, method, path, body string, status int, code string, header ...string) {
 	i.Helper()
-	require.Contains(i, i.asks(who, method, path, body, status, header...), `"code":"`+code+`"`, "%s %s", method, path)
+	require.Contains(
+		i,
+		i.expect(who, method, path, body, status, header...),
+		`"code":"`+code+`"`,
+		"%s %s",
+		method,
+		path,
+	)
 }
 
 // some expects a list that is not empty.
 func (i *inspector) some(who, path string) {
 	i.Helper()
-	require.NotContains(i, i.asks(who, "GET", path, "", 200), `"data":[]`, path)
+	require.NotContains(i, i.expect(who, "GET", path, "", 200), `"data":[]`, path)
 }
 
-// becomes waits until an answer has something in it.
+// becomes waits until an answer contains something.
 func (i *inspector) becomes(path, part string) {
 	i.Helper()
 	require.Eventually(i, func() bool {
@@ -142,10 +149,10 @@ func (i *inspector) becomes(path, part string) {
 	}, time.Minute, 20*time.Millisecond, "%s: %s\n%s", path, part, &i.err)
 }
 
-// TestEveryAnswerIsAsItIsDescribed asks the program itself for everything that docs/openapi.json describes: each status
-// and each media type of each operation comes at least once, and each answer is held to its schema. What describes
-// nothing would hold everything: the control spoils the answers and sees them refused.
-func TestEveryAnswerIsAsItIsDescribed(t *testing.T) {
+// TestEveryAnswerMatchesItsDescription requests from the program everything that docs/openapi.json describes: each
+// status and each media type of each operation comes at least once, and each answer is checked against its schema. A
+// description of nothing would accept everything, so a control spoils the answers and requires that they are refused.
+func TestEveryAnswerMatchesItsDescription(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(root, "docs", "openapi.json"))
 	require.NoError(t, err)
@@ -184,20 +191,20 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared:
 	i.woken()
 	i.events(dream)
 	i.without()
-	require.Empty(t, doc.Left(), "described, and never seen")
+	require.Empty(t, doc.Left(), "described, and never shown")
 	i.spoiled()
 	h.end()
 }
 
-// server asks what concerns the server, and everything without a key.
+// server requests what concerns the server, and everything without a key.
 func (i *inspector) server() {
 	i.Helper()
-	i.asks(noBody, "GET", "/healthz", "", 200)
+	i.expect(noBody, "GET", "/healthz", "", 200)
 	i.refused(noBody, "GET", "/healthz", "", 415, "encoded_body", "Content-Encoding", "gzip")
-	require.Contains(i, i.asks(theClient, "GET", "/readyz", "", 200), `"status":"ready"`)
-	i.asks(theOwner, "GET", "/metrics", "", 200)
+	require.Contains(i, i.expect(theClient, "GET", "/readyz", "", 200), `"status":"ready"`)
+	i.expect(theOwner, "GET", "/metrics", "", 200)
 	i.refused(theClient, "GET", "/metrics", "", 403, "role_too_low")
-	require.Contains(i, i.asks(theClient, "GET", "/v1/openapi.json", "", 200), `"createDream"`)
+	require.Contains(i, i.expect(theClient, "GET", "/v1/openapi.json", "", 200), `"createDream"`)
 	for _, path := range []string{
 		"/readyz", "/v1/openapi.json", "/v1/models", "/v1/dreams", "/v1/events",
 		"/v1/nothing",
@@ -206,11 +213,11 @@ func (i *inspector) server() {
 	}
 	i.refused(theClient, "GET", "/v1/nothing", "", 404, "unknown_path")
 	i.refused(theClient, "PUT", "/v1/models", "", 405, "method_not_allowed")
-	i.asks(theSlow, "GET", "/v1/models", "", 200)
+	i.expect(theSlow, "GET", "/v1/models", "", 200)
 	i.refused(theSlow, "GET", "/v1/models", "", 429, "rate_limit_exceeded")
 }
 
-// openai asks as OpenAI's clients do.
+// openai sends requests as OpenAI's clients do.
 func (i *inspector) openai() {
 	i.Helper()
 	const chat = "/v1/chat/completions"
@@ -219,24 +226,24 @@ func (i *inspector) openai() {
 	}
 	i.some(theClient, "/v1/models")
 	for _, path := range []string{"/v1/models/iris", "/v1/models/agent/iris"} {
-		i.asks(theClient, "GET", path, "", 200)
+		i.expect(theClient, "GET", path, "", 200)
 		i.refused(theClient, "GET", strings.Replace(path, "iris", "tally", 1), "", 404, "model_not_found")
 	}
-	whole := i.asks(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once")
+	whole := i.expect(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once")
 	require.Contains(i, whole, "I heard: hello")
-	require.Equal(i, whole, i.asks(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once"))
+	require.Equal(i, whole, i.expect(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once"))
 	i.refused(theClient, "POST", chat, say("", "another"), 422, "idempotency_key_reused", "Idempotency-Key", "once")
 	const tools = `"tools":[{"type":"function","function":{"name":"add","parameters":{"type":"object"}}}],`
-	require.Contains(i, i.asks(theClient, "POST", chat, say(tools, "add"), 200), `"tool_calls"`)
+	require.Contains(i, i.expect(theClient, "POST", chat, say(tools, "add"), 200), `"tool_calls"`)
 	for _, more := range []string{
 		`"stream":true,`, `"stream":true,"stream_options":{"include_usage":true},`,
 		tools + `"stream":true,`,
 	} {
-		answer := i.asks(theClient, "POST", chat, say(more, "hello again"), 200)
+		answer := i.expect(theClient, "POST", chat, say(more, "hello again"), 200)
 		require.True(i, strings.HasSuffix(answer, "data: [DONE]\n\n"), answer)
 		require.Contains(i, answer, `"delta"`)
 	}
-	answer, header := i.hears(theClient, "POST", chat, say("", "be refused"), 429, nil)
+	answer, header := i.read(theClient, "POST", chat, say("", "be refused"), 429, nil)
 	require.Contains(i, answer, "refused with 429", "the provider's own words")
 	require.Equal(i, "iris", header.Get("X-Oneiros-Agent"))
 	i.refused(theClient, "POST", chat, `{"model":"iris","messages":7}`, 400, "invalid_type")
@@ -245,96 +252,100 @@ func (i *inspector) openai() {
 	i.refused(theClient, "POST", chat, say("", strings.Repeat("x", 70000)), 413, "body_too_large")
 
 	require.Contains(i,
-		i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`,
+		i.expect(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`,
 			200), `"embedding":[`)
 	require.Contains(i,
-		i.asks(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":"a vane","encoding_format":"base64"}`,
+		i.expect(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":"a vane","encoding_format":"base64"}`,
 			200), `"embedding":"`)
 	i.refused(theClient, "POST", "/v1/embeddings", `{"input":"a vane"}`, 400, "invalid_value")
 }
 
-// agents asks how an agent is, and holds it awake.
+// agents requests the status of an agent, and holds it awake.
 func (i *inspector) agents() {
 	i.Helper()
 	at := func(path string) string { return "/v1/agents/iris" + path }
 	for _, path := range []string{"/status", "/emotion"} {
-		i.asks(theClient, "GET", at(path), "", 200)
+		i.expect(theClient, "GET", at(path), "", 200)
 		i.refused(theClient, "GET", "/v1/agents/tally"+path, "", 404, "agent_not_found")
 	}
-	require.Contains(i, i.asks(theClient, "POST", at("/emotion"), `{"event":"success","intensity":0.7}`, 200),
+	require.Contains(i, i.expect(theClient, "POST", at("/emotion"), `{"event":"success","intensity":0.7}`, 200),
 		`"cause":"event/success"`)
 	i.refused(theClient, "POST", at("/emotion"), `{"event":"sneeze","intensity":1}`, 400, "unknown_event")
-	i.asks(theClient, "POST", at("/session"), `{"id":"s-1","ttl":2}`, 200)
-	i.asks(theClient, "POST", at("/session"), "", 200)
+	i.expect(theClient, "POST", at("/session"), `{"id":"s-1","ttl":2}`, 200)
+	i.expect(theClient, "POST", at("/session"), "", 200)
 	i.refused(theClient, "POST", at("/session"), `{"ttl":9999}`, 400, "invalid_value")
-	i.asks(theClient, "DELETE", at("/session?id=s-1"), "", 204)
+	i.expect(theClient, "DELETE", at("/session?id=s-1"), "", 204)
 	i.refused(theClient, "DELETE", at("/session"), "", 400, "invalid_value")
-	i.hears(theClient, "GET", at("/session"), "", 200, func(text string) bool {
+	i.read(theClient, "GET", at("/session"), "", 200, func(text string) bool {
 		return strings.Contains(text, "event: session\n") && strings.HasSuffix(text, "\n\n")
 	})
 	i.refused(theClient, "GET", "/v1/agents/tally/session", "", 404, "agent_not_found")
 }
 
-// memories asks what an agent remembers, adds to it, and has it forget.
+// memories requests what an agent remembers, adds to it, and deletes from it.
 func (i *inspector) memories() {
 	i.Helper()
 	at := func(path string) string { return "/v1/agents/iris" + path }
-	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=wind+vane&include_dreamt=true"), "", 200),
+	require.Contains(i, i.expect(theClient, "GET", at("/memories?query=wind+vane&include_dreamt=true"), "", 200),
 		`"kind":"episode"`)
 	i.refused(theClient, "GET", at("/memories"), "", 400, "invalid_value")
 	const statement = `{"content":"My cat is called Rumpelstilz."}`
-	require.Contains(i, i.asks(theClient, "POST", at("/memories"), statement, 201), `"known":false`)
-	require.Contains(i, i.asks(theClient, "POST", at("/memories"), statement, 200), `"known":true`)
-	require.Contains(i, i.asks(theClient, "GET", at("/memories?query=Rumpelstilz"), "", 200), "Rumpelstilz")
-	require.Contains(i, i.asks(theOwner, "GET", at("/owners"), "", 200), `"memories":`)
+	require.Contains(i, i.expect(theClient, "POST", at("/memories"), statement, 201), `"known":false`)
+	require.Contains(i, i.expect(theClient, "POST", at("/memories"), statement, 200), `"known":true`)
+	require.Contains(i, i.expect(theClient, "GET", at("/memories?query=Rumpelstilz"), "", 200), "Rumpelstilz")
+	require.Contains(i, i.expect(theOwner, "GET", at("/owners"), "", 200), `"memories":`)
 	const request = `{"texts":["My cat is called Rumpelstilz."]`
 	i.refused(theClient, "POST", at("/memories/forget"), request+"}", 403, "role_too_low")
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+`,"dry_run":true}`, 200),
+	require.Contains(i, i.expect(theOwner, "POST", at("/memories/forget"), request+`,"dry_run":true}`, 200),
 		`"forgotten":0`)
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/forget"), request+"}", 200), `"forgotten":1`)
-	i.asks(theOwner, "GET", at("/memories/archived"), "", 200)
+	require.Contains(i, i.expect(theOwner, "POST", at("/memories/forget"), request+"}", 200), `"forgotten":1`)
+	i.expect(theOwner, "GET", at("/memories/archived"), "", 200)
 	for _, path := range []string{"/memories/archived", "/owners"} {
 		i.refused(theClient, "GET", at(path), "", 403, "role_too_low")
 	}
 	i.refused(theClient, "POST", at("/memories"), "{}", 400, "invalid_value")
-	require.Contains(i, i.asks(theOwner, "POST", at("/memories/restore"), `{"dream":"dream_iris_0001"}`, 200),
+	require.Contains(i, i.expect(theOwner, "POST", at("/memories/restore"), `{"dream":"dream_iris_0001"}`, 200),
 		`"restored":[]`)
 	i.refused(theOwner, "POST", at("/memories/restore"), `{"ids":["none"]}`, 400, "invalid_value")
 }
 
-// protocol speaks the Model Context Protocol, in a session and without.
+// protocol uses the Model Context Protocol, with and without a session.
 func (i *inspector) protocol() {
 	i.Helper()
 	plain := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
-	answer, header := i.hears(theClient, "POST", "/mcp",
+	answer, header := i.read(
+		theClient,
+		"POST",
+		"/mcp",
 		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"inspector","version":"1"}}}`,
-		200, nil, plain...)
+		200,
+		nil,
+		plain...)
 	require.Contains(i, answer, `"protocolVersion":"2025-06-18"`)
 	session := append([]string{"Mcp-Session-Id", header.Get("Mcp-Session-Id")}, plain...)
-	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, session...)
+	i.expect(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202, session...)
 	require.Contains(i,
-		i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, session...),
+		i.expect(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, 200, session...),
 		"recall_memory")
-	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"no/such"}`, 400, session...)
-	i.hears(theClient, "GET", "/mcp", "", 200, func(text string) bool { return strings.Contains(text, ": ok\n") },
+	i.expect(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":2,"method":"no/such"}`, 400, session...)
+	i.read(theClient, "GET", "/mcp", "", 200, func(text string) bool { return strings.Contains(text, ": ok\n") },
 		session...)
-	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"ping"}`, 404,
+	i.expect(theClient, "POST", "/mcp", `{"jsonrpc":"2.0","id":3,"method":"ping"}`, 404,
 		append([]string{"Mcp-Session-Id", "made-up"}, plain...)...)
-	i.asks(theClient, "POST", "/mcp", `{"jsonrpc":`, 400, session...)
+	i.expect(theClient, "POST", "/mcp", `{"jsonrpc":`, 400, session...)
 	for _, method := range []string{"GET", "DELETE"} {
-		i.asks(theClient, method, "/mcp", "", 400, plain...)
+		i.expect(theClient, method, "/mcp", "", 400, plain...)
 		i.refused(noBody, method, "/mcp", "", 401, "invalid_api_key", plain...)
 	}
 	i.refused(noBody, "POST", "/mcp", "{}", 401, "invalid_api_key", plain...)
-	i.asks(theClient, "DELETE", "/mcp", "", 204, session...)
+	i.expect(theClient, "DELETE", "/mcp", "", 204, session...)
 	call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"status","arguments":{"agent":"iris"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"inspector","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
-	i.asks(theClient, "POST", "/mcp", call, 200,
+	i.expect(theClient, "POST", "/mcp", call, 200,
 		append([]string{"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "status"},
 			plain...)...)
 }
 
-// dreams begins a dream that has everything, follows it to its end, and reads what it made. It answers the dream's
-// name.
+// dreams begins a dream that has everything, follows it to its end, reads what it made, and returns the dream's id.
 func (i *inspector) dreams() string {
 	i.Helper()
 	i.becomes("/v1/agents/iris/status", `"state":"sleeping"`)
@@ -351,66 +362,66 @@ func (i *inspector) dreams() string {
 	i.some(theClient, "/v1/dreams")
 	i.some(theOwner, "/v1/dreams?agent=iris&status=completed&include_archived=true&limit=1")
 	i.refused(theOwner, "GET", "/v1/dreams?after=bogus", "", 400, "invalid_value")
-	i.asks(theClient, "GET", at, "", 200)
-	require.Contains(i, i.asks(theOwner, "GET", "/v1/dreams/dream%2Firis%2F0001", "", 200), `"record"`)
+	i.expect(theClient, "GET", at, "", 200)
+	require.Contains(i, i.expect(theOwner, "GET", "/v1/dreams/dream%2Firis%2F0001", "", 200), `"record"`)
 	i.refused(theClient, "GET", "/v1/dreams/dream_tally_0001", "", 404, "dream_not_found")
 	for _, list := range []string{"/fragments", "/scenarios", "/hypotheses", "/predictions", "/journal"} {
 		i.some(theOwner, at+list)
 		i.refused(theClient, "GET", at+list, "", 403, "role_too_low")
 	}
 	i.some(theOwner, at+"/insights")
-	i.asks(theClient, "GET", at+"/insights", "", 200)
+	i.expect(theClient, "GET", at+"/insights", "", 200)
 	i.refused(theClient, "GET", "/v1/dreams/dream_iris_0777/insights", "", 404, "dream_not_found")
 	for _, list := range []string{"/journal", "/predictions"} {
 		i.some(theOwner, "/v1/agents/iris"+list)
 		i.refused(theClient, "GET", "/v1/agents/iris"+list, "", 403, "role_too_low")
 	}
-	i.asks(theOwner, "GET", "/v1/agents/iris/playbook", "", 200)
+	i.expect(theOwner, "GET", "/v1/agents/iris/playbook", "", 200)
 	i.refused(theClient, "GET", "/v1/agents/iris/playbook", "", 403, "role_too_low")
 	i.refused(theOwner, "POST", at+"/cancel", "", 409, "dream_over")
 	i.refused(theOwner, "POST", at+"/resume", "", 409, "dream_not_resumable")
 	i.refused(theOwner, "POST", at+"/redream", `{"from":"onset"}`, 400, "invalid_value")
-	i.asks(theOwner, "POST", at+"/archive", "{}", 200)
+	i.expect(theOwner, "POST", at+"/archive", "{}", 200)
 	i.becomes("/v1/dreams/"+i.begins(at+"/redream", `{"from":"return"}`), `"status":"completed"`)
 	return id
 }
 
-// woken knocks at a dream, lets it go on, and ends it.
+// woken wakes a dream, resumes it, and ends it.
 func (i *inspector) woken() {
 	i.Helper()
 	before := i.dreamer.Billing.Streamed()
 	at := "/v1/dreams/" + i.begins("/v1/dreams", `{"agent":"iris","tier":"hardened"}`)
 	require.Eventually(i, func() bool { return i.dreamer.Billing.Streamed() > before+10 }, time.Minute,
 		time.Millisecond)
-	_, header := i.hears(theClient, "POST", "/v1/chat/completions",
+	_, header := i.read(theClient, "POST", "/v1/chat/completions",
 		`{"model":"iris","messages":[{"role":"user","content":"wake up"}]}`, 200, nil)
 	require.Equal(i, "true", header.Get("X-Oneiros-Woke"))
 	i.becomes(at, `"outcome":"interrupted"`)
 	i.refused(theOwner, "POST", "/v1/dreams", `{"agent":"iris"}`, 409, "agent_awake")
-	require.Contains(i, i.asks(theClient, "GET", at, "", 200), `"resumable_until":1`)
-	i.asks(theClient, "GET", "/v1/agents/iris/status", "", 200)
+	require.Contains(i, i.expect(theClient, "GET", at, "", 200), `"resumable_until":1`)
+	i.expect(theClient, "GET", "/v1/agents/iris/status", "", 200)
 	i.becomes("/v1/agents/iris/status", `"state":"sleeping"`)
-	i.patiently(at+"/resume", "", http.StatusOK)
-	i.asks(theOwner, "POST", at+"/cancel", "", 200)
+	i.retry(at+"/resume", "", http.StatusOK)
+	i.expect(theOwner, "POST", at+"/cancel", "", 200)
 	i.becomes(at, `"status":"canceled"`)
 }
 
-// events reads all that was announced of a dream, and of what there is when everything is over.
+// events reads all events of a dream, and the others at the end.
 func (i *inspector) events(dream string) {
 	i.Helper()
 	path := "/v1/events?dream=" + dream
-	all := i.asks(theOwner, "GET", path+"&text=true", "", 200)
+	all := i.expect(theOwner, "GET", path+"&text=true", "", 200)
 	for _, kind := range []string{"DreamStarted", "FragmentCaptured", "DreamEnded"} {
 		require.Contains(i, all, "event: "+kind+"\n")
 	}
-	require.NotContains(i, i.asks(theClient, "GET", path, "", 200), "FragmentCaptured")
+	require.NotContains(i, i.expect(theClient, "GET", path, "", 200), "FragmentCaptured")
 	last := all[strings.LastIndex(all, "\nid: ")+len("\nid: "):]
 	last, _, _ = strings.Cut(last, "\n")
-	i.asks(theOwner, "GET", path, "", 204, "Last-Event-ID", last)
+	i.expect(theOwner, "GET", path, "", 204, "Last-Event-ID", last)
 	i.refused(theOwner, "GET", path+"&type=DreamStartled", "", 400, "invalid_value")
 }
 
-// without looks at a server whose provider has gone.
+// without checks a server whose provider is gone.
 func (i *inspector) without() {
 	i.Helper()
 	i.talker.Close()
@@ -418,12 +429,12 @@ func (i *inspector) without() {
 		status, _, _ := i.ask("GET", "/readyz", "", "Authorization", "Bearer "+i.keys[theClient])
 		return status == http.StatusServiceUnavailable
 	}, 20*time.Second, 100*time.Millisecond)
-	require.Contains(i, i.asks(theClient, "GET", "/readyz", "", 503), `"provider":"away"`)
+	require.Contains(i, i.expect(theClient, "GET", "/readyz", "", 503), `"provider":"away"`)
 	i.refused(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[]}`, 502, "unavailable")
 }
 
-// spoiled is the control: of each answer that is an object of fields, one or another of them, when it is something
-// else, or not there, is refused.
+// spoiled is the control: each answer that is an object is refused when one of its fields has another type or is
+// missing.
 func (i *inspector) spoiled() {
 	i.Helper()
 	tried := map[string]bool{}
@@ -431,7 +442,7 @@ func (i *inspector) spoiled() {
 		if streamed := regexp.MustCompile(`data: [{\[].*`); streamed.Match(a.Body) {
 			worse := a
 			worse.Body = streamed.ReplaceAll(a.Body, []byte(`data: {"spoiled":true}`))
-			require.Error(i, i.doc.Holds(worse), "%s %s: its events are held to nothing", a.Method, a.Path)
+			require.Error(i, i.doc.Holds(worse), "%s %s: its events are not checked", a.Method, a.Path)
 			continue
 		}
 		var fields map[string]json.RawMessage
@@ -460,7 +471,7 @@ func (i *inspector) spoiled() {
 			}
 			fields[field] = kept
 		}
-		require.Positive(i, refused, "%s is held to nothing: %s", name, a.Body)
+		require.Positive(i, refused, "%s is not checked: %s", name, a.Body)
 		worse := a
 		worse.Body = []byte(`"spoiled"`)
 		require.Error(i, i.doc.Holds(worse), name)

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// sleeper is an agent whose dreams are known to this test, and who may ask after it.
+// sleeper is an agent whose dreams are known to this test, and its callers.
 type sleeper struct {
 	*deployment
 	handle string
@@ -30,15 +30,15 @@ func (s sleeper) as(who, method, path, body string, header ...string) string {
 	return answer
 }
 
-// says is a turn of talk. What it says is remembered if it matters.
+// says is a turn of talk. It is remembered if it matters.
 func (s sleeper) says(who, text string) {
 	s.Helper()
 	s.as(who, "POST", "/v1/chat/completions",
 		`{"model":"`+s.handle+`","messages":[{"role":"user","content":"`+text+`"}]}`, "X-Oneiros-Recall", "off")
 }
 
-// told is the digest of a status, and all else of it.
-func (s sleeper) told(who string) (digest []map[string]any, rest string) {
+// status is the digest in a status, and all else of the status.
+func (s sleeper) status(who string) (digest []map[string]any, rest string) {
 	s.Helper()
 	var status map[string]json.RawMessage
 	require.NoError(s, json.Unmarshal([]byte(s.as(who, "GET", "/v1/agents/"+s.handle+"/status", "")), &status))
@@ -69,8 +69,8 @@ func (s sleeper) lists(what string) (items []map[string]any) {
 	}
 }
 
-// expected is the digest of the wake that follows a dream: of what surfaced, the newest entries, those that are
-// significant and were not cut off, each with what it must be told with and nothing else.
+// expected is the digest of the wake that follows a dream: the newest entries that surfaced, are significant and were
+// not cut off, each with exactly the fields it must have. untold are the texts that must not be in it.
 func (s sleeper) expected() (digest []map[string]any, untold []string) {
 	s.Helper()
 	var shown struct {
@@ -109,11 +109,11 @@ func (s sleeper) expected() (digest []map[string]any, untold []string) {
 	return digest, untold
 }
 
-// TestTheDigestOfAStatusIsWhatMayBeToldAndNothingElse wakes an agent in its dream and after it. A client is told what
-// surfaced and is significant, each entry labelled, word for word as the journal has it; of the rest that was dreamt no
-// word is in the answer. Who is told follows whose talks the agent remembers; of an agent that is named in
-// serve.digest_except nobody is told anything.
-func TestTheDigestOfAStatusIsWhatMayBeToldAndNothingElse(t *testing.T) {
+// TestTheDigestOfAStatusHoldsOnlyWhatItsClientMaySee wakes an agent in its dream and after it. A client gets what
+// surfaced and is significant, each entry labelled, word for word as in the journal; no word of the rest of the dream
+// is in the answer. Which clients get it depends on whose conversations the agent remembers; of an agent named in
+// serve.digest_except no client gets anything.
+func TestTheDigestOfAStatusHoldsOnlyWhatItsClientMaySee(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, digest_except: mute}
@@ -138,8 +138,8 @@ dream: {partial_tokens: 100}
 	}
 	h.underWayOf("iris")
 	iris.says("guest", "hello")
-	digest, rest := iris.told("guest")
-	require.Empty(t, digest, "a dream that is under way has nothing to tell: what it was saying is told to nobody")
+	digest, rest := iris.status("guest")
+	require.Empty(t, digest, "a running dream has no digest: its partial text is sent to no client")
 	require.NotContains(t, rest, mark)
 	for _, s := range []sleeper{iris, mute} {
 		require.Eventually(t, func() bool {
@@ -147,7 +147,7 @@ dream: {partial_tokens: 100}
 				`"status":"completed"`)
 		}, time.Minute, 50*time.Millisecond, "%s\n%s", s.handle, &h.err)
 		require.Eventually(t, func() bool {
-			_, rest := s.told("owner")
+			_, rest := s.status("owner")
 			return strings.Contains(rest, `"state":"sleeping"`)
 		}, 20*time.Second, 50*time.Millisecond)
 		s.says("guest", "hello")
@@ -155,9 +155,9 @@ dream: {partial_tokens: 100}
 
 	want, untold := iris.expected()
 	require.NotEmpty(t, want)
-	require.Greater(t, len(untold), 10, "the control: there is much that is not told")
+	require.Greater(t, len(untold), 10, "the control: there is much text that must not be sent")
 	for _, who := range []string{"guest", "other", "owner"} {
-		digest, rest := iris.told(who)
+		digest, rest := iris.status(who)
 		require.Equal(t, want, digest, who)
 		require.NotContains(t, rest, mark, who)
 		all, err := json.Marshal(digest)
@@ -170,10 +170,10 @@ dream: {partial_tokens: 100}
 	}
 	answer := iris.tool("guest")
 	for _, insight := range want {
-		require.Contains(t, answer, insight["content"], "the tool tells the same")
+		require.Contains(t, answer, insight["content"], "the tool sends the same")
 	}
 
-	digest, rest = mute.told("guest")
+	digest, rest = mute.status("guest")
 	require.Empty(t, digest, "serve.digest_except")
 	require.NotContains(t, rest, mark)
 	require.NotContains(t, mute.tool("guest"), mark)
@@ -183,25 +183,25 @@ dream: {partial_tokens: 100}
 	require.Contains(t, text, `"data":[]`)
 	require.NotContains(t, text, mark)
 	silent, _ := mute.expected()
-	require.NotEmpty(t, silent, "the control: there was something")
+	require.NotEmpty(t, silent, "the control: there was a digest")
 	require.Contains(t, mute.as("owner", http.MethodGet, "/v1/dreams/dream_mute_0001/insights", ""), mark,
 		"the control: it would be seen")
 
 	const matters = "Remember that my boat Zephyrine lies at the northern quay, and that I promised to paint her before the regatta of next June."
 	iris.says("other", matters)
-	require.Eventually(t, func() bool { digest, _ := iris.told("guest"); return len(digest) == 0 }, 20*time.Second,
+	require.Eventually(t, func() bool { digest, _ := iris.status("guest"); return len(digest) == 0 }, 20*time.Second,
 		50*time.Millisecond, "it remembers a talk of another")
-	digest, _ = iris.told("other")
-	require.Equal(t, want, digest, "every talk that it remembers is this client's own")
+	digest, _ = iris.status("other")
+	require.Equal(t, want, digest, "every conversation that it remembers is this client's own")
 	iris.says("guest", strings.Replace(matters, "Zephyrine", "Ondine", 1))
-	require.Eventually(t, func() bool { digest, _ := iris.told("other"); return len(digest) == 0 }, 20*time.Second,
+	require.Eventually(t, func() bool { digest, _ := iris.status("other"); return len(digest) == 0 }, 20*time.Second,
 		50*time.Millisecond, "now it remembers two")
-	digest, _ = iris.told("owner")
+	digest, _ = iris.status("owner")
 	require.Equal(t, want, digest, "an operator reads the journal anyway")
 	h.end()
 }
 
-// within says whether what surfaced holds these words itself.
+// within says whether what surfaced contains these words itself.
 func within(digest []map[string]any, words string) bool {
 	for _, insight := range digest {
 		if strings.Contains(insight["content"].(string), words) {
@@ -211,7 +211,7 @@ func within(digest []map[string]any, words string) bool {
 	return false
 }
 
-// underWayOf waits until an agent's dream speaks.
+// underWayOf waits until an agent's dream streams.
 func (h *deployment) underWayOf(agent string) {
 	h.Helper()
 	require.Eventually(h, func() bool {
@@ -224,7 +224,7 @@ func (h *deployment) underWayOf(agent string) {
 	}, time.Minute, time.Millisecond, "%s\n%s", agent, &h.err)
 }
 
-// tool asks for the status over the Model Context Protocol.
+// tool requests the status over the Model Context Protocol.
 func (s sleeper) tool(who string) string {
 	s.Helper()
 	return s.as(who, http.MethodPost, "/mcp",

@@ -19,7 +19,7 @@ import (
 
 var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
-// goroutines that the server has, the one that tells them included.
+// goroutines is how many the server has, including the one that reports them.
 func (h *deployment) goroutines() int {
 	h.Helper()
 	_, _, figures := h.ask(http.MethodGet, "/metrics", "")
@@ -30,9 +30,9 @@ func (h *deployment) goroutines() int {
 	return n
 }
 
-// TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind hangs up on 200 answers that would last for minutes. The next
-// client is answered within a second, no call of the provider goes on, and no goroutine of the server is left.
-func TestTwoHundredStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {
+// TestTwoHundredDroppedStreamsLeaveNothingBehind ends 200 connections whose answers would last for minutes. The next
+// client is answered within a second, no call of the provider continues, and no goroutine of the server is left.
+func TestTwoHundredDroppedStreamsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const streams = 200
 	h := build(t, talker.Options{Each: 20 * time.Millisecond, Say: slowly}, provider.Options{},

@@ -25,7 +25,7 @@ import (
 // full says whether a proof runs at its full size.
 var full = os.Getenv("PROVE") == "full"
 
-// seed of what visitors say; ONEIROS_SEED plays another run.
+// seed of what clients say; ONEIROS_SEED sets another.
 var seed = func() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
 		return n
@@ -33,54 +33,54 @@ var seed = func() uint64 {
 	return 42
 }()
 
-// agents that every visitor talks to, the last of them when it has dreamt, and the names that every visitor gives its
-// talks.
+// The agents that every client talks to, the last of them after it has dreamt, and the names that every client gives
+// its conversations.
 var (
 	agents = []string{"iris", "fern", "moss"}
 	talks  = []string{"kitchen", "garden"}
 )
 
-// lockers is how many things each visitor keeps secret in each talk with each agent. They have the same numbers for
-// everybody.
+// lockers is how many secrets each client has in each conversation with each agent. They have the same numbers for
+// all clients.
 const lockers = 60
 
-// visitor is somebody with a key, that may have another visitor's.
-type visitor struct {
+// caller is a client with a key, which may be another caller's key too.
+type caller struct {
 	id   int
 	key  string
 	user string // among the users of the key
 }
 
-// proof is visitors under way, and what was seen of every request of theirs.
+// proof is a run of clients, and what was found in each of their requests.
 type proof struct {
 	*deployment
 	client *http.Client
-	clerk  *talk // of a visitor that tells agents what is nobody's secret
+	writer *talk // of a client that writes texts that are no secret
 	played int
-	woken  bool // from now on the agent that dreams is talked to
+	woken  bool // from now on clients talk to the agent that dreams
 
 	mu       sync.Mutex
-	under    map[word]*passage // turns that the provider may be asked for
-	strays   []string          // what it was asked that is no turn's
+	under    map[word]*passage // turns for which the provider may be called
+	strays   []string          // calls of the provider that belong to no turn
 	passages []passage
 	laps     []time.Duration // of turns, in the order of their ends
-	told     map[[2]int]int  // turns for which a secret of theirs was recalled, by visitor and agent
-	skipped  map[string]int  // turns by why they recalled nothing; "" of those that did
+	recalled map[[2]int]int  // turns for which a secret of theirs was recalled, by client and agent
+	skipped  map[string]int  // turns by why they recalled nothing; "" for those that did
 	ways     map[string]int
 }
 
 func newProof() *proof {
 	return &proof{
-		client:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
-		under:   map[word]*passage{},
-		told:    map[[2]int]int{},
-		skipped: map[string]int{},
-		ways:    map[string]int{},
+		client:   &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
+		under:    map[word]*passage{},
+		recalled: map[[2]int]int{},
+		skipped:  map[string]int{},
+		ways:     map[string]int{},
 	}
 }
 
-// overhear is the provider: it keeps every word that it is sent, and says back each secret among them.
-func (p *proof) overhear(a talker.Request) string {
+// answer is the provider's answer: it repeats each secret that it is sent. Every word that it is sent is recorded.
+func (p *proof) answer(a talker.Request) string {
 	var seen []sighting
 	note := func(where place, text string) {
 		for _, w := range wordsIn(text) {
@@ -99,7 +99,7 @@ func (p *proof) overhear(a talker.Request) string {
 			note(saidThere, m.Text)
 		}
 	}
-	if len(wordsIn(string(a.Body))) != texts { // a field that is no message has one
+	if len(wordsIn(string(a.Body))) != texts { // a field that is no message contains a word
 		note(besideThere, string(a.Body))
 	}
 	var shown []string
@@ -121,50 +121,50 @@ func (p *proof) overhear(a talker.Request) string {
 		return ""
 	}
 	of := p.under[marks[0]]
-	of.asked++
-	of.opened = of.opened || doors.MatchString(head.String()+string(a.Body))
+	of.calls++
+	of.opened = of.opened || keySecrets.MatchString(head.String()+string(a.Body))
 	of.seen = append(of.seen, seen...)
 	begin := "You have: "
 	if marks[0].n%5 == 0 {
-		// what an agent says that way is remembered, too
+		// an answer given that way is remembered, too
 		begin = "Note that the harbour master of Brindle has for you: "
 	}
 	return begin + strings.Join(shown, " ") + " . That is for " + marks[0].String()
 }
 
-// talk is one visitor's, under one name, with each of the agents.
+// talk is the conversations of one client, under one name, with each of the agents.
 type talk struct {
-	p    *proof
-	who  visitor
-	id   int
-	dice *rand.Rand
-	said [][]spoken // by agent: what an OpenAI client sends along
-	n    int        // of the request; no two have the same
+	p        *proof
+	client   caller
+	id       int
+	dice     *rand.Rand
+	messages [][]message // by agent: the messages that an OpenAI client sends along
+	n        int         // number of the request; no two have the same
 }
 
-type spoken struct {
+type message struct {
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
 
-// round is how many turns of each talk are taken until what was said is remembered: fewer than a being lets wait in
-// all.
+// round is how many turns of each conversation are taken before waiting until everything is remembered: fewer than an
+// agent lets wait.
 const round = 20
 
-// play has every visitor take so many turns in all, each visitor's talks beside all others'.
-func (p *proof) play(turns int, clients []visitor) {
+// runTurns has every client take so many turns in all, concurrently.
+func (p *proof) runTurns(turns int, clients []caller) {
 	p.Helper()
 	p.played++
 	var under []*talk
 	for _, who := range clients {
 		for id := range talks {
 			under = append(under, &talk{
-				p:    p,
-				who:  who,
-				id:   id,
-				dice: rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))),
-				said: make([][]spoken, len(agents)),
-				n:    p.played * 100_000,
+				p:        p,
+				client:   who,
+				id:       id,
+				dice:     rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))),
+				messages: make([][]message, len(agents)),
+				n:        p.played * 100_000,
 			})
 		}
 	}
@@ -185,24 +185,24 @@ func (p *proof) play(turns int, clients []visitor) {
 	}
 }
 
-// settle waits until everything that was said so far is remembered: exchanges are one after the other, and the clerk's
-// is the last.
+// settle waits until everything that was said so far is remembered: exchanges are stored one after the other, and the
+// writer's is the last.
 func (p *proof) settle() {
 	p.Helper()
 	for agent, name := range agents[:dreamer] {
-		p.clerk.n++
-		m := word{p.clerk.who.id, agent, 0, ofTurn, p.clerk.n}
+		p.writer.n++
+		m := word{p.writer.client.id, agent, 0, ofTurn, p.writer.n}
 		pass := passage{mark: m, turn: true}
 		p.await(m, &pass)
-		p.clerk.chat(&pass, agent,
-			fmt.Sprintf("Please remember that ship %d has left for port %x with cargo %s.", p.clerk.n,
-				p.clerk.dice.Uint64(), m))
+		p.writer.chat(&pass, agent,
+			fmt.Sprintf("Please remember that ship %d has left for port %x with cargo %s.", p.writer.n,
+				p.writer.dice.Uint64(), m))
 		p.done(&pass)
 		require.Empty(p, pass.fault)
 		require.Eventually(p, func() bool {
-			p.clerk.n++
-			seen := passage{mark: word{p.clerk.who.id, agent, 0, ofTurn, p.clerk.n}}
-			p.clerk.tool(&seen, "recall_memory",
+			p.writer.n++
+			seen := passage{mark: word{p.writer.client.id, agent, 0, ofTurn, p.writer.n}}
+			p.writer.tool(&seen, "recall_memory",
 				map[string]any{"agent": name, "query": fmt.Sprintf("which ship has left with cargo %s?", m), "n": 50})
 			p.done(&seen)
 			return slices.Contains(seen.seen, sighting{m, answered})
@@ -210,14 +210,14 @@ func (p *proof) settle() {
 	}
 }
 
-// await has the provider know a turn.
+// await registers a turn with the provider.
 func (p *proof) await(m word, pass *passage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.under[m] = pass
 }
 
-// done keeps what became of a request.
+// done records the result of a request.
 func (p *proof) done(pass *passage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -226,23 +226,22 @@ func (p *proof) done(pass *passage) {
 	p.ways[pass.way]++
 }
 
-// text of a turn. Everybody tells of the same things and asks for them in the same words.
+// text is the text of a turn. All clients use the same words for their secrets and their questions.
 func (t *talk) text(agent int, m word) string {
 	locker := t.dice.IntN(lockers)
 	if t.dice.IntN(5) == 0 {
 		return fmt.Sprintf(
 			"Please remember that the code of my locker %d at the harbour of Brindle is %s (turn %s). It holds %s.",
-			locker, word{t.who.id, agent, t.id, ofSecret, locker}, m, t.things(agent))
+			locker, word{t.client.id, agent, t.id, ofSecret, locker}, m, t.things(agent))
 	}
 	return fmt.Sprintf("Which code has locker %d at the harbour of Brindle, mine or anybody's (turn %s)?", locker, m)
 }
 
-// things are words of this visitor's own, which make what is told unlike what was told before, so that it is
-// remembered.
+// things are words of this client's own, which make a text unlike earlier texts, so that it is remembered.
 func (t *talk) things(agent int) string {
 	things := make([]string, 6)
 	for i := range things {
-		things[i] = word{t.who.id, agent, t.id, ofSecret, 1000 + t.dice.IntN(9000)}.String()
+		things[i] = word{t.client.id, agent, t.id, ofSecret, 1000 + t.dice.IntN(9000)}.String()
 	}
 	return strings.Join(things, " ")
 }
@@ -259,7 +258,7 @@ func (t *talk) agent() int {
 func (t *talk) turn() {
 	t.n++
 	agent := t.agent()
-	m := word{t.who.id, agent, t.id, ofTurn, t.n}
+	m := word{t.client.id, agent, t.id, ofTurn, t.n}
 	text := t.text(agent, m)
 	pass := passage{mark: m, turn: true}
 	t.p.await(m, &pass)
@@ -281,11 +280,11 @@ func (t *talk) turn() {
 	defer t.p.mu.Unlock()
 	t.p.laps = append(t.p.laps, lasted)
 	if slices.ContainsFunc(pass.seen, func(s sighting) bool { return s.place == quotedThere && s.kind == ofSecret }) {
-		t.p.told[[2]int{t.who.id, agent}]++
+		t.p.recalled[[2]int{t.client.id, agent}]++
 	}
 }
 
-// send asks and keeps each word that comes.
+// send sends a request and records each word in the answer.
 func (t *talk) send(pass *passage, method, path string, body any,
 	header ...string,
 ) (result http.Header, answer string) {
@@ -317,11 +316,11 @@ func (t *talk) ask(method, path, body string, header []string) (http.Header, str
 		return nil, "", err
 	}
 	if t.n%2 == 0 {
-		r.Header.Set("Authorization", "Bearer "+t.who.key)
+		r.Header.Set("Authorization", "Bearer "+t.client.key)
 	} else {
-		r.Header.Set("X-Api-Key", t.who.key)
+		r.Header.Set("X-Api-Key", t.client.key)
 	}
-	r.Header.Set("X-Oneiros-User", t.who.user)
+	r.Header.Set("X-Oneiros-User", t.client.user)
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -337,40 +336,40 @@ func (t *talk) ask(method, path, body string, header []string) (http.Header, str
 	return res.Header, string(answer), err
 }
 
-// complete takes a turn as an OpenAI client does, which sends along what was said before in the talk.
+// complete takes a turn as an OpenAI client does, which sends the conversation along.
 func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
-	if len(t.said[agent]) >= 12 {
-		t.said[agent] = nil // the same name, begun anew
+	if len(t.messages[agent]) >= 12 {
+		t.messages[agent] = nil // the same name, started anew
 	}
-	t.said[agent] = append(t.said[agent], spoken{"user", text})
+	t.messages[agent] = append(t.messages[agent], message{"user", text})
 	result, answer := t.send(pass, http.MethodPost, "/v1/chat/completions", map[string]any{
-		"model": agents[agent], "stream": stream, "messages": t.said[agent],
+		"model": agents[agent], "stream": stream, "messages": t.messages[agent],
 	}, "X-Oneiros-Conversation", talks[t.id])
 	if pass.fault != "" {
 		return
 	}
-	said := content(answer)
+	reply := content(answer)
 	switch {
 	case result.Get("X-Oneiros-Agent") != agents[agent] || result.Get("X-Oneiros-Conversation") != talks[t.id]:
 		pass.fault = fmt.Sprintf("the answer is of another agent or talk: %v", result)
 	case stream && !strings.HasSuffix(answer, "data: [DONE]\n\n"):
 		pass.fault = "the stream was cut: " + answer[max(0, len(answer)-200):]
-	case said == "":
+	case reply == "":
 		pass.fault = "no answer: " + answer
 	}
 	t.p.mu.Lock()
 	t.p.skipped[result.Get("X-Oneiros-Recall-Skipped")]++
 	t.p.mu.Unlock()
-	t.said[agent] = append(t.said[agent], spoken{"assistant", said})
+	t.messages[agent] = append(t.messages[agent], message{"assistant", reply})
 }
 
-// content joins what an answer says, whole or in pieces.
+// content joins the text of an answer, whole or streamed.
 func content(answer string) string {
-	type said struct{ Content string }
+	type content struct{ Content string }
 	var text strings.Builder
 	for line := range strings.Lines(answer) {
 		var piece struct {
-			Choices []struct{ Delta, Message said }
+			Choices []struct{ Delta, Message content }
 		}
 		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) == nil {
 			for _, c := range piece.Choices {
@@ -388,7 +387,7 @@ func (t *talk) tool(pass *passage, name string, arguments map[string]any) {
 		"jsonrpc": "2.0", "id": t.n, "method": "tools/call", "params": map[string]any{
 			"name": name, "arguments": arguments, "_meta": map[string]any{
 				"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
-				"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "visitor", "version": "1"},
+				"io.modelcontextprotocol/clientInfo":         map[string]any{"name": "caller", "version": "1"},
 				"io.modelcontextprotocol/clientCapabilities": map[string]any{},
 			},
 		},
@@ -399,16 +398,16 @@ func (t *talk) tool(pass *passage, name string, arguments map[string]any) {
 	}
 }
 
-// chat takes a turn over MCP, where the server itself holds what was said before.
+// chat takes a turn over MCP, where the server keeps the conversation.
 func (t *talk) chat(pass *passage, agent int, text string) {
 	t.tool(pass, "chat", map[string]any{"agent": agents[agent], "conversation": talks[t.id], "message": text})
 }
 
-// look asks for what there is beside talk, and leaves a secret by another way.
+// look requests what there is beside chat, and leaves a secret in another way.
 func (t *talk) look() {
 	t.n++
 	agent := t.agent()
-	pass := passage{mark: word{t.who.id, agent, t.id, ofTurn, t.n}}
+	pass := passage{mark: word{t.client.id, agent, t.id, ofTurn, t.n}}
 	name := agents[agent]
 	switch t.dice.IntN(5) {
 	case 0:
@@ -420,7 +419,7 @@ func (t *talk) look() {
 			map[string]any{
 				"agent": name,
 				"content": fmt.Sprintf("Locker %d at the harbour of Brindle: %s.", locker,
-					word{t.who.id, agent, t.id, ofSecret, locker}),
+					word{t.client.id, agent, t.id, ofSecret, locker}),
 			})
 	case 2:
 		t.tool(&pass, "status", map[string]any{"agent": name})
@@ -441,13 +440,13 @@ func (p *proof) verdict() error {
 	return judge(p.passages, 20)
 }
 
-// again begins to look anew.
-func (p *proof) again() {
+// reset starts the record anew.
+func (p *proof) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.passages = nil
 	p.laps = nil
-	p.told = map[[2]int]int{}
+	p.recalled = map[[2]int]int{}
 	p.skipped = map[string]int{}
 	p.ways = map[string]int{}
 }
@@ -466,7 +465,7 @@ func (p *proof) count(lasted time.Duration) string {
 		}
 	}
 	count := 0
-	for _, n := range p.told {
+	for _, n := range p.recalled {
 		count += n
 	}
 	quantiles := func(laps []time.Duration) string {
@@ -481,12 +480,12 @@ func (p *proof) count(lasted time.Duration) string {
 		len(p.passages)-len(p.laps), lasted.Seconds(), float64(len(p.laps))/lasted.Seconds(), p.ways) +
 		fmt.Sprintf("a turn: %s; of the first tenth %s, of the last %s\n", quantiles(p.laps),
 			quantiles(p.laps[:tenth]), quantiles(p.laps[len(p.laps)-tenth:])) +
-		fmt.Sprintf("words looked at: %v; %d of them secrets; turns by why they recalled nothing: %v\n", seen, own,
+		fmt.Sprintf("words read: %v; %d of them secrets; turns by why they recalled nothing: %v\n", seen, own,
 			p.skipped) +
-		fmt.Sprintf("turns for which secrets of the visitor's own were recalled: %d", count)
+		fmt.Sprintf("turns for which secrets of the client's own were recalled: %d", count)
 }
 
-// insight is what an agent wakes with: words of all whom it dreamt of.
+// insight is what an agent wakes with: words of all clients that it dreamt of.
 func insight(a provider.Request) string {
 	var quoted []string
 	for _, w := range wordsIn(a.Prompt) {
@@ -499,10 +498,10 @@ func insight(a provider.Request) string {
 		strings.Join(quoted[:min(12, len(quoted))], " and "))
 }
 
-// isolated is a house with two keys of two users each, all of whom may talk to both agents.
-func (p *proof) isolated(t testing.TB, more string) (clients []visitor, owner []string) {
+// openIsolated opens a deployment with two keys of two users each, all of which may talk to both agents.
+func (p *proof) openIsolated(t testing.TB, more string) (clients []caller, owner []string) {
 	t.Helper()
-	p.deployment = build(t, talker.Options{Say: p.overhear}, provider.Options{Seed: seed, Say: insight},
+	p.deployment = build(t, talker.Options{Say: p.answer}, provider.Options{Seed: seed, Say: insight},
 		strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
 	for _, name := range agents {
 		p.must("agents", "add", name)
@@ -515,20 +514,20 @@ func (p *proof) isolated(t testing.TB, more string) (clients []visitor, owner []
 	for _, name := range []string{"one", "two"} {
 		k := key(name, "client")
 		for _, user := range []string{"ann", "bob"} {
-			clients = append(clients, visitor{len(clients), k, user})
+			clients = append(clients, caller{len(clients), k, user})
 		}
 	}
-	p.clerk = &talk{p: p, who: visitor{9, key("clerk", "client"), "clerk"}, dice: rand.New(rand.NewPCG(seed, 9))}
+	p.writer = &talk{p: p, client: caller{9, key("clerk", "client"), "clerk"}, dice: rand.New(rand.NewPCG(seed, 9))}
 	owner = []string{"Authorization", "Bearer " + key("house", "owner")}
 	p.begin("up")
 	return clients, owner
 }
 
-// TestNothingOfOneClientReachesAnotherThroughTheWholeServer has four visitors, two users of each of two keys, talk to
-// the same two agents in two talks each, all at once and under the same names: they plant secrets of the same things
-// and ask for everybody's. Every word of theirs is looked for in what the provider is sent and in what comes back. Then
-// an agent that everybody has told something dreams, and they talk to it.
-func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
+// TestNoTextOfOneClientReachesAnother has four clients, two users of each of two keys, talk to the same two agents in
+// two conversations each, all at once and under the same names: they leave secrets about the same things and ask for
+// everybody's. Every word of theirs is looked for in what the provider is sent and in what comes back. Then an agent
+// that has heard all of them dreams, and they talk to it.
+func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 	t.Parallel()
 	turns := map[string]int{"sqlite": 400, "redis": 400}
 	if full {
@@ -543,13 +542,13 @@ func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 			if store == "redis" {
 				more = fmt.Sprintf("store: {url: %q}\n", redis.Start(t).URL)
 			}
-			clients, owner := p.isolated(t, more)
-			p.play(16, clients) // everybody is awake, and what is read once has been read
+			clients, owner := p.openIsolated(t, more)
+			p.runTurns(16, clients) // all agents are awake, and caches are filled
 			require.NoError(t, p.verdict())
-			p.again()
+			p.reset()
 			before, routines := p.resident(), p.running(owner)
 			began := time.Now()
-			p.play(turns[store], clients)
+			p.runTurns(turns[store], clients)
 			lasted := time.Since(began)
 			t.Log(p.count(lasted))
 			var memories struct{ Memories map[string]int }
@@ -558,20 +557,20 @@ func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 			t.Logf("fern remembers %v; the server held %d MiB and %d goroutines before, %d MiB and %d after",
 				memories.Memories, before>>20, routines, p.resident()>>20, p.running(owner))
 			require.NoError(t, p.verdict())
-			require.Empty(t, p.strays, "everything that the provider was asked is a turn's")
+			require.Empty(t, p.strays, "every call of the provider belongs to a turn")
 			for _, who := range clients {
 				for agent := range agents[:dreamer] {
-					require.Positive(t, p.told[[2]int{who.id, agent}],
-						"the control: secrets of visitor %d are recalled by %s", who.id, agents[agent])
+					require.Positive(t, p.recalled[[2]int{who.id, agent}],
+						"the control: secrets of caller %d are recalled by %s", who.id, agents[agent])
 				}
 			}
 
-			require.NotContains(t, p.err.String(), "too many wait", "everything was remembered that was worth it")
+			require.NotContains(t, p.err.String(), "too many wait", "everything worth remembering was remembered")
 
-			dreamt := p.dreamt(clients, owner)
+			dreamt := p.dreamOverAll(clients, owner)
 			p.woken = true
-			p.play(160, clients)
-			p.seek(clients, dreamer, dreamt)
+			p.runTurns(160, clients)
+			p.recallTexts(clients, dreamer, dreamt)
 			require.NoError(t, p.verdict(), "after a dream over everybody's secrets")
 			require.Empty(t, p.strays)
 			_, _, status = p.ask(http.MethodGet, "/v1/agents/"+agents[dreamer]+"/status", "", owner...)
@@ -580,42 +579,42 @@ func TestNothingOfOneClientReachesAnotherThroughTheWholeServer(t *testing.T) {
 				"the control: an insight that would be told on waking quotes visitors: %s", status)
 			p.woken = false
 
-			t.Run("and a secret that is made to cross is seen", func(t *testing.T) {
-				p.again()
+			t.Run("a secret that is made to cross is found", func(t *testing.T) {
+				p.reset()
 				spilt := word{0, 1, 0, ofSecret, 3}
 				p.spill(spilt)
 				require.Eventually(t, func() bool {
-					p.again()
-					p.play(160, clients)
+					p.reset()
+					p.runTurns(160, clients)
 					return p.verdict() != nil
 				}, time.Minute, time.Millisecond)
 				require.ErrorIs(t, p.verdict(), errCrossed)
 				require.ErrorContains(t, p.verdict(), string(quotedThere)+" has "+spilt.String())
 				require.ErrorContains(t, p.verdict(), string(answered)+" has "+spilt.String())
 			})
-			t.Run("and a visitor that bears the name of another", func(t *testing.T) {
-				p.again()
-				forged := visitor{3, clients[1].key, clients[1].user}
-				p.play(16, []visitor{forged})
+			t.Run("a client that uses the name of another is found", func(t *testing.T) {
+				p.reset()
+				forged := caller{3, clients[1].key, clients[1].user}
+				p.runTurns(16, []caller{forged})
 				require.ErrorIs(t, p.verdict(), errCrossed)
 			})
 			_, _, figures := p.ask(http.MethodGet, "/metrics", "", owner...)
 			require.Contains(t, figures, "oneiros_turns_total")
 			require.Empty(t, wordsIn(figures))
 			p.end()
-			require.Contains(t, p.err.String(), "/v1/chat/completions", "the control: the log tells of requests")
+			require.Contains(t, p.err.String(), "/v1/chat/completions", "the control: the log has requests")
 			require.Empty(t, wordsIn(p.err.String()), "the log holds no text")
 		})
 	}
 }
 
-// dreamt has an agent dream to its end over what every visitor told it, in words of their own, and gives what it
-// dreamt.
-func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
+// dreamOverAll has an agent dream to its end over what every client said, in words of their own, and returns the text
+// of the dream.
+func (p *proof) dreamOverAll(clients []caller, owner []string) (contents []string) {
 	p.Helper()
 	name := agents[dreamer]
 	for _, who := range clients {
-		t := &talk{p: p, who: who, dice: rand.New(rand.NewPCG(seed, uint64(who.id)))}
+		t := &talk{p: p, client: who, dice: rand.New(rand.NewPCG(seed, uint64(who.id)))}
 		for t.n = range 8 {
 			pass := passage{mark: word{who.id, dreamer, 0, ofTurn, t.n}}
 			t.tool(&pass, "store_memory",
@@ -642,16 +641,16 @@ func (p *proof) dreamt(clients []visitor, owner []string) (contents []string) {
 			contents = append(contents, item.Content)
 		}
 	}
-	require.NotEmpty(p, wordsIn(strings.Join(contents, "\n")), "the control: what was dreamt quotes visitors: %q",
+	require.NotEmpty(p, wordsIn(strings.Join(contents, "\n")), "the control: the dream quotes clients: %q",
 		contents)
 	return contents
 }
 
-// seek has every visitor ask an agent for texts that others would know it by.
-func (p *proof) seek(clients []visitor, agent int, texts []string) {
+// recallTexts has every client ask an agent for texts by which others could be recognized.
+func (p *proof) recallTexts(clients []caller, agent int, texts []string) {
 	p.Helper()
 	for _, who := range clients {
-		t := &talk{p: p, who: who}
+		t := &talk{p: p, client: who}
 		for t.n = range texts {
 			pass := passage{mark: word{who.id, agent, 0, ofTurn, t.n}}
 			t.tool(&pass, "recall_memory", map[string]any{"agent": agents[agent], "query": texts[t.n], "n": 50})
@@ -663,7 +662,7 @@ func (p *proof) seek(clients []visitor, agent int, texts []string) {
 	}
 }
 
-// spill makes a secret the agent's own, as an operator does who imports what was never to leave a talk.
+// spill makes a secret the agent's own, as an operator's import of private text would.
 func (p *proof) spill(w word) {
 	p.Helper()
 	line, err := json.Marshal(map[string]any{
@@ -676,21 +675,21 @@ func (p *proof) spill(w word) {
 	p.must("memory", "import", "--agent", agents[w.agent], path)
 }
 
-// TestAnAnswerThatIsKeptForOneUserIsNotAnothers has two users of one key send the same request under the same
-// Idempotency-Key, as clients do that make it of what is said.
-func TestAnAnswerThatIsKeptForOneUserIsNotAnothers(t *testing.T) {
+// TestAStoredAnswerOfOneUserIsNotGivenToAnother has two users of one key send the same request under the same
+// Idempotency-Key, as clients do that derive it from the text.
+func TestAStoredAnswerOfOneUserIsNotGivenToAnother(t *testing.T) {
 	t.Parallel()
 	p := newProof()
-	clients, _ := p.isolated(t, "")
+	clients, _ := p.openIsolated(t, "")
 	m := word{clients[0].id, 0, 0, ofTurn, 1}
 	hidden := word{clients[0].id, 0, 0, ofSecret, 1}
-	ask := func(who visitor) (int, http.Header, string) {
+	ask := func(who caller) (int, http.Header, string) {
 		return p.ask(http.MethodPost, "/v1/chat/completions",
 			`{"model":"iris","messages":[{"role":"user","content":"Which code has my locker 1 at the harbour (`+
 				m.String()+`)?"}]}`,
 			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning")
 	}
-	tell := &talk{p: p, who: clients[0], said: make([][]spoken, len(agents))}
+	tell := &talk{p: p, client: clients[0], messages: make([][]message, len(agents))}
 	kept := passage{mark: m}
 	tell.tool(&kept, "store_memory",
 		map[string]any{
@@ -711,6 +710,6 @@ func TestAnAnswerThatIsKeptForOneUserIsNotAnothers(t *testing.T) {
 		require.NotContains(t, answer, hidden.String(), "%d to %s", status, other.user)
 		require.Empty(t, header.Get("Idempotent-Replayed"))
 	}
-	require.Equal(t, 2, p.under[m].asked, "for the first user of each key")
+	require.Equal(t, 2, p.under[m].calls, "for the first user of each key")
 	p.end()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// sends has a turn of talk under a name, and returns the background that the model was given.
+// sends has a turn of a conversation, and returns the background that the model was given.
 func (h *deployment) sends(agent, talk string, messages ...keeping.Message) string {
 	h.Helper()
 	body, err := json.Marshal(map[string]any{"model": agent, "messages": messages})
@@ -24,7 +24,7 @@ func (h *deployment) sends(agent, talk string, messages ...keeping.Message) stri
 	status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions", string(body), "X-Oneiros-Conversation", talk)
 	require.Equal(h, http.StatusOK, status, answer)
 	background := ""
-	for _, m := range h.talker.Asked()[0].Messages {
+	for _, m := range h.talker.Requests()[0].Messages {
 		if strings.HasPrefix(m.Text, "[Background from this agent's memory") {
 			background = m.Text
 		}
@@ -52,8 +52,8 @@ func (h *deployment) contents(state string) (all []string) {
 	return all
 }
 
-// listener is a server with an agent that nothing was said to.
-func listener(t *testing.T) *deployment {
+// openEmptyAgent opens a server with an agent without memories of conversations.
+func openEmptyAgent(t *testing.T) *deployment {
 	t.Helper()
 	h := build(t, talker.Options{Say: func(talker.Request) string { return "Yes." }}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, recall_budget: 5s}`)
@@ -61,11 +61,11 @@ func listener(t *testing.T) *deployment {
 	return h.begin("up")
 }
 
-// TestWordsInEveryClientsWrappingAreFoundAgain says a fact in each shape that clients send, and asks for it in the
-// same shape.
-func TestWordsInEveryClientsWrappingAreFoundAgain(t *testing.T) {
+// TestWordsInEveryClientsFormatAreRecalled says a fact in each shape that clients send, and asks for it in the same
+// shape.
+func TestWordsInEveryClientsFormatAreRecalled(t *testing.T) {
 	t.Parallel()
-	h := listener(t)
+	h := openEmptyAgent(t)
 	shapes, err := keeping.Shapes()
 	require.NoError(t, err)
 	words := []struct{ fact, ask string }{
@@ -114,7 +114,7 @@ func TestWordsInEveryClientsWrappingAreFoundAgain(t *testing.T) {
 // TestTheNewerValueIsRecalledFirst says each of the corrections after what it corrects, and asks.
 func TestTheNewerValueIsRecalledFirst(t *testing.T) {
 	t.Parallel()
-	h := listener(t)
+	h := openEmptyAgent(t)
 	corrections, err := keeping.Read[keeping.Correction]("corrections.jsonl")
 	require.NoError(t, err)
 	first := 0
@@ -132,7 +132,7 @@ func TestTheNewerValueIsRecalledFirst(t *testing.T) {
 		}, 20*time.Second, 5*time.Millisecond, c.Earlier)
 		h.sends(agent, later, says(c.Later))
 		requests := 0
-		require.Eventually(t, func() bool { // what was said is remembered beside the turn
+		require.Eventually(t, func() bool { // a turn is remembered in the background
 			requests++
 			background := h.sends(agent, fmt.Sprintf("ask-%d-%d", i, requests), says(c.Ask))
 			_, quoted, _ := strings.Cut(background, "\n> ")

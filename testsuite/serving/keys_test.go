@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" // to damage a store as nothing of ours does
+	_ "modernc.org/sqlite" // to damage a store from outside
 
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
@@ -51,7 +51,7 @@ func (h *deployment) addKey(args ...string) (id, secret string, first bool) {
 	return made.ID, made.Secret, made.First
 }
 
-// becomes waits until a request is answered with a status, and says the code of the answer.
+// becomes waits until a request is answered with a status, and returns the code of the answer.
 func (h *deployment) becomes(status int, header ...string) string {
 	h.Helper()
 	var got int
@@ -92,7 +92,7 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 		require.Equal(t, "invalid_api_key", s.becomes(http.StatusUnauthorized))
 		s.becomes(http.StatusOK, "Authorization", "Bearer "+secret)
 	}
-	for lines := bufio.NewReader(held.Body); err == nil; { // a stream that came without a key ends
+	for lines := bufio.NewReader(held.Body); err == nil; { // a stream that began without a key ends
 		_, err = lines.ReadString('\n')
 	}
 	_, _, first = h.addKey()
@@ -102,7 +102,7 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 	h.end()
 }
 
-func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T) {
+func TestADeploymentWhoseKeysVanishStaysClosedUntilItIsOpened(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(h *deployment){
 		"only the folder remembers": func(h *deployment) {
@@ -142,7 +142,7 @@ func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T)
 			require.True(t, first)
 			h.becomes(http.StatusUnauthorized)
 			h.becomes(http.StatusOK, "Authorization", "Bearer "+again)
-			require.Contains(t, h.refusedBy(4, "keys", "open", "--yes"), "a key is live")
+			require.Contains(t, h.refusedBy(4, "keys", "open", "--yes"), "a key is active")
 			h.must("keys", "revoke", id)
 			require.Equal(t, "invalid_api_key", h.becomes(http.StatusUnauthorized, "Authorization", "Bearer "+again))
 			h.end()
@@ -150,7 +150,7 @@ func TestADeploymentWhoseKeysVanishStaysClosedUntilSomebodyOpensIt(t *testing.T)
 	}
 }
 
-// refusedBy runs a command that must end with a code, and answers what it said.
+// refusedBy runs a command that must end with this exit code, and returns its output.
 func (h *deployment) refusedBy(code int, args ...string) string {
 	h.Helper()
 	var answer bytes.Buffer
@@ -178,7 +178,7 @@ func TestAServerThatRequiresKeysNeverAnswersWithoutOne(t *testing.T) {
 	require.Contains(t, wrong.refusedBy(2, "up"), `serve.keys is "sometimes"; it must be one of auto, required`)
 }
 
-func TestWithoutKeysNothingThatCameThroughAProxyIsAnswered(t *testing.T) {
+func TestWithoutKeysProxiedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{}, provider.Options{}, onLoopback)
 	h.begin("up")

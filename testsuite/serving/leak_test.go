@@ -26,13 +26,13 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// mark begins every word of the memories of this test. The scripted provider takes its nouns from these words of its
-// prompts alone, so that one is in every sentence that is dreamt, whichever insight is chosen.
+// mark begins every word of the memories of this test. The scripted provider takes its nouns only from these words of
+// its prompts, so that one is in every dreamt sentence, whichever insight is chosen.
 const mark = "quorv"
 
 var ofMark = regexp.MustCompile(mark + `[a-z]+`)
 
-// marked writes a diary of marked words alone.
+// marked writes a diary of marked words only.
 func marked(t *testing.T) string {
 	t.Helper()
 	dice := rand.New(rand.NewPCG(7, 0))
@@ -54,7 +54,7 @@ func marked(t *testing.T) string {
 	return path
 }
 
-// collect takes traces in; what it gives back tells all that came.
+// collect collects traces; all returns everything that came.
 func collect(t *testing.T) (url string, all func() []byte) {
 	t.Helper()
 	var mu sync.Mutex
@@ -73,14 +73,14 @@ func collect(t *testing.T) (url string, all func() []byte) {
 	}
 }
 
-// ears keep what a client can read.
-type ears struct {
+// clientView collects what a client can read.
+type clientView struct {
 	*deployment
 	all map[string][]byte
 }
 
-// hear asks for something and keeps the answer, its headers too.
-func (e *ears) hear(method, path, body string, header ...string) (status int, answer string) {
+// request sends a request and records the answer, its headers too.
+func (e *clientView) request(method, path, body string, header ...string) (status int, answer string) {
 	e.Helper()
 	status, result, answer := e.ask(method, path, body, header...)
 	var lines bytes.Buffer
@@ -89,11 +89,11 @@ func (e *ears) hear(method, path, body string, header ...string) (status int, an
 	return status, answer
 }
 
-// TestNothingThatWasDreamtReachesWhoeverTalks wakes a dream in each of its phases by talking to it, and reads
-// everything that a client of the role client can read: answers whole and streamed, their headers, models, status,
-// dreams, events, tools, errors; and beside it the log at its most talkative, the figures and the traces. Insights that
-// are significant are told, as what they are: they alone may hold a marked word.
-func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
+// TestNoDreamtTextReachesATalkingClient wakes a dream in each of its phases by talking to it, and reads everything
+// that a client of the role client can read: answers whole and streamed, their headers, models, status, dreams,
+// events, tools, errors; and also the log at its most verbose level, the metrics and the traces. Significant insights
+// are sent, marked as such: only they may contain a marked word.
+func TestNoDreamtTextReachesATalkingClient(t *testing.T) {
 	t.Parallel()
 	asleep := provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark}
 	h := build(t, talker.Options{}, asleep, quick+"\nlog: {level: debug, format: json}\ndream: {partial_tokens: 100}\n")
@@ -112,7 +112,7 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	}
 	client, owner := secret("guest", "client"), secret("house", "owner")
 	h.begin("up")
-	e := &ears{deployment: h, all: map[string][]byte{}}
+	e := &clientView{deployment: h, all: map[string][]byte{}}
 	for _, phase := range phases {
 		agent := string(phase)
 		status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`, owner...)
@@ -135,34 +135,34 @@ func TestNothingThatWasDreamtReachesWhoeverTalks(t *testing.T) {
 	require.Contains(t, figures, `oneiros_turns_total{end="answered",path="chat"} 12`)
 	e.all["the figures"] = []byte(figures)
 	labelled := 0
-	for _, request := range h.talker.Asked() {
+	for _, request := range h.talker.Requests() {
 		for _, m := range request.Messages {
 			if strings.Contains(m.Text, mark) {
 				labelled++
-				require.Contains(t, m.Text, journal.Label, "what a model is told of a dream is labelled")
+				require.Contains(t, m.Text, journal.Label, "dream text in a prompt is labelled")
 			}
 		}
 	}
-	require.Positive(t, labelled, "an insight was told")
+	require.Positive(t, labelled, "an insight was sent")
 	h.end()
 	spans := traces()
 	for _, part := range []string{
 		"POST /v1/chat/completions", "chat talk/talker", "chat night/script",
 		"RunActivity:", "gen_ai.usage.output_tokens",
 	} {
-		require.Contains(t, string(spans), part, "the control: what is traced is found")
+		require.Contains(t, string(spans), part, "the control: traced text is found")
 	}
 	e.all["the traces"] = spans
 	e.all["the log"] = []byte(h.err.String())
-	require.Contains(t, h.err.String(), "/v1/chat/completions", "the control: the log tells of requests")
+	require.Contains(t, h.err.String(), "/v1/chat/completions", "the control: the log has requests")
 	for where, body := range e.all {
 		if at := bytes.Index(bytes.ToLower(body), []byte(mark)); at >= 0 {
-			t.Errorf("%s tells what was dreamt: %q", where, body[max(0, at-200):min(len(body), at+100)])
+			t.Errorf("%s contains dream text: %q", where, body[max(0, at-200):min(len(body), at+100)])
 		}
 	}
 }
 
-// underWay waits until a call of a phase speaks, of the agent that is named after the phase.
+// underWay waits until a call of a phase streams, of the agent that is named after the phase.
 func (h *deployment) underWay(phase dream.Phase) {
 	h.Helper()
 	require.Eventually(h, func() bool {
@@ -177,32 +177,32 @@ func (h *deployment) underWay(phase dream.Phase) {
 	}, time.Minute, time.Millisecond, "%s is never dreamt\n%s", phase, &h.err)
 }
 
-// connect wakes an agent by talk, and reads on.
-func (e *ears) connect(agent string, key []string) {
+// connect wakes an agent by talking, and reads on.
+func (e *clientView) connect(agent string, key []string) {
 	e.Helper()
-	const silent = "X-Oneiros-Recall" // what the agent remembers of itself is no part of this
+	const silent = "X-Oneiros-Recall" // recall of the agent's own memories is no part of this test
 	say := func(stream string) string {
 		return `{"model":"` + agent + `","stream":` + stream +
 			`,"messages":[{"role":"user","content":"what did you dream?"}]}`
 	}
-	status, answer := e.hear(http.MethodPost, "/v1/chat/completions", say("true"),
+	status, answer := e.request(http.MethodPost, "/v1/chat/completions", say("true"),
 		append([]string{silent, "off"}, key...)...)
 	require.Equal(e, http.StatusOK, status, answer)
 	require.Contains(e, answer, "[DONE]")
-	status, answer = e.hear(http.MethodPost, "/v1/chat/completions", say("false"),
+	status, answer = e.request(http.MethodPost, "/v1/chat/completions", say("false"),
 		append([]string{silent, "off"}, key...)...)
 	require.Equal(e, http.StatusOK, status, answer)
 	e.look(agent, key)
 }
 
-// look reads everything that a client may ask for, and what it may not.
-func (e *ears) look(agent string, key []string) {
+// look requests everything that a client may read, and what it may not.
+func (e *clientView) look(agent string, key []string) {
 	e.Helper()
 	for _, path := range []string{
 		"/v1/models", "/v1/models/" + agent, "/v1/agents/" + agent + "/emotion",
 		"/v1/dreams?agent=" + agent, "/v1/dreams/dream_" + agent + "_0001", "/v1/openapi.json",
 	} {
-		status, answer := e.hear(http.MethodGet, path, "", key...)
+		status, answer := e.request(http.MethodGet, path, "", key...)
 		require.Equal(e, http.StatusOK, status, answer)
 	}
 	e.status(agent, key)
@@ -211,23 +211,23 @@ func (e *ears) look(agent string, key []string) {
 		"/v1/dreams/dream_" + agent + "_0001/journal", "/v1/agents/" + agent + "/journal",
 		"/v1/agents/" + agent + "/playbook", "/metrics",
 	} {
-		status, answer := e.hear(http.MethodGet, path, "", key...)
+		status, answer := e.request(http.MethodGet, path, "", key...)
 		require.Equal(e, http.StatusForbidden, status, answer)
 	}
-	e.hear(http.MethodPost, "/v1/chat/completions", `{"model":"nobody","messages":[]}`, key...)
-	e.hear(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`","messages":7}`, key...)
-	e.hear(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`"`, key...)
-	e.hear(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`"}`, key...)
-	e.hear(http.MethodGet, "/v1/agents/"+agent+"/status", "")
-	e.hear(http.MethodPost, "/v1/embeddings", `{"model":"`+agent+`","input":"bees"}`, key...)
+	e.request(http.MethodPost, "/v1/chat/completions", `{"model":"nobody","messages":[]}`, key...)
+	e.request(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`","messages":7}`, key...)
+	e.request(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`"`, key...)
+	e.request(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`"}`, key...)
+	e.request(http.MethodGet, "/v1/agents/"+agent+"/status", "")
+	e.request(http.MethodPost, "/v1/embeddings", `{"model":"`+agent+`","input":"bees"}`, key...)
 	e.events(agent, key)
 	for _, tool := range []string{"status", "get_emotion", "journal"} {
 		e.tool(agent, tool, key)
 	}
 }
 
-// status keeps all of a status but the digest: what that holds is told on purpose, and labelled.
-func (e *ears) status(agent string, key []string) {
+// status records all of a status but the digest, which is sent on purpose, and labelled.
+func (e *clientView) status(agent string, key []string) {
 	e.Helper()
 	status, _, answer := e.ask(http.MethodGet, "/v1/agents/"+agent+"/status", "", key...)
 	require.Equal(e, http.StatusOK, status, answer)
@@ -248,7 +248,7 @@ func (e *ears) status(agent string, key []string) {
 }
 
 // events reads the stream of events for a moment.
-func (e *ears) events(agent string, key []string) {
+func (e *clientView) events(agent string, key []string) {
 	e.Helper()
 	r, err := http.NewRequestWithContext(e.Context(), http.MethodGet,
 		strings.TrimSuffix(e.base, "/v1")+"/v1/events?agent="+agent, nil)
@@ -266,7 +266,7 @@ func (e *ears) events(agent string, key []string) {
 }
 
 // tool calls one over the Model Context Protocol, without a session.
-func (e *ears) tool(agent, name string, key []string) {
+func (e *clientView) tool(agent, name string, key []string) {
 	e.Helper()
 	call :=
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + name + `","arguments":{"agent":"` +
@@ -278,7 +278,8 @@ func (e *ears) tool(agent, name string, key []string) {
 	}, key...)...)
 	if name == "status" {
 		require.Contains(e, answer, `"state"`, "%d", status)
-		answer, _, _ = strings.Cut(answer, "digest") // its fields come by their names: what is before it is looked at
+		// fields come in the order of their names: only what is before the digest is checked
+		answer, _, _ = strings.Cut(answer, "digest")
 	}
 	e.all[fmt.Sprintf("tool %s %s %d", name, agent, len(e.all))] = []byte(answer)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// slow makes dreams that last for seconds, so that they can be knocked at.
+// slow makes dreams that last for seconds, so that clients can interrupt them.
 var slow = provider.Options{Each: 15 * time.Millisecond, AtLeast: 40}
 
-// until waits for an agent to be in a state. Asking wakes nobody.
+// until waits for an agent to be in a state. Reading the state does not wake it.
 func (h *deployment) until(agent, state string) {
 	h.Helper()
 	is := func() string {
@@ -32,12 +32,12 @@ func (h *deployment) until(agent, state string) {
 		}), &h.err)
 }
 
-// later is asked when it is printed.
+// later is evaluated when it is printed.
 type later func() string
 
 func (l later) String() string { return l() }
 
-// client is an OpenAI client that knows nothing of us.
+// client is a plain OpenAI client.
 func (h *deployment) client() *openai.Client {
 	c := openai.DefaultConfig("none")
 	c.BaseURL = h.base
@@ -64,7 +64,7 @@ func (h *deployment) says(c *openai.Client, agent, text string) (answer string, 
 	}
 }
 
-func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(t *testing.T) {
+func TestAnUnchangedClientWakesADreamingAgentWhichRemembersAndDreamsAgain(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{}, slow, quick)
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
@@ -85,7 +85,7 @@ func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(
 	h.talker.Forget()
 	require.Eventually(t, func() bool {
 		_, header = h.says(c, "iris", "What is my boat called, and what colour has she?")
-		request := h.talker.Asked()
+		request := h.talker.Requests()
 		return strings.Contains(string(request[len(request)-1].Body), "Zephyrine")
 	}, 10*time.Second, 100*time.Millisecond, "what was said in one talk is recalled in the next")
 	require.Empty(t, header.Get("X-Oneiros-Woke"))
@@ -102,7 +102,7 @@ func TestAnUnchangedClientWakesADreamingAgentIsRememberedAndLeavesItToItsDreams(
 		require.Equal(t, replayed, header.Get("Idempotent-Replayed"), "%d", i)
 	}
 	bought := 0
-	for _, request := range h.talker.Asked() {
+	for _, request := range h.talker.Requests() {
 		if request.Last().Text == "once and no more" {
 			bought++
 		}

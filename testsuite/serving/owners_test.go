@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// client is somebody with a key, or without one, and what else its requests say of who asks.
+// client is a caller with a key, or without one, and what else its requests say about the user.
 type client struct {
 	*deployment
 	secret string
@@ -32,7 +32,7 @@ func (c client) send(method, path, body string, more ...string) (int, http.Heade
 	return c.ask(method, path, body, header...)
 }
 
-// answered waits until servers know of a change of the keys, and answer the caller so.
+// answered waits until servers know a change of the keys, and answer the caller with this status.
 func (c client) answered(want int) {
 	c.Helper()
 	require.Eventually(c, func() bool {
@@ -50,13 +50,13 @@ func (c client) says(text string, more ...string) http.Header {
 	return header
 }
 
-// finds says how many memories a question brings to mind. It is not remembered itself.
+// finds returns how many memories a question recalls. The question is not remembered itself.
 func (c client) finds(question string) string {
 	c.Helper()
 	return c.says(question, "X-Oneiros-Store", "off").Get("X-Oneiros-Recalled")
 }
 
-func (c client) own() (own psyche.Kept, episodes int) {
+func (c client) counts() (counts psyche.Kept, episodes int) {
 	c.Helper()
 	status, _, body := c.send(http.MethodGet, "/v1/agents/iris/status", "")
 	require.Equal(c, http.StatusOK, status, body)
@@ -65,18 +65,18 @@ func (c client) own() (own psyche.Kept, episodes int) {
 	return s.Own, s.Memories["episode"]
 }
 
-// keeps waits until so many memories of the caller are kept.
+// keeps waits until so many memories of the caller are stored.
 func (c client) keeps(n int) {
 	c.Helper()
 	var own psyche.Kept
 	require.Eventually(c, func() bool {
-		own, _ = c.own()
+		own, _ = c.counts()
 		return own.Memories == n
 	}, 20*time.Second, 50*time.Millisecond, "%v %s", &own, &c.err)
 }
 
-// TestTalkBelongsToAPrincipalAndItsUsers follows what was said through a real server: over a rotated key, another name
-// of the same user, the first key of all, a gift, and a quota.
+// TestTalkBelongsToAPrincipalAndItsUsers follows what was said through a real server: over a rotated key, another
+// name of the same user, the first key of all, a gift, and a quota.
 func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{Say: func(talker.Request) string { return "Good." }}, provider.Options{},
@@ -99,7 +99,7 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	keyless.keeps(1)
 	local, _ := add("add", "desk", "--principal", "local")
 	refused(keyless)
-	require.Equal(t, "1", local.finds(request), "a key of the local principal goes on with what was said without one")
+	require.Equal(t, "1", local.finds(request), "a key of the local principal has what was said without a key")
 	stranger, strangerID := add("add", "stranger")
 	require.Equal(t, "0", stranger.finds(request))
 
@@ -108,7 +108,7 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	old.keeps(1)
 	next, _ := add("rotate", "laptop", "--grace", "1h")
 	require.Equal(t, "1", next.finds(request))
-	require.Equal(t, "1", old.finds(request), "within the grace both open")
+	require.Equal(t, "1", old.finds(request), "within the grace period both keys work")
 	last, _ := add("rotate", oldID)
 	require.Equal(t, "1", last.finds(request))
 	refused(old)
@@ -147,13 +147,13 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 		"one key of an application is not one talk")
 	require.NotEqual(t, hello, web.says("Hello.", off...).Get("X-Oneiros-Conversation"))
 
-	_, counted := stranger.own()
+	_, counted := stranger.counts()
 	require.Zero(t, counted, "a client does not learn how much others said")
 	require.Contains(t, h.must("memory", "own", "--agent", "iris", "--from", oldID, "--to", strangerID, "--yes"),
 		"1 memory of "+oldID)
 	require.Equal(t, "1", stranger.finds(request), "what was given is found")
-	require.Equal(t, "0", last.finds(request), "and no longer by who gave it")
-	own, counted := stranger.own()
+	require.Equal(t, "0", last.finds(request), "and no longer by the giver")
+	own, counted := stranger.counts()
 	require.Equal(t, []int{1, 1}, []int{own.Memories, counted})
 	owners := h.must("memory", "owners", "--agent", "iris")
 	require.Contains(t, owners, strangerID)
@@ -166,13 +166,24 @@ func TestTalkBelongsToAPrincipalAndItsUsers(t *testing.T) {
 	cara.keeps(2)
 	require.Eventually(t, func() bool { return strings.Contains(h.err.String(), "a quota of memories is reached") },
 		20*time.Second, 50*time.Millisecond)
-	own, _ = cara.own()
+	own, _ = cara.counts()
 	require.Equal(t, psyche.Kept{Memories: 2, Limit: 2, Full: true}, own)
-	status, _, body := cara.send(http.MethodPost, "/mcp",
+	status, _, body := cara.send(
+		http.MethodPost,
+		"/mcp",
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"store_memory","arguments":{"content":"One more."},`+
 			`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "store_memory", "Content-Type",
-		"application/json", "Accept", "application/json, text/event-stream")
+		"MCP-Protocol-Version",
+		"2026-07-28",
+		"Mcp-Method",
+		"tools/call",
+		"Mcp-Name",
+		"store_memory",
+		"Content-Type",
+		"application/json",
+		"Accept",
+		"application/json, text/event-stream",
+	)
 	require.Equal(t, http.StatusOK, status, body)
 	require.Contains(t, body, "serve.memories_per_user")
 	h.end()

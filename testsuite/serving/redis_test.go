@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// beside is another machine with the same models, store and Temporal, on which nothing but `oneiros serve` runs.
+// beside is another machine with the same models, store and Temporal, on which only `oneiros serve` runs.
 func (h *deployment) beside(settings string) *deployment {
 	h.Helper()
 	b := &deployment{
@@ -34,10 +34,9 @@ func (h *deployment) beside(settings string) *deployment {
 	return b.begin("serve")
 }
 
-// TestTwoServersOverOneRedisAreOneToTheirClients runs `oneiros up` on one machine and `oneiros serve` on another, which
-// have nothing in common but Redis and Temporal, and goes from one to the other: a dream begun at the one is woken at
-// the other, what was said to the one is recalled by the other, a session opened at the other holds the agent awake and
-// is ended at the one.
+// TestTwoServersOverOneRedisAreOneToTheirClients runs `oneiros up` on one machine and `oneiros serve` on another,
+// which share only Redis and Temporal. A dream begun at the one is woken at the other, what was said to the one is
+// recalled by the other, a session opened at the other holds the agent awake and is ended at the one.
 func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	t.Parallel()
 	store := redis.Start(t)
@@ -70,11 +69,11 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	require.Eventually(t, func() bool {
 		up.talker.Forget()
 		_, header = up.says(up.client(), "iris", "What is my boat called, and what colour has she?")
-		request := up.talker.Asked()
+		request := up.talker.Requests()
 		return strings.Contains(string(request[len(request)-1].Body), "> My boat is called Zephyrine, she is blue.")
 	}, 10*time.Second, 100*time.Millisecond, "what was said to one server is recalled by the other")
 	require.Empty(t, header.Get("X-Oneiros-Recall-Skipped"))
-	require.Empty(t, header.Get("X-Oneiros-Woke"), "the other's guest holds the agent awake here, too")
+	require.Empty(t, header.Get("X-Oneiros-Woke"), "the other server's client holds the agent awake here, too")
 
 	status, _, body = serve.ask(http.MethodPost, "/v1/agents/iris/session", `{"id":"boat","ttl":3600}`)
 	require.Equal(t, http.StatusOK, status, body)
@@ -106,16 +105,22 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 			}
 			return err
 		}))
-		require.Empty(t, files, "nothing is kept on a machine")
+		require.Empty(t, files, "no file is left on a machine")
 	}
 
 	serve.end()
 	up.end()
 	store.Restart()
-	up.out, up.err = received{}, received{}
+	up.out, up.err = output{}, output{}
 	up.begin("up")
 	up.talker.Forget()
 	_, header = up.says(up.client(), "iris", "What is my boat called?")
-	require.Contains(t, string(up.talker.Asked()[0].Body), "> My boat is called Zephyrine, she is blue.", "%v", header)
+	require.Contains(
+		t,
+		string(up.talker.Requests()[0].Body),
+		"> My boat is called Zephyrine, she is blue.",
+		"%v",
+		header,
+	)
 	up.end()
 }

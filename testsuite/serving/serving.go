@@ -1,3 +1,3 @@
-// Package serving holds the whole server to what it promises: the program itself, on a real Temporal server, with
-// clients of others.
+// Package serving tests the whole server: the program itself, on a real Temporal server, with client libraries of
+// others.
 package serving

@@ -15,8 +15,8 @@ import (
 )
 
 // BenchmarkServeAmongSlow measures whole turns of clients that talk, streamed, with recall, while a thousand sockets
-// dribble headers and bodies at the same `oneiros up`, against the same turns without them, measured before and after:
-// ratio is of the two p99.
+// send headers and bodies slowly to the same `oneiros up`, compared with the same turns without them, measured before
+// and after: ratio is of the two p99.
 func BenchmarkServeAmongSlow(b *testing.B) {
 	open(b, sockets+500)
 	upstream := httptest.NewServer(http.HandlerFunc(stopwatch))
@@ -60,16 +60,16 @@ agent: {client_timeout: 1h}`)
 	for _, clients := range []int{1, 8} {
 		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			var without, among []float64
-			each := 8000 / clients // long enough for headers to be cut and to come again
+			each := 8000 / clients // long enough for headers to time out and to come again
 			for b.Loop() {
 				turns(clients, 200/clients)
 				without = append(without, turns(clients, each/2)...)
-				s := besiege(h.base, nil)
+				s := openSlowSockets(h.base, nil)
 				require.Eventually(b, func() bool { return s.held.Load() == sockets }, time.Minute,
-					10*time.Millisecond, "%s", later(s.said))
+					10*time.Millisecond, "%s", later(s.counts))
 				among = append(among, turns(clients, each)...)
 				b.StopTimer()
-				s.lift(b)
+				s.stop(b)
 				b.StartTimer()
 				without = append(without, turns(clients, each/2)...)
 				require.Empty(b, s.other)

@@ -20,26 +20,27 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// sockets that dribble: half of them a header, the others a body, with a key where one is needed.
+// sockets is how many slow sockets there are: half of them send a header, the others a body, with a key where one is
+// needed.
 const sockets = 1000
 
-// siege is sockets of which each sends a byte a second of a request that never ends. One that the server ends comes
-// again, until the siege is over.
-type siege struct {
+// slowSockets are sockets of which each sends a byte a second of a request that never ends. One that the server
+// closes is opened again until the end.
+type slowSockets struct {
 	at    string
 	over  chan struct{}
 	all   sync.WaitGroup
 	held  atomic.Int64 // that the server has not ended
 	cut   atomic.Int64 // headers that it ended
 	slow  atomic.Int64 // bodies that it answered with 408
-	ended atomic.Int64 // bodies whose answer its end of the connection overtook
+	ended atomic.Int64 // bodies whose connection ended before the answer was read
 	mu    sync.Mutex
-	other []string // what else it said
+	other []string // other answers
 }
 
-// besiege begins. The keys are used in turn; none: nobody needs one.
-func besiege(base string, keys []string) *siege {
-	s := &siege{at: strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/v1"), over: make(chan struct{})}
+// openSlowSockets opens them. The keys are used in turn; nil where none is needed.
+func openSlowSockets(base string, keys []string) *slowSockets {
+	s := &slowSockets{at: strings.TrimSuffix(strings.TrimPrefix(base, "http://"), "/v1"), over: make(chan struct{})}
 	for i := range sockets {
 		begin, body := "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", i%2 == 0
 		if body {
@@ -63,29 +64,29 @@ func besiege(base string, keys []string) *siege {
 	return s
 }
 
-func (s *siege) say(format string, args ...any) {
+func (s *slowSockets) addOther(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.other = append(s.other, fmt.Sprintf(format, args...))
 }
 
-// dribble holds one socket until the server ends it.
-func (s *siege) dribble(begin string, body bool) {
+// dribble holds one socket until the server closes it.
+func (s *slowSockets) dribble(begin string, body bool) {
 	c, err := net.Dial("tcp", s.at)
 	if err != nil {
-		s.say("dial: %v", err)
+		s.addOther("dial: %v", err)
 		<-s.over
 		return
 	}
 	defer func() { _ = c.Close() }()
 	if _, err := io.WriteString(c, begin); err != nil {
-		s.say("begin: %v", err)
+		s.addOther("begin: %v", err)
 	}
 	s.held.Add(1)
 	defer s.held.Add(-1)
 	answer := make(chan string, 1)
 	go func() {
-		text, _ := io.ReadAll(c) // however the server ends it
+		text, _ := io.ReadAll(c) // however the server closes it
 		answer <- string(text)
 	}()
 	tick := time.NewTicker(time.Second)
@@ -93,7 +94,7 @@ func (s *siege) dribble(begin string, body bool) {
 	for {
 		select {
 		case <-tick.C:
-			_, _ = io.WriteString(c, "x") // its end is read
+			_, _ = io.WriteString(c, "x") // the end of the connection is read
 		case text := <-answer:
 			switch {
 			case !body && text == "":
@@ -103,23 +104,23 @@ func (s *siege) dribble(begin string, body bool) {
 			case body && text == "":
 				s.ended.Add(1)
 			default:
-				s.say("%s", text)
+				s.addOther("%s", text)
 			}
 			return
 		}
 	}
 }
 
-// lift ends the siege: nobody comes again, and whoever is there holds on until the server ends it.
-func (s *siege) lift(t testing.TB) {
+// stop opens no more sockets, and waits until the server has closed all of them.
+func (s *slowSockets) stop(t testing.TB) {
 	t.Helper()
 	close(s.over)
 	require.Eventually(t, func() bool { return s.held.Load() == 0 }, 2*time.Minute, 20*time.Millisecond,
-		"the server ends all by itself: %s", later(s.said))
+		"the server closes all by itself: %s", later(s.counts))
 	s.all.Wait()
 }
 
-// open makes sure that this process and its child may hold so many sockets. Programs written in Go raise their soft
+// open makes sure that this process and its child may open so many sockets. Programs written in Go raise their soft
 // limit themselves.
 func open(t testing.TB, files uint64) {
 	t.Helper()
@@ -129,10 +130,9 @@ func open(t testing.TB, files uint64) {
 		"ulimit -Hn is %d: a process may not open the %d files that this needs", limit.Max, files)
 }
 
-// TestAThousandSocketsThatDribbleKeepNobodyWaiting holds the whole server, with the limits that it has unless told
-// otherwise, with a thousand sockets, while others talk: each of these is answered. The server ends every slow one by
-// itself.
-func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
+// TestAThousandSlowSocketsDelayNoClient holds a thousand slow sockets at the whole server with its default limits,
+// while others talk: each of these is answered. The server closes every slow socket by itself.
+func TestAThousandSlowSocketsDelayNoClient(t *testing.T) {
 	t.Parallel()
 	open(t, sockets+500)
 	h := build(t, talker.Options{}, provider.Options{}, `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}`)
@@ -145,7 +145,7 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 	}
 	owner := []string{"Authorization", "Bearer " + key("house", "owner")}
 	good := []string{"Authorization", "Bearer " + key("good", "client")}
-	slow := make([]string, 10) // each may have 64 requests under way
+	slow := make([]string, 10) // each may have 64 concurrent requests
 	for i := range slow {
 		slow[i] = key(fmt.Sprint("slow", i), "client")
 	}
@@ -155,7 +155,9 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.base+"/chat/completions",
 			strings.NewReader(fmt.Sprintf(
 				`{"model":"iris","stream":%t,"messages":[{"role":"user","content":"%d: what did the barometer say before the storm?"}]}`,
-				stream, n)))
+				stream,
+				n,
+			)))
 		if err != nil {
 			return err
 		}
@@ -177,9 +179,9 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	before := h.running(owner)
 
-	s := besiege(h.base, slow)
+	s := openSlowSockets(h.base, slow)
 	held := func() bool { return s.held.Load() == sockets && h.running(owner) >= before+sockets }
-	require.Eventually(t, held, time.Minute, 10*time.Millisecond, "all sockets are held: %s", later(s.said))
+	require.Eventually(t, held, time.Minute, 10*time.Millisecond, "all sockets are held: %s", later(s.counts))
 	for round := range 5 {
 		var all sync.WaitGroup
 		faults := make(chan error, 40)
@@ -188,18 +190,28 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 		}
 		all.Wait()
 		for range 40 {
-			require.NoError(t, <-faults, "whoever talks is answered")
+			require.NoError(t, <-faults, "a talking client is answered")
 		}
-		require.Eventually(t, held, time.Minute, 10*time.Millisecond, "they are held all the while: %s", later(s.said))
+		require.Eventually(
+			t,
+			held,
+			time.Minute,
+			10*time.Millisecond,
+			"they are held all the while: %s",
+			later(s.counts),
+		)
 	}
-	s.lift(t)
-	require.Empty(t, s.other, "nothing else was said to them")
-	require.GreaterOrEqual(t, s.cut.Load(), int64(sockets/2), "headers that do not come are not waited for")
+	s.stop(t)
+	require.Empty(t, s.other, "they got no other answer")
+	require.GreaterOrEqual(t, s.cut.Load(), int64(sockets/2), "missing headers are not waited for")
 	require.GreaterOrEqual(t, s.slow.Load()+s.ended.Load(), int64(sockets/2), "nor are bodies")
-	require.Positive(t, s.slow.Load(), "of which their clients are told")
+	require.Positive(t, s.slow.Load(), "their clients get a 408")
 	t.Logf(
 		"200 requests were answered; the server ended %d sockets that dribbled a header and %d that dribbled a body, %d of them with an answer",
-		s.cut.Load(), s.slow.Load()+s.ended.Load(), s.slow.Load())
+		s.cut.Load(),
+		s.slow.Load()+s.ended.Load(),
+		s.slow.Load(),
+	)
 	require.Eventually(t, func() bool { return h.running(owner) <= before+8 }, 20*time.Second, 100*time.Millisecond,
 		"no goroutine is left of them; there were %d", before)
 	for _, each := range slow {
@@ -210,14 +222,14 @@ func TestAThousandSocketsThatDribbleKeepNobodyWaiting(t *testing.T) {
 	h.end()
 }
 
-func (s *siege) said() string {
+func (s *slowSockets) counts() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprintf("%d held, %d headers cut, %d bodies cut, %d told that they are slow, others %.300q",
+	return fmt.Sprintf("%d held, %d headers cut, %d bodies cut, %d answered 408, others %.300q",
 		s.held.Load(), s.cut.Load(), s.ended.Load(), s.slow.Load(), s.other)
 }
 
-// running is how many goroutines the server has, the one that tells it included.
+// running is how many goroutines the server has, including the one that reports them.
 func (h *deployment) running(owner []string) int {
 	h.Helper()
 	_, _, figures := h.ask(http.MethodGet, "/metrics", "", owner...)

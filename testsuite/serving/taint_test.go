@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// labelOf waits until the answer that begins so is remembered, and returns its label.
+// labelOf waits until the answer with this beginning is remembered, and returns its label.
 func (h *deployment) labelOf(agent, answer string) (label dream.Taint) {
 	h.Helper()
 	require.Eventually(h, func() bool {
@@ -39,16 +39,17 @@ func (h *deployment) labelOf(agent, answer string) (label dream.Taint) {
 	return label
 }
 
-// TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt asks the same agent questions whose prompts bring along nothing, a
-// tool's result, recalled memories of every label, and what it dreamt. What it answers is remembered under the least
-// trusted of them.
+// TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt sends the same agent questions whose prompts have no background,
+// a tool's result, recalled memories of every label, and dream text. Its answer is remembered under the least trusted
+// of them.
 func TestAnAnswerCarriesTheLeastTrustedLabelOfItsPrompt(t *testing.T) {
 	t.Parallel()
-	// Each answer is of words of its own, so that none repeats another that is recalled beside what is asked for.
+	// Each answer has words of its own, so that none repeats another that is recalled with it.
 	answer := func(n string) string {
 		return fmt.Sprintf(
 			"Answer %[1]s: remember that %[1]s verdict, %[1]s rule and %[1]s name are for %[1]s Zephyrine and %[1]s Tom.",
-			n)
+			n,
+		)
 	}
 	say := func(a talker.Request) string {
 		last := ""
@@ -93,7 +94,7 @@ dream: {partial_tokens: 100}
 		return got.Get("X-Oneiros-Recalled")
 	}
 	user := func(text string) string { return `{"role":"user","content":"` + text + `"}` }
-	said := func(n string) string { return `,{"role":"assistant","content":"` + answer(n) + `"},` }
+	assistant := func(n string) string { return `,{"role":"assistant","content":"` + answer(n) + `"},` }
 	tool := `,{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"42"}`
 	for _, c := range []struct {
 		name, talk, messages string
@@ -108,7 +109,7 @@ dream: {partial_tokens: 100}
 		{"tool", "c", user("case:tool Wimbrel kastuni ofrel drindo yaspek mulvane?") + tool, dream.FromTool, false},
 		{
 			"after", "d",
-			user("case:before Gnorpa vestrik ludamo fikkel ostrap brenuli?") + tool + said("before") +
+			user("case:before Gnorpa vestrik ludamo fikkel ostrap brenuli?") + tool + assistant("before") +
 				user("case:after Hupsel cranvik dotemi alvur spondek riltano?"), dream.FromTool, false,
 		},
 		{
@@ -118,13 +119,13 @@ dream: {partial_tokens: 100}
 		{"web", "f", user("case:web What does the encyclopedia say that axolotls regrow, limbs?"), dream.FromWeb, true},
 		{
 			"webstands", "f",
-			user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + said("web") +
+			user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + assistant("web") +
 				user("case:webstands Jukrel pantov isembi glaudo netrux orfisk?"),
 			dream.FromWeb, false,
 		},
 		{
 			"webthentool", "f",
-			user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + said("web") +
+			user("case:web What does the encyclopedia say that axolotls regrow, limbs?") + assistant("web") +
 				user("case:webthentool Kolvet mirsap udrane fesbik tolwyn agristo?") + tool,
 			dream.FromWeb, false,
 		},
@@ -143,7 +144,7 @@ dream: {partial_tokens: 100}
 	require.Eventually(t, func() bool { return h.status("dreamer").State == "sleeping" }, 20*time.Second,
 		50*time.Millisecond)
 	ask("dreamer", "n", user("case:night Blorvek snarfen ulmid trevask opplin zorbet?"))
-	require.Contains(t, string(h.talker.Asked()[len(h.talker.Asked())-1].Body), "since the agent was last awake",
+	require.Contains(t, string(h.talker.Requests()[len(h.talker.Requests())-1].Body), "since the agent was last awake",
 		"the control: the digest was told")
 	require.Equal(t, dream.FromDream, h.labelOf("dreamer", "Answer night:"))
 	h.end()

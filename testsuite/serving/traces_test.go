@@ -28,7 +28,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// collector takes spans in over OTLP.
+// collector receives spans over OTLP.
 type collector struct {
 	testing.TB
 	url   string
@@ -37,7 +37,7 @@ type collector struct {
 	fault error
 }
 
-func collecting(t testing.TB) *collector {
+func startCollector(t testing.TB) *collector {
 	t.Helper()
 	c := &collector{TB: t, spans: map[string]*trace.Span{}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,7 +82,7 @@ func (c *collector) take(r *http.Request) error {
 	return nil
 }
 
-// all are the spans that came, in the order of their beginning.
+// all are the received spans, in the order of their beginning.
 func (c *collector) all() []*trace.Span {
 	c.Helper()
 	c.mu.Lock()
@@ -96,7 +96,7 @@ func (c *collector) all() []*trace.Span {
 	return all
 }
 
-// forest is what was traced, to be walked from a span to its root.
+// forest is a set of spans by id, to be walked from a span to its root.
 type forest map[string]*trace.Span
 
 func (f forest) path(s *trace.Span) string {
@@ -113,9 +113,9 @@ func (f forest) path(s *trace.Span) string {
 	return strings.Join(names, " > ")
 }
 
-// told is everything that a span may say, by what its values look like: none of it has room for what anybody said or
-// dreamt.
-var told = map[string]*regexp.Regexp{
+// allowedAttributes are all attributes that a span may have, with the form of their values: none of them can hold
+// text of conversations or dreams.
+var allowedAttributes = map[string]*regexp.Regexp{
 	"http.request.method":       regexp.MustCompile(`^(GET|POST|DELETE)$`),
 	"http.route":                regexp.MustCompile(`^(/[a-z_.{}0-9]+)+$`),
 	"http.response.status_code": regexp.MustCompile(`^\d{3}$`),
@@ -164,7 +164,7 @@ func valueOf(v *common.AnyValue) string {
 	return "?" + v.String()
 }
 
-// through are the ways on which a provider is called, from whoever asked for it.
+// through are the allowed paths from a caller to a call of a provider.
 var through = map[string]*regexp.Regexp{
 	"chat talk/talker": regexp.MustCompile(`^(POST /v1/chat/completions|POST /mcp) > chat talk/talker$`),
 	"embeddings builtin/static": regexp.MustCompile(
@@ -175,7 +175,8 @@ var through = map[string]*regexp.Regexp{
 	"HandleSignal:wake": regexp.MustCompile(
 		`^POST /v1/chat/completions > SignalWorkflow:wake > HandleSignal:wake$`),
 	"RunActivity:Bed.Greet": regexp.MustCompile(
-		`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake > StartActivity:Bed.Greet > RunActivity:Bed.Greet$`),
+		`^POST /v1/chat/completions > Update(WithStart)?Workflow:wake > HandleUpdate:wake > StartActivity:Bed.Greet > RunActivity:Bed.Greet$`,
+	),
 	"RunActivity:Bed.Pause": regexp.MustCompile(
 		`^` + night + ` > StartActivity:Bed.Pause > RunActivity:Bed.Pause$`),
 }
@@ -185,7 +186,7 @@ const (
 	dreaming = night + ` > StartActivity:[A-Z]\w+\.[A-Z]\w+ > RunActivity:[A-Z]\w+\.[A-Z]\w+`
 )
 
-// flaws are what is not right with what was traced. A client's own span is in no forest; of its trace others may be.
+// flaws are the faults of the traces. A client's own span is not among them; of its trace others may be.
 func flaws(all []*trace.Span, client string) (found []string) {
 	f := forest{}
 	for _, s := range all {
@@ -209,7 +210,7 @@ func flaws(all []*trace.Span, client string) (found []string) {
 			flaw("it is not on the way %s", way)
 		}
 		for _, a := range s.Attributes {
-			if like := told[a.Key]; like == nil || !like.MatchString(valueOf(a.Value)) {
+			if like := allowedAttributes[a.Key]; like == nil || !like.MatchString(valueOf(a.Value)) {
 				flaw("attribute %s is %q", a.Key, valueOf(a.Value))
 			}
 		}
@@ -222,7 +223,7 @@ func flaws(all []*trace.Span, client string) (found []string) {
 	return found
 }
 
-// conventional holds a span to OpenTelemetry's conventions: of HTTP servers, and of calls of generative models.
+// conventional checks a span against OpenTelemetry's conventions for HTTP servers and for calls of generative models.
 func conventional(s *trace.Span, flaw func(string, ...any)) {
 	must := func(keys ...string) {
 		for _, key := range keys {
@@ -268,12 +269,12 @@ func named(all []*trace.Span, name string) (found []*trace.Span) {
 	return found
 }
 
-// TestOneTraceLeadsFromARequestThroughTemporalToTheProvider talks to an agent, lets it dream, wakes it by talk and by a
-// tool, with a collector of traces beside: what each request asked for, however much later and by whichever way, is
-// below its span.
+// TestOneTraceLeadsFromARequestThroughTemporalToTheProvider talks to an agent, lets it dream, wakes it by talking and
+// by a tool, with a collector of traces: everything that a request caused, however much later and in whichever way,
+// is below its span.
 func TestOneTraceLeadsFromARequestThroughTemporalToTheProvider(t *testing.T) {
 	t.Parallel()
-	c := collecting(t)
+	c := startCollector(t)
 	refuse := func(a talker.Request) int {
 		if strings.HasSuffix(a.Last().Text, "be refused") {
 			return http.StatusServiceUnavailable
@@ -306,7 +307,7 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s}`)
 	chat(secret, "Traceparent", "00-"+trunk+"-"+client+"-01")
 	chat(mark + " be refused")
 	h.until("iris", "sleeping")
-	require.Eventually(t, func() bool { // its life has heard that everybody has left
+	require.Eventually(t, func() bool { // its workflow knows that all clients have left
 		status, _, _ := h.ask(http.MethodPost, "/v1/dreams",
 			`{"agent":"iris","tier":"hardened","instructions":"`+mark+`"}`)
 		return status == http.StatusCreated
@@ -324,7 +325,7 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s}`)
 		all := c.all()
 		return len(named(all, "RunActivity:Bed.Greet")) >= 2 && len(named(all, "HandleSignal:wake")) > 0 &&
 			len(named(all, "RunActivity:Bed.Pause")) > 0
-	}, 30*time.Second, 50*time.Millisecond, "both wakes are told and the sitting is booked\n%s", &h.err)
+	}, 30*time.Second, 50*time.Millisecond, "both wakes are recorded and the stretch is closed\n%s", &h.err)
 	h.end()
 
 	all := c.all()
@@ -334,19 +335,19 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s}`)
 	}
 	require.GreaterOrEqual(t, len(named(all, "HandleUpdate:wake")), 2)
 	first := named(all, "POST /v1/chat/completions")[0]
-	require.Equal(t, client, hex.EncodeToString(first.ParentSpanId), "a client's own trace goes on")
+	require.Equal(t, client, hex.EncodeToString(first.ParentSpanId), "a client's own trace is continued")
 	for _, s := range all {
 		require.NotContains(t, strings.ToLower(s.String()), mark)
 		if below := hex.EncodeToString(s.TraceId) == trunk; strings.HasPrefix(s.Name, "GET /v1/agents/") {
 			require.False(t, below)
 		}
 	}
-	request := h.talker.Asked()
+	request := h.talker.Requests()
 	calls := named(all, "chat talk/talker")
 	require.Len(t, calls, len(request))
 	for i, s := range calls {
 		want := "00-" + hex.EncodeToString(s.TraceId) + "-" + hex.EncodeToString(s.SpanId) + "-01"
-		require.Equal(t, want, request[i].Header.Get("Traceparent"), "the provider goes on below the call")
+		require.Equal(t, want, request[i].Header.Get("Traceparent"), "the provider's span is below the call")
 	}
 	refused, _ := attribute(calls[1], "error.type")
 	require.Equal(t, "503", refused)

@@ -1,5 +1,4 @@
-// Command cmd runs the scripted provider as a process of its own, for tests that kill processes and for trying things
-// out.
+// Command cmd runs the scripted provider as a process of its own, for tests that kill processes and for experiments.
 package main
 
 import (

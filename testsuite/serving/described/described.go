@@ -1,5 +1,5 @@
-// Package described holds the server's answers to its own description, docs/openapi.json, and counts what of that no
-// answer has shown.
+// Package described checks the server's answers against its own description, docs/openapi.json, and counts which
+// described responses no answer has shown.
 package described
 
 import (
@@ -18,7 +18,7 @@ import (
 
 // Document is a description of version 3.1 of OpenAPI.
 type Document struct {
-	mu       sync.Mutex // compilers are not made for many at once
+	mu       sync.Mutex // compilers are not safe for concurrent use
 	compiler *jsonschema.Compiler
 	routes   *http.ServeMux
 	doc      document
@@ -46,7 +46,7 @@ type response struct {
 
 const source = "urn:oneiros:openapi"
 
-// Read takes a description in.
+// Read parses a description.
 func Read(text []byte) (*Document, error) {
 	d := &Document{routes: http.NewServeMux(), seen: map[string]bool{}, compiler: jsonschema.NewCompiler()}
 	if err := json.Unmarshal(text, &d.doc); err != nil {
@@ -68,17 +68,17 @@ func Read(text []byte) (*Document, error) {
 	return d, nil
 }
 
-// Answer is what a request was answered.
+// Answer is the answer to a request.
 type Answer struct {
 	Method string
-	Path   string // as it was sent, without what follows a question mark
+	Path   string // as it was sent, without the query
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Holds says what of an answer is not as it is described; nil when everything is. What a path or a method is answered
-// that is not described can only be an Error.
+// Holds returns what of an answer differs from the description; nil when nothing does. The answer to a path or method
+// that is not described must be an Error.
 func (d *Document) Holds(a Answer) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -125,7 +125,7 @@ func (d *Document) Holds(a Answer) error {
 	return nil
 }
 
-// body holds the body of an answer to its media type.
+// body checks the body of an answer against its media type.
 func (d *Document) body(at, kind string, a Answer) error {
 	switch kind {
 	case "application/json":
@@ -141,14 +141,14 @@ func (d *Document) body(at, kind string, a Answer) error {
 	return nil
 }
 
-// ours says whether an error names the request, as only this server's own do.
+// ours says whether an error names the request, as only this server's own errors do.
 func ours(body []byte) bool {
 	var values map[string]json.RawMessage
 	return json.Unmarshal(body, &values) == nil && values["request_id"] != nil
 }
 
-// events holds each event of a stream to the schema of their data. A stream that was cut while an event came is looked
-// at as far as it is whole.
+// events checks each event of a stream against the schema of its data. Of a stream that was cut within an event, the
+// complete events are checked.
 func (d *Document) events(at string, body []byte) error {
 	for block := range strings.SplitSeq(string(body[:max(0, bytes.LastIndex(body, []byte("\n\n")))]), "\n\n") {
 		var data []string
@@ -173,7 +173,7 @@ func (d *Document) events(at string, body []byte) error {
 	return nil
 }
 
-// Takes says what of a body that the server has taken is not as it is described.
+// Takes returns what of an accepted request body differs from the description.
 func (d *Document) Takes(method, path string, body []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -193,7 +193,7 @@ func (d *Document) Takes(method, path string, body []byte) error {
 	return nil
 }
 
-// Left are the responses that are described and that no answer has shown, as "GET /v1/dreams 200 application/json".
+// Left are the described responses that no answer has shown, such as "GET /v1/dreams 200 application/json".
 func (d *Document) Left() (left []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -223,7 +223,7 @@ func keyOf(name, status, kind string) string {
 	return strings.TrimSpace(name + " " + status + " " + kind)
 }
 
-// operationOf is the operation that a request is for, and its path as it is described; empty when there is none.
+// operationOf is the operation of a request, and its path as described; empty when there is none.
 func (d *Document) operationOf(method, path string) (name, route string) {
 	plain, err := url.PathUnescape(path)
 	if err != nil {
@@ -234,7 +234,7 @@ func (d *Document) operationOf(method, path string) (name, route string) {
 	return pattern, route
 }
 
-// fits holds JSON to the schema at a place of the document.
+// fits checks JSON against the schema at a place of the document.
 func (d *Document) fits(at string, text []byte) error {
 	schema, err := d.compiler.Compile(source + at)
 	if err != nil {

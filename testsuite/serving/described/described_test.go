@@ -71,8 +71,8 @@ func TestAnAnswerThatIsAsDescribedHolds(t *testing.T) {
 	require.NoError(t, d.Takes("POST", "/v1/agents/iris/emotion", []byte(`{"event":"success","intensity":0.5}`)))
 }
 
-// The control of every proof that holds answers to the description: each of these differs in one thing from one that
-// holds.
+// The control of every proof that checks answers against the description: each of these differs in one thing from one
+// that passes.
 func TestAnAnswerThatIsNotAsDescribedIsRefused(t *testing.T) {
 	t.Parallel()
 	d := read(t)
@@ -115,5 +115,5 @@ func TestAnAnswerThatIsNotAsDescribedIsRefused(t *testing.T) {
 	require.Error(t, d.Takes("POST", "/v1/agents/iris/emotion", []byte(`{"event":"success"}`)),
 		"an intensity is needed")
 	require.Error(t, d.Takes("GET", "/v1/models", []byte(`{}`)))
-	require.Contains(t, d.Left(), "GET /healthz 200 application/json", "what is refused shows nothing")
+	require.Contains(t, d.Left(), "GET /healthz 200 application/json", "a refused answer does not count as shown")
 }

@@ -1,5 +1,5 @@
-// Package talker is a provider that talks: it says back what it hears, calls the tools it is offered once, and keeps
-// what it was sent.
+// Package talker is a provider for chats: it echoes the last message, calls each offered tool once, and records every
+// request.
 package talker
 
 import (
@@ -21,12 +21,12 @@ type Options struct {
 	Each   time.Duration // before every other piece
 	Pieces int           // at least so many, for streams that last; 0: the answer's words
 
-	Call func(tools []string) (name, arguments string) // which tool is called of those that are offered; nil: none
-	Say  func(Request) string                          // what is answered; nil, or empty: an echo of the last message
+	Call func(tools []string) (name, arguments string) // which of the offered tools is called; nil: none
+	Say  func(Request) string                          // the answer; nil, or empty: an echo of the last message
 	Fail func(Request) int                             // a status to refuse with; 0: none
 }
 
-// Request is one request as it came.
+// Request is one recorded request.
 type Request struct {
 	Header   http.Header
 	Body     []byte
@@ -59,8 +59,8 @@ type Talker struct {
 	under   atomic.Int64
 	dropped atomic.Int64
 
-	mu    sync.Mutex
-	asked []Request
+	mu       sync.Mutex
+	requests []Request
 }
 
 // Start listens at a free port of this machine until Close.
@@ -90,24 +90,24 @@ func (t *Talker) Close() {
 	t.serving.Wait()
 }
 
-// UnderWay is how many answers it gives now.
+// UnderWay is how many answers are being sent.
 func (t *Talker) UnderWay() int { return int(t.under.Load()) }
 
-// Dropped is how many answers nobody heard to their end.
+// Dropped is how many answers were cut off by their callers.
 func (t *Talker) Dropped() int { return int(t.dropped.Load()) }
 
-// Asked is everything it was sent.
-func (t *Talker) Asked() []Request {
+// Requests returns all recorded requests.
+func (t *Talker) Requests() []Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]Request(nil), t.asked...)
+	return append([]Request(nil), t.requests...)
 }
 
-// Forget drops what it was sent.
+// Forget drops the recorded requests.
 func (t *Talker) Forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.asked = nil
+	t.requests = nil
 }
 
 func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
@@ -119,7 +119,7 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	a, usage := read(r.Header, body)
 	t.mu.Lock()
-	t.asked = append(t.asked, a)
+	t.requests = append(t.requests, a)
 	t.mu.Unlock()
 	if t.o.Fail != nil {
 		if status := t.o.Fail(a); status != 0 {
@@ -143,7 +143,7 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answer decides what is said: a tool is called as long as its result is not there.
+// answer decides the answer: a tool is called as long as its result is not in the conversation.
 func (t *Talker) answer(a Request) (text, tool, arguments string) {
 	if t.o.Call != nil && len(a.Tools) > 0 && a.Last().Role != "tool" {
 		tool, arguments = t.o.Call(a.Tools)

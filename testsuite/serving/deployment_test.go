@@ -26,7 +26,7 @@ var scratch string
 
 func TestMain(m *testing.M) {
 	if upstream := os.Getenv(barely); upstream != "" {
-		panic(copies(upstream))
+		panic(runCopier(upstream))
 	}
 	os.Exit(func() int {
 		var err error
@@ -47,25 +47,25 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, build.Run()
 })
 
-// received is what a process said, while it says it.
-type received struct {
+// output collects what a process writes, for reading while it runs.
+type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (h *received) Write(p []byte) (int, error) {
+func (h *output) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.Write(p)
 }
 
-func (h *received) String() string {
+func (h *output) String() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.text.String()
 }
 
-// deployment is a machine of its own on which `oneiros up` runs, with a model that talks and one that dreams.
+// deployment is a machine of its own on which `oneiros up` runs, with one model that talks and one that dreams.
 type deployment struct {
 	testing.TB
 	dir      string
@@ -73,14 +73,14 @@ type deployment struct {
 	talker   *talker.Talker
 	dreamer  *provider.Server
 	paid     string // more providers of oneiros.yaml
-	settings string // of oneiros.yaml, beside the providers
+	settings string // of oneiros.yaml, without the providers
 	up       *exec.Cmd
-	out, err received
+	out, err output
 	base     string // of the server, with /v1
 	temporal string // its address
 }
 
-// build makes the machine; nothing runs on it yet but the two models.
+// build makes the machine; only the two models run on it yet.
 func build(t testing.TB, talk talker.Options, asleep provider.Options, settings string) *deployment {
 	t.Helper()
 	if testing.Short() {
@@ -107,7 +107,7 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 	return h
 }
 
-// write puts the configuration down.
+// write writes the configuration.
 func (h *deployment) write() {
 	h.Helper()
 	text := fmt.Sprintf(`providers:
@@ -197,7 +197,7 @@ func (h *deployment) ask(method, path, body string, header ...string) (int, http
 	return res.StatusCode, res.Header, string(answer)
 }
 
-// status is what the server says of an agent.
+// status is what the server reports about an agent.
 func (h *deployment) status(agent string) (s struct {
 	State  string
 	Leases int
@@ -212,8 +212,8 @@ func (h *deployment) status(agent string) (s struct {
 	return s
 }
 
-// quick are settings of a life that can be watched: a visitor who has gone is forgotten within a second or two, and
-// what was woken dreams on.
+// quick are short settings of agents: a client that has left is forgotten within a second or two, and an interrupted
+// dream resumes.
 const quick = `serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0}
 consent: {auto_paid: true}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 1s, jitter: 0s}`
@@ -225,7 +225,7 @@ func (h *deployment) dreams(agent string) {
 	require.Equal(h, 2, status/100, body)
 }
 
-// diary is the sample life of the handbook.
+// diary is the sample diary of the handbook.
 func diary(t testing.TB) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(root, "docs", "examples", "diary.md"))

@@ -2,8 +2,8 @@ package provider
 
 import "math"
 
-// sureness is how likely each token of an answer is said to be, as its natural logarithm: less so the hotter the model
-// was asked, but with min-p no token falls below that share of the likeliest.
+// sureness is the log-probability that is reported for each token of an answer: lower at a higher temperature, but
+// with min-p no token falls below that share of the likeliest.
 func (q question) sureness() func(token int) float64 {
 	temperature, least := 1.0, -20.0
 	if q.Temperature != nil {

@@ -31,7 +31,7 @@ func TestAStrictModelNamesTheFieldThatItRefuses(t *testing.T) {
 	}
 }
 
-func TestAModelThatHasSettledOnItsAnswerSaysTheSameUnlessSeveralAreAskedFor(t *testing.T) {
+func TestAModelOfOneAnswerGivesOthersOnlyWhenSeveralAreRequested(t *testing.T) {
 	t.Parallel()
 	s := start(t, provider.Options{Seed: 5})
 	ask := func(around, more string) string {

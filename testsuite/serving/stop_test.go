@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-func TestAAppThatOthersReachIsNotOpenedWithoutKeys(t *testing.T) {
+func TestAServerReachableByOthersDoesNotStartWithoutKeys(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{}, provider.Options{}, `serve: {listen: "0.0.0.0:0", model: talk/talker}`)
 	for _, command := range []string{"up", "serve"} {
@@ -34,9 +34,9 @@ func TestAAppThatOthersReachIsNotOpenedWithoutKeys(t *testing.T) {
 	}
 }
 
-// TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop tells a server that runs beside another, on the same data, to
-// stop in the middle of a stream.
-func TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop(t *testing.T) {
+// TestAStoppingServerFinishesARunningAnswer stops a server that runs beside another, on the same data, in the middle
+// of a stream.
+func TestAStoppingServerFinishesARunningAnswer(t *testing.T) {
 	t.Parallel()
 	h := build(t, talker.Options{Each: 10 * time.Millisecond, Pieces: 150}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker}`)
@@ -71,10 +71,10 @@ func TestAnAnswerUnderWayIsFinishedByAServerThatIsToldToStop(t *testing.T) {
 		return errors.Is(err, syscall.ECONNREFUSED)
 	}, 10*time.Second, 5*time.Millisecond, "nobody new is let in")
 	_, err = io.ReadAll(held.Body)
-	require.NoError(t, err, "a stream that would never end is ended")
+	require.NoError(t, err, "an endless stream is ended")
 	rest, err := io.ReadAll(lines)
 	require.NoError(t, err)
-	require.True(t, strings.HasSuffix(string(rest), "data: [DONE]\n\n"), "the answer is whole")
+	require.True(t, strings.HasSuffix(string(rest), "data: [DONE]\n\n"), "the answer is complete")
 	require.NoError(t, beside.up.Wait(), "%s", &beside.err)
 	beside.up = nil
 

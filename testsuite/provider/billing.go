@@ -12,7 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// Call is one request as the till saw it.
+// Call is one request as the billing saw it.
 type Call struct {
 	// from 1, in the order of arrival; the answer's id is "till-<number>"
 	Number int    `json:"number"`
@@ -34,21 +34,21 @@ type Call struct {
 	Sampling    map[string]json.RawMessage `json:"sampling,omitempty"` // the sampler fields and limits that were sent
 	Format      string                     `json:"format,omitempty"`   // the response_format's type
 	Tools       bool                       `json:"tools"`
-	Header      http.Header                `json:"-"` // of a provider with a reading of its own
+	Header      http.Header                `json:"-"` // of a provider with its own reading
 	Arrived     time.Time                  `json:"arrived"`
 	Ended       time.Time                  `json:"ended"`
 
-	extra budget.Micros // asked by the call
+	extra budget.Micros // charged beside tokens
 }
 
-// Book is everything the till knows at one moment.
+// Book is the billing's state at one moment.
 type Book struct {
 	Total  budget.Micros `json:"total"`
 	Failed []string      `json:"failed,omitempty"` // why the run counts as failed, whatever the callers made of it
 	Calls  []Call        `json:"calls"`
 }
 
-// Billing counts what is served. It charges the prompt when it begins an answer and every token that it got rid of.
+// Billing counts what is served. It charges the prompt when an answer begins, and every token that was written.
 type Billing struct {
 	mu      sync.Mutex
 	calls   []*Call
@@ -81,7 +81,7 @@ func (t *Billing) Calls() []Call { return t.Book().Calls }
 // Failed says why the run has failed; empty when it has not.
 func (t *Billing) Failed() []string { return t.Book().Failed }
 
-// Book copies the books.
+// Book copies the state.
 func (t *Billing) Book() Book {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +148,7 @@ func (t *Billing) begin(number int) {
 	t.change(number, func(c *Call) { c.Charged = true })
 }
 
-// serve charges tokens that are out of the house.
+// serve charges tokens that were written.
 func (t *Billing) serve(number int, tokens int64) {
 	t.change(number, func(c *Call) { c.Completion += tokens })
 }
@@ -157,7 +157,7 @@ func (t *Billing) status(number, status int) {
 	t.change(number, func(c *Call) { c.Status = status })
 }
 
-// end closes a call's line.
+// end closes a call's row.
 func (t *Billing) end(number int, completed bool) {
 	t.change(number, func(c *Call) { c.Open, c.Completed, c.Ended = false, completed, time.Now() })
 	t.mu.Lock()

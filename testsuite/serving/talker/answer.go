@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// scripted is an answer on its way.
+// scripted is an answer being sent.
 type scripted struct {
 	model, text, tool, arguments string
 	usage                        bool
@@ -43,13 +43,20 @@ func (s scripted) whole() string {
 	}
 	return fmt.Sprintf(
 		`{"id":"chatcmpl-1","object":"chat.completion","created":1,"model":%s,"choices":[{"index":0,"message":%s,"finish_reason":%q}],"usage":%s}`,
-		quoted(s.model), message, finish, s.counted())
+		quoted(s.model),
+		message,
+		finish,
+		s.counted(),
+	)
 }
 
 func (s scripted) piece(delta, finish string) string {
 	return fmt.Sprintf(
 		"data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n",
-		quoted(s.model), delta, finish)
+		quoted(s.model),
+		delta,
+		finish,
+	)
 }
 
 // pieces are the answer word by word, or a tool's call with its arguments in two parts, as providers send it.
@@ -82,7 +89,9 @@ func (s scripted) end() []string {
 		end = append(end,
 			fmt.Sprintf(
 				"data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":%s,\"choices\":[],\"usage\":%s}\n\n",
-				quoted(s.model), s.counted()))
+				quoted(s.model),
+				s.counted(),
+			))
 	}
 	return append(end, "data: [DONE]\n\n")
 }
