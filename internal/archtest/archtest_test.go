@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheWallsStand(t *testing.T) {
+func TestTheImportRulesHold(t *testing.T) {
 	t.Parallel()
 	faults, packages, err := Inspect(os.DirFS("../.."))
 	require.NoError(t, err)
@@ -18,7 +18,7 @@ func TestTheWallsStand(t *testing.T) {
 	}
 }
 
-// tree is a small house by file name; a package clause and caption are put above each text.
+// tree is a small module by file name.
 func tree(files map[string]string) fstest.MapFS {
 	made := fstest.MapFS{"go.mod": {Data: []byte("module " + Module)}}
 	for name, text := range files {
@@ -27,7 +27,7 @@ func tree(files map[string]string) fstest.MapFS {
 	return made
 }
 
-func room(name, rest string) string {
+func sourceOf(name, rest string) string {
 	return "// Package " + name + " is here.\npackage " + name + "\n" + rest
 }
 
@@ -35,11 +35,11 @@ func imports(path string) string { return "import _ \"" + path + "\"\n" }
 
 func ours(dir string) string { return imports(Module + "/" + dir) }
 
-func TestEachWallTurnsRedWhenItIsBroken(t *testing.T) {
+func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 	t.Parallel()
-	clean := room("clean", "")
+	clean := sourceOf("clean", "")
 	cases := []struct {
-		name, wall string
+		name, rule string
 		files      map[string]string
 	}{
 		{"a package without a comment", "caption", map[string]string{"internal/mood/mood.go": "package mood\n"}},
@@ -48,251 +48,251 @@ func TestEachWallTurnsRedWhenItIsBroken(t *testing.T) {
 			map[string]string{"internal/mood/mood.go": "// Package food is.\npackage mood\n"},
 		},
 		{
-			"a licence where the caption should stand", "caption",
+			"a licence in the place of the package comment", "caption",
 			map[string]string{"cmd/oneiros/main.go": "// Copyright.\npackage main\n"},
 		},
 
 		{
-			"a new room nobody placed", "a floor for every room",
-			map[string]string{"internal/helpers/h.go": room("helpers", "")},
+			"a new package that is in no layer", "a layer for every package",
+			map[string]string{"internal/helpers/h.go": sourceOf("helpers", "")},
 		},
-		{"code at the root", "a floor for every room", map[string]string{"oneiros.go": room("oneiros", "")}},
+		{"code at the root", "a layer for every package", map[string]string{"oneiros.go": sourceOf("oneiros", "")}},
 
 		{
-			"a law that imports a port", "floors",
+			"a rule that imports a port", "layers",
 			map[string]string{
-				"internal/journal/j.go": room("journal", ours("internal/memory")),
+				"internal/journal/j.go": sourceOf("journal", ours("internal/memory")),
 				"internal/memory/m.go":  clean,
 			},
 		},
 		{
-			"a law that imports a law", "floors",
-			map[string]string{"internal/journal/j.go": room("journal", ours("internal/forgetting"))},
+			"a rule that imports a rule", "layers",
+			map[string]string{"internal/journal/j.go": sourceOf("journal", ours("internal/forgetting"))},
 		},
 		{
-			"a word that imports rightward", "floors",
-			map[string]string{"internal/budget/b.go": room("budget", ours("internal/dream"))},
+			"a value that imports rightward", "layers",
+			map[string]string{"internal/budget/b.go": sourceOf("budget", ours("internal/dream"))},
 		},
 		{
-			"a port that imports rightward", "floors",
-			map[string]string{"internal/inference/i.go": room("inference", ours("internal/spend"))},
+			"a port that imports rightward", "layers",
+			map[string]string{"internal/inference/i.go": sourceOf("inference", ours("internal/spend"))},
 		},
 		{
-			"a store that imports another", "floors",
-			map[string]string{"internal/redisstore/r.go": room("redisstore", ours("internal/sqlitestore"))},
+			"a store that imports another", "layers",
+			map[string]string{"internal/redisstore/r.go": sourceOf("redisstore", ours("internal/sqlitestore"))},
 		},
 		{
-			"an activity that imports a workflow", "floors",
-			map[string]string{"activities/a.go": room("activities", ours("workflows"))},
+			"an activity that imports a workflow", "layers",
+			map[string]string{"activities/a.go": sourceOf("activities", ours("workflows"))},
 		},
-		{"a room that reads config", "floors", map[string]string{"workers/w.go": room("workers", ours("config"))}},
+		{"a package that reads config", "layers", map[string]string{"workers/w.go": sourceOf("workers", ours("config"))}},
 		{
-			"config that imports its door", "floors",
-			map[string]string{"config/c.go": room("config", ours("cmd/oneiros"))},
-		},
-		{
-			"a face of psyche imported by psyche", "floors",
-			map[string]string{"internal/psyche/p.go": room("psyche", ours("internal/psyche/openaihttp"))},
+			"config that imports its program", "layers",
+			map[string]string{"config/c.go": sourceOf("config", ours("cmd/oneiros"))},
 		},
 		{
-			"an import of a room on no floor", "floors",
-			map[string]string{"workers/w.go": room("workers", ours("internal/helpers"))},
+			"an API of psyche imported by psyche", "layers",
+			map[string]string{"internal/psyche/p.go": sourceOf("psyche", ours("internal/psyche/openaihttp"))},
 		},
 		{
-			"a file for another system", "floors",
-			map[string]string{"internal/mood/m.go": "//go:build plan9\n\n" + room("mood", ours("internal/event"))},
+			"an import of a package in no layer", "layers",
+			map[string]string{"workers/w.go": sourceOf("workers", ours("internal/helpers"))},
+		},
+		{
+			"a file for another system", "layers",
+			map[string]string{"internal/mood/m.go": "//go:build plan9\n\n" + sourceOf("mood", ours("internal/event"))},
 		},
 
-		{"a fake that ships", "stage", map[string]string{"workers/w.go": room("workers", ours("testsuite/provider"))}},
+		{"a fake in the product", "test-only", map[string]string{"workers/w.go": sourceOf("workers", ours("testsuite/provider"))}},
 		{
-			"a contract suite that ships", "stage",
-			map[string]string{"internal/sqlitestore/s.go": room("sqlitestore", ours("internal/memory/memorytest"))},
+			"a contract suite in the product", "test-only",
+			map[string]string{"internal/sqlitestore/s.go": sourceOf("sqlitestore", ours("internal/memory/memorytest"))},
 		},
 		{
-			"a suite in its own port", "stage",
-			map[string]string{"internal/memory/m.go": room("memory", ours("internal/memory/memorytest"))},
+			"a suite in its own port", "test-only",
+			map[string]string{"internal/memory/m.go": sourceOf("memory", ours("internal/memory/memorytest"))},
 		},
 
-		{"a dot import", "plain imports", map[string]string{"internal/mood/m.go": room("mood", "import . \"math\"\n")}},
+		{"a dot import", "plain imports", map[string]string{"internal/mood/m.go": sourceOf("mood", "import . \"math\"\n")}},
 
 		{"the server module sharing code", "own module", map[string]string{
 			"cmd/temporald/go.mod":  "module x",
 			"cmd/temporald/main.go": "// Command temporald is.\npackage main\n" + ours("internal/mood"),
 		}},
 
-		{"a word that opens files", "purity", map[string]string{"internal/mood/m.go": room("mood", imports("os"))}},
+		{"a value that opens files", "purity", map[string]string{"internal/mood/m.go": sourceOf("mood", imports("os"))}},
 		{
-			"a law that knows the network", "purity",
-			map[string]string{"internal/prompt/p.go": room("prompt", imports("net/http"))},
+			"a rule that knows the network", "purity",
+			map[string]string{"internal/prompt/p.go": sourceOf("prompt", imports("net/http"))},
 		},
 		{
-			"a law that takes a context", "purity",
-			map[string]string{"internal/journal/j.go": room("journal", imports("context"))},
+			"a rule that takes a context", "purity",
+			map[string]string{"internal/journal/j.go": sourceOf("journal", imports("context"))},
 		},
 		{
-			"a law with a vendor", "purity",
-			map[string]string{"internal/journal/j.go": room("journal", imports("github.com/spf13/viper"))},
+			"a rule with a vendor", "purity",
+			map[string]string{"internal/journal/j.go": sourceOf("journal", imports("github.com/spf13/viper"))},
 		},
 		{
-			"a law that reads the clock", "purity",
-			map[string]string{"internal/journal/j.go": room("journal", "import \"time\"\nvar now = time.Now\n")},
+			"a rule that reads the clock", "purity",
+			map[string]string{"internal/journal/j.go": sourceOf("journal", "import \"time\"\nvar now = time.Now\n")},
 		},
 		{
-			"a law that reads the clock by another name", "purity",
+			"a rule that reads the clock by another name", "purity",
 			map[string]string{
-				"internal/journal/j.go": room("journal", "import c \"time\"\nvar _ = c.Since(c.Time{})\n"),
+				"internal/journal/j.go": sourceOf("journal", "import c \"time\"\nvar _ = c.Since(c.Time{})\n"),
 			},
 		},
 		{
-			"a law that throws everybody's dice", "purity",
+			"a rule that uses the shared random numbers", "purity",
 			map[string]string{
-				"internal/journal/j.go": room("journal", "import \"math/rand/v2\"\nvar _ = rand.IntN(6)\n"),
+				"internal/journal/j.go": sourceOf("journal", "import \"math/rand/v2\"\nvar _ = rand.IntN(6)\n"),
 			},
 		},
 		{
-			"a law that throws the old dice", "purity",
+			"a rule that uses the old random numbers", "purity",
 			map[string]string{
-				"internal/journal/j.go": room("journal", "import \"math/rand\"\nvar _ = rand.Float64()\n"),
+				"internal/journal/j.go": sourceOf("journal", "import \"math/rand\"\nvar _ = rand.Float64()\n"),
 			},
 		},
 		{
-			"a part of a law that is not pure", "purity",
-			map[string]string{"internal/hypnagogia/heat/h.go": room("heat", imports("os"))},
+			"a part of a rule that is not pure", "purity",
+			map[string]string{"internal/hypnagogia/heat/h.go": sourceOf("heat", imports("os"))},
 		},
 
 		{
-			"a workflow that runs a program", "no hands",
-			map[string]string{"workflows/w.go": room("workflows", imports("os/exec"))},
+			"a workflow that runs a program", "no side effects",
+			map[string]string{"workflows/w.go": sourceOf("workflows", imports("os/exec"))},
 		},
 		{
-			"an activity that opens a connection", "no hands",
-			map[string]string{"activities/a.go": room("activities", imports("net"))},
+			"an activity that opens a connection", "no side effects",
+			map[string]string{"activities/a.go": sourceOf("activities", imports("net"))},
 		},
 		{
-			"an activity that writes a file", "no hands",
-			map[string]string{"activities/a.go": room("activities", "import \"os\"\nvar _ = os.WriteFile\n")},
+			"an activity that writes a file", "no side effects",
+			map[string]string{"activities/a.go": sourceOf("activities", "import \"os\"\nvar _ = os.WriteFile\n")},
 		},
-		{"an activity that posts by way of a port", "no hands", map[string]string{
-			"activities/a.go":         room("activities", ours("internal/spend")),
-			"internal/spend/p.go":     room("spend", ours("internal/inference")),
-			"internal/inference/i.go": room("inference", imports("net/http")),
+		{"an activity that posts by way of a port", "no side effects", map[string]string{
+			"activities/a.go":         sourceOf("activities", ours("internal/spend")),
+			"internal/spend/p.go":     sourceOf("spend", ours("internal/inference")),
+			"internal/inference/i.go": sourceOf("inference", imports("net/http")),
 		}},
-		{"a workflow that writes by way of an activity", "no hands", map[string]string{
-			"workflows/w.go":  room("workflows", ours("activities")),
-			"activities/a.go": room("activities", "import \"os\"\nvar _, _ = os.Create(\"x\")\n"),
+		{"a workflow that writes by way of an activity", "no side effects", map[string]string{
+			"workflows/w.go":  sourceOf("workflows", ours("activities")),
+			"activities/a.go": sourceOf("activities", "import \"os\"\nvar _, _ = os.Create(\"x\")\n"),
 		}},
 
-		{"an activity that knows its healthy share", "shares are only watched", map[string]string{
-			"activities/a.go": room("activities",
+		{"an activity that knows its healthy share", "shares are only reported", map[string]string{
+			"activities/a.go": sourceOf("activities",
 				"import \""+Module+"/internal/hypnagogia\"\nvar _ = hypnagogia.UsedBand.Low\n"),
 		}},
-		{"a workflow that counts toward a share", "shares are only watched", map[string]string{
-			"workflows/w.go": room("workflows",
+		{"a workflow that counts toward a share", "shares are only reported", map[string]string{
+			"workflows/w.go": sourceOf("workflows",
 				"import law \""+Module+"/internal/hypnagogia\"\nvar _, _ = law.Shares(nil)\n"),
 		}},
 
 		{
 			"an activity that names a vendor", "no vendor but Temporal",
-			map[string]string{"activities/a.go": room("activities", imports("github.com/redis/go-redis/v9"))},
+			map[string]string{"activities/a.go": sourceOf("activities", imports("github.com/redis/go-redis/v9"))},
 		},
 		{"a starter that reaches a vendor", "no vendor but Temporal", map[string]string{
-			"starter/s.go":              room("starter", ours("internal/sqlitestore")),
-			"internal/sqlitestore/s.go": room("sqlitestore", imports("modernc.org/sqlite")),
+			"starter/s.go":              sourceOf("starter", ours("internal/sqlitestore")),
+			"internal/sqlitestore/s.go": sourceOf("sqlitestore", imports("modernc.org/sqlite")),
 		}},
 		{"a port that holds a vendor nobody lent it", "no vendor but Temporal", map[string]string{
-			"workers/w.go":            room("workers", ours("internal/inference")),
-			"internal/inference/i.go": room("inference", imports("github.com/sashabaranov/go-openai")),
+			"workers/w.go":            sourceOf("workers", ours("internal/inference")),
+			"internal/inference/i.go": sourceOf("inference", imports("github.com/sashabaranov/go-openai")),
 		}},
 
 		{
-			"a being that knows Temporal", "psyche knows no Temporal",
-			map[string]string{"internal/psyche/p.go": room("psyche", imports("go.temporal.io/sdk/client"))},
+			"a being that knows Temporal", "psyche without Temporal",
+			map[string]string{"internal/psyche/p.go": sourceOf("psyche", imports("go.temporal.io/sdk/client"))},
 		},
-		{"a face that reaches Temporal", "psyche knows no Temporal", map[string]string{
-			"internal/psyche/openaihttp/o.go": room("openaihttp", ours("activities")),
-			"activities/a.go":                 room("activities", imports("go.temporal.io/sdk/activity")),
+		{"a face that reaches Temporal", "psyche without Temporal", map[string]string{
+			"internal/psyche/openaihttp/o.go": sourceOf("openaihttp", ours("activities")),
+			"activities/a.go":                 sourceOf("activities", imports("go.temporal.io/sdk/activity")),
 		}},
 
 		{
-			"a client that imports the server", "hermes knows the wire only",
-			map[string]string{"internal/hermes/ui/u.go": room("ui", ours("internal/psyche"))},
+			"a client that imports the server", "hermes uses the API only",
+			map[string]string{"internal/hermes/ui/u.go": sourceOf("ui", ours("internal/psyche"))},
 		},
 		{
-			"a client that imports a store", "hermes knows the wire only",
-			map[string]string{"internal/hermes/react/r.go": room("react", ours("internal/sqlitestore"))},
+			"a client that imports a store", "hermes uses the API only",
+			map[string]string{"internal/hermes/react/r.go": sourceOf("react", ours("internal/sqlitestore"))},
 		},
 		{
-			"a client that starts workflows", "hermes knows the wire only",
-			map[string]string{"internal/hermes/remote/r.go": room("remote", imports("go.temporal.io/sdk/client"))},
+			"a client that starts workflows", "hermes uses the API only",
+			map[string]string{"internal/hermes/remote/r.go": sourceOf("remote", imports("go.temporal.io/sdk/client"))},
 		},
 	}
 	covered := map[string]bool{}
 	for _, c := range cases {
-		covered[c.wall] = true
+		covered[c.rule] = true
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			faults, _, err := Inspect(tree(c.files))
 			require.NoError(t, err)
 			broken := make([]string, 0, len(faults))
 			for _, fault := range faults {
-				broken = append(broken, fault.Wall)
+				broken = append(broken, fault.Rule)
 			}
-			require.Contains(t, broken, c.wall, "%v", faults)
+			require.Contains(t, broken, c.rule, "%v", faults)
 		})
 	}
-	for _, wall := range Walls() {
-		require.True(t, covered[wall], "no broken house shows that %q can turn red", wall)
+	for _, rule := range Rules() {
+		require.True(t, covered[rule], "no case shows that %q can fail", rule)
 	}
 }
 
-func TestWhatTheWallsAllowIsGreen(t *testing.T) {
+func TestWhatTheRulesAllowPasses(t *testing.T) {
 	t.Parallel()
 	faults, packages, err := Inspect(tree(map[string]string{
-		"internal/mood/m.go":      room("mood", "import \"time\"\nvar _ time.Duration\n"),
+		"internal/mood/m.go":      sourceOf("mood", "import \"time\"\nvar _ time.Duration\n"),
 		"internal/mood/m_test.go": "package mood\n" + imports("os") + ours("testsuite/provider"),
-		"internal/dream/d.go":     room("dream", ours("internal/mood")),
-		"internal/hypnagogia/h.go": room("hypnagogia",
+		"internal/dream/d.go":     sourceOf("dream", ours("internal/mood")),
+		"internal/hypnagogia/h.go": sourceOf("hypnagogia",
 			ours("internal/dream")+"import \"math/rand/v2\"\nvar _ = rand.New(rand.NewPCG(1, 2))\n"),
-		"internal/inference/i.go": room("inference",
+		"internal/inference/i.go": sourceOf("inference",
 			imports("context")+imports("github.com/tiktoken-go/tokenizer/codec")),
-		"internal/spend/p.go": room("spend", ours("internal/inference")),
-		"internal/spend/spendtest/p.go": room("spendtest",
+		"internal/spend/p.go": sourceOf("spend", ours("internal/inference")),
+		"internal/spend/spendtest/p.go": sourceOf("spendtest",
 			ours("internal/spend")+imports("github.com/stretchr/testify/require")),
-		"internal/sqlitestore/s.go": room("sqlitestore",
+		"internal/sqlitestore/s.go": sourceOf("sqlitestore",
 			ours("internal/spend")+imports("modernc.org/sqlite")+"import \"os\"\nvar _ = os.Create\n"),
-		"internal/sqlitestore/schema/s.go": room("schema", ""),
+		"internal/sqlitestore/schema/s.go": sourceOf("schema", ""),
 		"internal/sqlitestore/s_test.go":   "package sqlitestore_test\n" + ours("internal/spend/spendtest"),
-		"activities/a.go": room("activities",
+		"activities/a.go": sourceOf("activities",
 			ours("internal/spend")+imports("go.temporal.io/sdk/activity")),
-		"workflows/w.go": room("workflows", ours("activities")+ours("internal/hypnagogia")),
-		"workers/w.go":   room("workers", ours("workflows")),
-		"config/c.go":    room("config", imports("os")+imports("github.com/spf13/viper")),
+		"workflows/w.go": sourceOf("workflows", ours("activities")+ours("internal/hypnagogia")),
+		"workers/w.go":   sourceOf("workers", ours("workflows")),
+		"config/c.go":    sourceOf("config", imports("os")+imports("github.com/spf13/viper")),
 		"cmd/oneiros/main.go": "// Command oneiros is here.\npackage main\n" + ours("config") +
 			ours("workers") + ours("internal/sqlitestore"),
 		"cmd/temporald/go.mod":      "module " + Module + "/cmd/temporald",
 		"cmd/temporald/main.go":     "// Command temporald is here.\npackage main\n" + imports("net"),
-		"testsuite/testdeploy/s.go": room("testdeploy", ours("workers")+ours("config")+imports("os/exec")),
+		"testsuite/testdeploy/s.go": sourceOf("testdeploy", ours("workers")+ours("config")+imports("os/exec")),
 		"testsuite/chaos/c_test.go": "// Package chaos is here.\npackage chaos_test\n" +
 			ours("testsuite/testdeploy"),
 		"internal/prompt/testdata/broken.go": "this is not Go",
-		"internal/psyche/p.go":               room("psyche", ours("internal/spend")),
-		"internal/psyche/openaihttp/h.go":    room("openaihttp", ours("internal/psyche")+imports("net/http")),
-		"internal/hermes/remote/r.go":        room("remote", imports("net/http")),
-		"internal/hermes/react/r.go":         room("react", ours("internal/hermes/remote")),
-		"internal/fabric/f.go":               room("fabric", ours("internal/dream")),
-		"internal/localmodel/localmodel.go": room("localmodel",
+		"internal/psyche/p.go":               sourceOf("psyche", ours("internal/spend")),
+		"internal/psyche/openaihttp/h.go":    sourceOf("openaihttp", ours("internal/psyche")+imports("net/http")),
+		"internal/hermes/remote/r.go":        sourceOf("remote", imports("net/http")),
+		"internal/hermes/react/r.go":         sourceOf("react", ours("internal/hermes/remote")),
+		"internal/fabric/f.go":               sourceOf("fabric", ours("internal/dream")),
+		"internal/localmodel/localmodel.go": sourceOf("localmodel",
 			ours("internal/hypnagogia")+ours("internal/inference")),
-		"internal/importer/importer.go":         room("importer", ours("internal/dream")),
-		"internal/console/console.go":           room("console", ours("internal/importer")+ours("workflows")),
-		"starter/s.go":                          room("starter", ours("workflows")),
-		"internal/inference/inferencetest/i.go": room("inferencetest", ours("internal/inference")),
+		"internal/importer/importer.go":         sourceOf("importer", ours("internal/dream")),
+		"internal/console/console.go":           sourceOf("console", ours("internal/importer")+ours("workflows")),
+		"starter/s.go":                          sourceOf("starter", ours("workflows")),
+		"internal/inference/inferencetest/i.go": sourceOf("inferencetest", ours("internal/inference")),
 	}))
 	require.NoError(t, err)
 	require.Empty(t, faults)
 	require.Equal(t, 26, packages)
 }
 
-func TestAFileThatIsNotGoIsAnErrorNotASilence(t *testing.T) {
+func TestAFileThatIsNotGoIsReported(t *testing.T) {
 	t.Parallel()
 	_, _, err := Inspect(tree(map[string]string{"internal/mood/m.go": "pakcage mood"}))
 	require.ErrorContains(t, err, "internal/mood/m.go")

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// source is what a package's files say of it, as written: no build, no cache, every build tag at once.
+// source is what a package's files say of it, read from the text: without a build, with all build tags.
 type source struct {
 	dir     string
 	name    string
-	module  string // the folder of the module it belongs to, "." for the house's own
+	module  string // the folder of the module it belongs to, "." for ours
 	ships   bool   // has files other than tests
 	caption bool
 	// Of the files that ship only:

@@ -36,5 +36,5 @@ func TestCitedDecisionsExist(t *testing.T) {
 			cited++
 		}
 	}
-	require.Greater(t, cited, 20)
+	require.Greater(t, cited, 10, "citations were found")
 }
