@@ -13,7 +13,7 @@ import (
 )
 
 func (app *App) agents() *cobra.Command {
-	cmd := &cobra.Command{Use: "agents", Aliases: []string{"agent"}, Short: "Who remembers and dreams", GroupID: minds}
+	cmd := &cobra.Command{Use: "agents", Aliases: []string{"agent"}, Short: "Add, change and show agents", GroupID: minds}
 	cmd.AddCommand(app.agentsList(), app.agentsShow(), app.agentsAdd(), app.agentsEdit(), app.agentsRemove())
 	return cmd
 }

@@ -21,7 +21,7 @@ long.
 Exit codes: 0 awake or held, 3 no such agent, 5 the store does not answer, or with --wait Temporal does not.`,
 	}
 	app.addAgentFlag(cmd)
-	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what the alarm is told by: a `name`, or feed/rule")
+	cmd.Flags().StringVar(&trigger, "trigger", "hand", "what raised it: a `name`, or feed/rule")
 	cmd.Flags().BoolVar(&f.wait, "wait", false,
 		"wait until Temporal has recorded it, and tell the four phases of the wake")
 	app.completes(cmd, "trigger", nothing)

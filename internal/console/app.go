@@ -129,9 +129,9 @@ type Setting struct {
 func New(app *App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "oneiros",
-		Short: "Oneiros gives AI agents a night: dreams over their own memory, under a hard cap of money",
-		Long: `Oneiros gives AI agents a night. While nobody talks to an agent it dreams over its own memory,
-as one durable Temporal workflow under a hard cap of money.
+		Short: "AI agents that dream over their own memory, under a hard cap of money",
+		Long: `Oneiros gives AI agents a memory and lets them dream over it while nobody uses them: each dream is a durable
+Temporal workflow under a hard cap of money.
 
 Try it without any configuration:  oneiros dream --demo`,
 		SilenceErrors: true,
@@ -145,8 +145,8 @@ Try it without any configuration:  oneiros dream --demo`,
 	}
 	root.PersistentFlags().BoolVar(&app.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(flagError)
-	root.AddGroup(&cobra.Group{ID: nights, Title: "Nights:"}, &cobra.Group{ID: minds, Title: "Memory:"},
-		&cobra.Group{ID: deployment, Title: "The house:"})
+	root.AddGroup(&cobra.Group{ID: nights, Title: "Dreams:"}, &cobra.Group{ID: minds, Title: "Memory:"},
+		&cobra.Group{ID: deployment, Title: "Deployment:"})
 	root.AddCommand(
 		app.agents(), app.memory(), app.playbook(), app.predictions(), app.fragments(), app.scenarios(),
 		app.journal(), app.dreams(),
@@ -162,6 +162,7 @@ Try it without any configuration:  oneiros dream --demo`,
 	root.SetHelpCommandGroupID(deployment)
 	root.SetCompletionCommandGroupID(deployment)
 	root.InitDefaultCompletionCmd()
+	addExamples(root)
 	app.checkHelp(root)
 	checkArguments(root)
 	return root

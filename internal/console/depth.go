@@ -15,7 +15,7 @@ import (
 func (app *App) depth() *cobra.Command {
 	cmd := &cobra.Command{Use: "depth", Short: "How deep the next onset would go, and why", GroupID: minds}
 	explain := &cobra.Command{
-		Use: "explain", Short: "Tell tonight's depth term by term, and what the policy has learned", Args: cobra.NoArgs,
+		Use: "explain", Short: "Show the depth term by term, and what the policy has learned", Args: cobra.NoArgs,
 		Long: "Explain says how deep the onset of an agent would go if it began now: what was sensed, what each term adds, whether the\npolicy is the prior or learned, from how many nights, and within which limits. The dream's own dice, drawn when it\nlies down, move the depth a little either way. Nothing is written and nothing is spent.",
 	}
 	app.addAgentFlag(explain)

@@ -9,7 +9,7 @@ import (
 )
 
 func (app *App) config() *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "What Oneiros was told, and by which place", GroupID: deployment}
+	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration, and where each value comes from", GroupID: deployment}
 	changed := false
 	show := &cobra.Command{
 		Use: "show", Short: "Show every knob, what holds and which place said it",

@@ -13,7 +13,7 @@ import (
 )
 
 func (app *App) dreams() *cobra.Command {
-	cmd := &cobra.Command{Use: "dreams", Short: "Every night dreamt", GroupID: nights}
+	cmd := &cobra.Command{Use: "dreams", Short: "List, show, resume, cancel and repeat dreams", GroupID: nights}
 	cmd.AddCommand(app.list("list", listing{
 		kind: dream.KindRecord, short: "List dreams, newest first", order: memory.Newest,
 		nothing: "%s has not dreamt yet.",

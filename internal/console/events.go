@@ -28,7 +28,7 @@ const usualLast = 100
 func (app *App) events() *cobra.Command {
 	request := eventsQuery{}
 	cmd := &cobra.Command{
-		Use: "events", Short: "What was announced, in order and from any place", GroupID: nights, Args: cobra.NoArgs,
+		Use: "events", Short: "Read the log of events, live or from any point", GroupID: nights, Args: cobra.NoArgs,
 		Long: `Events tells what was announced of an agent, or of all: ids and numbers, never a word of what was remembered or
 dreamt. Each agent counts its own from 1 on, without gaps. With --follow it waits for what comes, until Ctrl-C; a store
 that is away is waited for, and nothing is left out.`,

@@ -30,7 +30,7 @@ type Feeds interface {
 
 func (app *App) feed() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "feed", Aliases: []string{"feeds"}, Short: "What agents are alarmed by", GroupID: nights,
+		Use: "feed", Aliases: []string{"feeds"}, Short: "Feeds of readings, and the alarms over them", GroupID: nights,
 		Long: `A feed is something outside: numbers and states, pulled from a URL or pushed. Its rules raise alarms, which
 wake every agent that follows it (oneiros agents edit HANDLE --feed NAME).`,
 	}
@@ -222,9 +222,7 @@ func (app *App) feedPush() *cobra.Command {
 		ValidArgsFunction: app.completeFeeds,
 		Long: `Push gives a feed readings of now: numbers, or words, which are states. A value without a metric is of the one that
 all rules of the feed name, if they do. Where no rule takes a reading, a warning says so; it is given all the same, and
-the exit code is 0. For example:
-
-oneiros feed push harbour price=101.5 gate=closed`,
+the exit code is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var readings []dream.Reading
 			var faults []error

@@ -34,7 +34,7 @@ const notChecked = "not checked: "
 
 func (app *App) health() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "health", Short: "Hold what was planned and told against what there is", GroupID: deployment,
+		Use: "health", Short: "Compare what was planned and announced with what the store holds", GroupID: deployment,
 		Args: cobra.NoArgs,
 		Long: `Health holds what was planned and told against what there is: nights that were due, empty and failed ones in a row,
 when a night last kept something, what nights said they made against what lies in the store, what they said they spent

@@ -22,7 +22,7 @@ type HooksCommand struct {
 
 func (app *App) hooks() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "hooks", Short: "Who is asked at the borders of every dream", GroupID: deployment,
+		Use: "hooks", Short: "Programs that are asked before, during and after each dream", GroupID: deployment,
 		Long: `Hooks are services of yours that are asked at the borders of every dream: before the onset, which they may veto, when
 fragments were captured, which they may hold for review, and when the dream is over. They are configured under hooks.<name>;
 docs/hooks.md says what they are shown and how their questions are signed.`,
@@ -110,7 +110,7 @@ type hookResult struct {
 func (app *App) hooksTest() *cobra.Command {
 	return &cobra.Command{
 		Use: "test HOOK", Short: "Ask a hook about a made-up dream, and print what it says", Args: cobra.ExactArgs(1),
-		Long:              "Test asks a hook at each of its borders, signed as a dream would, about a dream that never was. Exit code 1 when it gave no answer.",
+		Long:              "Test asks a hook each of its questions, signed as a dream would, about a made-up dream. Exit code 1 when it gave no answer.",
 		ValidArgsFunction: app.completeHooks,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hook, rule, err := app.Hooks.Fit(args[0])

@@ -14,7 +14,7 @@ import (
 
 func (app *App) serverKeys() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "keys", Aliases: []string{"key"}, Short: "Who may pass the server's doors", GroupID: deployment,
+		Use: "keys", Aliases: []string{"key"}, Short: "Who may use the server, and for what", GroupID: deployment,
 		Long: `A key opens the server to a client: it has a role, may be for some agents only, may expire, and is bounded in requests
 and money. While there is none, a server on this machine's own address serves whoever comes from this machine, as owner,
 unless serve.keys is required. As soon as one was made, every request needs one, also when all keys are revoked or lost;

@@ -101,7 +101,7 @@ func (app *App) usageOf(c *cobra.Command) {
 	}
 	if c.HasSubCommands() {
 		fmt.Fprintln(w,
-			"\n"+wrap(fmt.Sprintf("%s COMMAND --help tells more of a command.", c.CommandPath()), app.Width, ""))
+			"\n"+wrap(fmt.Sprintf("%s COMMAND --help explains a command.", c.CommandPath()), app.Width, ""))
 	}
 }
 

@@ -21,7 +21,7 @@ the older memory becomes superseded.
 
 The owner is a principal, or principal/user; memory owners lists who there is. Without --owner it is local, which is whoever speaks
 to the server without a key.`,
-		Example: "  oneiros memory add --agent iris \"Anna is allergic to penicillin.\"\n  oneiros memory add --agent iris --owner anna --at 2025-11-20 \"The rent is 900 euros.\"",
+		Example: "  oneiros memory add --agent iris \"Anna is allergic to penicillin.\"\n  oneiros memory add --agent iris --owner anna --at 2025-11-20 \\\n      \"The rent is 900 euros.\"",
 	}
 	app.addAgentFlag(cmd)
 	cmd.Flags().StringVar(&owner, "owner", access.Local,

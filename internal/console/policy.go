@@ -16,7 +16,7 @@ import (
 )
 
 func (app *App) policy() *cobra.Command {
-	cmd := &cobra.Command{Use: "policy", Short: "What no dream may develop", GroupID: deployment}
+	cmd := &cobra.Command{Use: "policy", Short: "What a dream may not write about", GroupID: deployment}
 	cmd.AddCommand(app.policyShow(), app.policyCheck())
 	return cmd
 }

@@ -15,7 +15,7 @@ import (
 
 func (app *App) predictions() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "predictions", Short: "What was foretold, and what came true", GroupID: minds,
+		Use: "predictions", Short: "Predictions, and what came true", GroupID: minds,
 		Long: `Everything a dream makes is a prediction too: a claim with a confidence, what would show it true, and by when.
 Persons and tools may foretell as well. Reality resolves them all alike: a person or a tool says what came of one
 (resolve), a rule over the agent's feed does (watch), or its time runs out. No dream resolves anything.`,

@@ -134,12 +134,10 @@ func (app *App) predictionAdd() *cobra.Command {
 	var due, tool string
 	f := activities.Foretelling{}
 	cmd := &cobra.Command{
-		Use: "add CLAIM", Short: "Foretell something yourself, or let a tool do so", Args: cobra.ExactArgs(1),
+		Use: "add CLAIM", Short: "Add a prediction of your own, or of a tool", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Add keeps an analytical prediction. It is judged as those of dreams are. The same claim with the same criterion, due at the
-same time, is kept once; a span such as 14d is another time each time it is said. For example:
-
-oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --criterion "The harbour feed says so."`,
+same time, is kept once; a span such as 14d is another time each time it is said.`,
 	}
 	app.addAgentFlag(cmd)
 	fs := cmd.Flags()
@@ -148,7 +146,7 @@ oneiros predictions add "The quay price passes 6." --due 14d --confidence 0.6 --
 	fs.Float64Var(&f.Confidence, "confidence", 0, "how sure it is, 0 to 1 (`number`)")
 	fs.StringVar(&f.Trace, "because", "", "the reasoning (`text`)")
 	fs.StringSliceVar(&f.Episodes, "from", nil, "`ids` of the episodes it rests on")
-	fs.StringVar(&tool, "tool", "", "it is foretold by this tool (`name`), not by a person")
+	fs.StringVar(&tool, "tool", "", "the prediction is by this tool (`name`), not by a person")
 	app.addWatchFlags(cmd, &flags)
 	for _, flag := range []string{"criterion", "due", "confidence", "because", "from", "tool"} {
 		app.completes(cmd, flag, nothing)

@@ -12,7 +12,7 @@ import (
 
 func (app *App) predictionScore() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "score", Short: "How well the agent foretells: accuracy, Brier score, calibration by phase",
+		Use: "score", Short: "How well the agent predicts: accuracy, Brier score, calibration by phase",
 		Long: `Score holds what came true against what was claimed and against what each phase is expected to reach (onset .15,
 NREM .30, REM .25). The range beside an accuracy is what so few outcomes allow, at 95 %; what is expected is only missed
 where it lies outside. The Brier score is the mean squared residual: 0 is perfect. The bias is accuracy minus confidence:

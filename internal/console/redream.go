@@ -14,7 +14,7 @@ func (app *App) dreamsRedream() *cobra.Command {
 	f := &dreamFlags{}
 	var from string
 	cmd := &cobra.Command{
-		Use: "redream DREAM", Short: "Dream a night anew from one of its phases on", Args: cobra.ExactArgs(1),
+		Use: "redream DREAM", Short: "Repeat a dream from one of its phases on", Args: cobra.ExactArgs(1),
 		Long: `Redream begins a dream that takes over what the phases of DREAM before --from have made, and dreams the
 others anew. What it takes over is named, not copied: DREAM and everything it made stay as they are. What is
 dreamt anew is paid anew, under the same caps. The record of the new night, its report and watch say what it
@@ -28,7 +28,7 @@ Exit codes: as those of oneiros dream.`,
 	app.addAgentFlag(cmd)
 	cmd.ValidArgsFunction = app.completeDreams(nil)
 	fs := cmd.Flags()
-	fs.StringVar(&from, "from", "", "the first `phase` that is dreamt anew: nrem, rem, integration or return")
+	fs.StringVar(&from, "from", "", "the first `phase` to repeat: nrem, rem, integration or return")
 	fs.StringVar(&f.tier, "tier", "", "core or hardened; that of DREAM when absent")
 	fs.StringVar(&f.budget, "budget", "", "hard cap of this dream in `dollars`, at most the agent's own")
 	fs.StringVar(&f.seed, "seed", "", "a `number`; drawn when absent")

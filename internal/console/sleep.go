@@ -17,7 +17,7 @@ func (app *App) sleep() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "sleep", Short: "Let an agent sleep that is held awake", GroupID: nights,
-		Long: `Sleep ends what holds an agent awake: the operator's knock, alarms and the wake lock. It is refused
+		Long: `Sleep ends what holds an agent awake: the operator's wake, alarms and the wake lock. It is refused
 while a client is connected, unless --force ends its lease too; with --client only that client goes, and
 the wake lock begins anew, as after every departure.
 

@@ -56,7 +56,7 @@ func (app *App) spend() *cobra.Command {
 	var by []string
 	q := spend.Query{}
 	cmd := &cobra.Command{
-		Use: "spend", Short: "What was spent: reserved, settled and unknown", GroupID: nights,
+		Use: "spend", Short: "What dreams and talks have cost, by agent and day", GroupID: nights,
 		Long: `Spend reads the ledger. Reserved is the worst case of calls under way; settled is what calls cost, a cut
 call at its full reservation; unknown are calls that ended without anybody knowing what was billed,
 counted in full. The total is never below what a provider bills.`,

@@ -107,13 +107,7 @@ func (app *App) triggersAdd() *cobra.Command {
 		Use: "add NAME", Short: "Add a trigger to an agent", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Add gives an agent a trigger, of which exactly one flag says when it calls. A schedule is a time, with days before it or
-without, or the five fields of cron, by the clock of the agent's own zone. The one named idle needs no flag. For example:
-
-oneiros triggers add nightly --schedule "03:30"
-oneiros triggers add weekdays --schedule "mon-fri 03:30"
-oneiros triggers add full --episodes 50
-oneiros triggers add mistaken --event PredictionResolved --residual 0.5
-oneiros triggers add price --rule quay-price`,
+without, or the five fields of cron, by the clock of the agent's own zone. The one named idle needs no flag.`,
 	}
 	app.addAgentFlag(cmd)
 	fs := cmd.Flags()

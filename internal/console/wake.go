@@ -45,7 +45,7 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 	fs := cmd.Flags()
 	app.spanVar(fs, &f.hold, "for",
 		"how long to hold it awake, as in 5m or 2h, at most 30d; agent.client_timeout when absent (`duration`)")
-	fs.StringVar(&f.client, "client", "", "the `name` of the client that knocks; operator when absent")
+	fs.StringVar(&f.client, "client", "", "the `name` of the client that connects; operator when absent")
 	fs.StringVar(&f.digest, "digest", "",
 		"how much to tell of dreams: off, header or message; agent.digest when absent")
 	fs.BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and tell the four phases of the wake")
