@@ -26,12 +26,13 @@ const (
 // ErrOther means that the log is not the one that was archived before: the store was replaced by another one or by an
 // older copy.
 var ErrOther = errors.New(
-	"the archive holds other events of this agent than the store; give this store an archive of its own, or move the old one away")
+	"the archive holds other events of this agent than the store; give this store an archive of its own, " +
+		"or move the old one away")
 
 // Archive copies the events of a log into a bucket. An object is named by the number of its first event. It contains
 // the events that follow without a gap, all of one day (UTC), and is created once and never changed. So the next object
-// begins after the last one, whichever process writes it, and each event is archived exactly once, even by several archivers and
-// by ones that are killed.
+// begins after the last one, whichever process writes it, and each event is archived exactly once, even by several
+// archivers and by ones that are killed.
 type Archive struct {
 	Log    fabric.Log
 	Bucket Bucket

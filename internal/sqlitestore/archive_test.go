@@ -135,20 +135,25 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	archived := strings.Fields(
-		`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent affects.agent affects.body affects.cause affects.number
-		agents.body agents.handle agents.id allowances.agent allowances.amount allowances.day allowances.dream answers.answer answers.step
-		attempts.accounts attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
-		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.packed attempts.phase attempts.reserved attempts.state attempts.step
-		attempts.tokens backgrounds.agent backgrounds.at backgrounds.body backgrounds.key backgrounds.talk claims.at claims.body claims.digest claims.dropped claims.ends claims.header claims.key claims.name claims.scope claims.status claims.type
-		embed_jobs.agent embed_jobs.body events.agent events.at events.data events.dream events.id events.packed events.schema events.seq events.subsystem events.type
-		feeds.body feeds.name items.agent items.at items.bare items.body items.cause items.changed items.dream items.dreamt items.due items.id items.key
-		items.kind items.owner items.packed items.revision items.salience items.score items.session items.state items.status items.surprise items.text
-		items.tide
-		keys.body keys.hash keys.id leases.agent
-		leases.cause leases.client leases.since leases.until lives.agent lives.dim lives.dreams lives.removed lives.scrubs lives.seq lives.space lives.tide
-		moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value presences.agent presences.digest presences.epoch
-		presences.lock presences.seen presences.told presences.wake revisions.agent revisions.at revisions.body revisions.cause
-		revisions.id revisions.kind revisions.number revisions.packed slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
-		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space vectors.v`)
+		`access_settings.keys_required access_settings.one accounts.reserved accounts.scope accounts.spent
+		affects.agent affects.body affects.cause affects.number agents.body agents.handle agents.id allowances.agent
+		allowances.amount allowances.day allowances.dream answers.answer answers.step attempts.accounts
+		attempts.agent attempts.at attempts.attempt attempts.counted attempts.day attempts.dream attempts.ended
+		attempts.finish attempts.forgotten attempts.key attempts.latest attempts.model attempts.packed
+		attempts.phase attempts.reserved attempts.state attempts.step attempts.tokens backgrounds.agent
+		backgrounds.at backgrounds.body backgrounds.key backgrounds.talk claims.at claims.body claims.digest
+		claims.dropped claims.ends claims.header claims.key claims.name claims.scope claims.status claims.type
+		embed_jobs.agent embed_jobs.body events.agent events.at events.data events.dream events.id events.packed
+		events.schema events.seq events.subsystem events.type feeds.body feeds.name items.agent items.at items.bare
+		items.body items.cause items.changed items.dream items.dreamt items.due items.id items.key items.kind
+		items.owner items.packed items.revision items.salience items.score items.session items.state items.status
+		items.surprise items.text items.tide keys.body keys.hash keys.id leases.agent leases.cause leases.client
+		leases.since leases.until lives.agent lives.dim lives.dreams lives.removed lives.scrubs lives.seq
+		lives.space lives.tide moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value
+		presences.agent presences.digest presences.epoch presences.lock presences.seen presences.told presences.wake
+		revisions.agent revisions.at revisions.body revisions.cause revisions.id revisions.kind revisions.number
+		revisions.packed slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
+		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
+		vectors.v`)
 	require.Equal(t, archived, columns)
 }

@@ -85,27 +85,31 @@ func grams(words []token, n int) []uint64 {
 var everyday = func() map[string]bool {
 	words := map[string]bool{}
 	for _, word := range strings.Fields(`
-		about above after again against all almost alone along already also although always among and another any anybody anyone anything
-		are around ask asked asks away back bad because been before began begin behind being below best better between big both bring but
-		call called came can cannot change come comes could day days did different does doing don done down during each early either else
-		end enough even ever every everybody everyone everything fact far feel felt few find first five for forget forgot forgotten found
-		four from full gave get gets getting give given goes going gone good got great had half hand happen happened happens hard has have
-		having hear heard held help her here hers herself high him himself his hold home hour hours how however idea into its itself just
-		keep keeps kept kind knew know known knows large last late later least leave left less let life light like likely line little
-		live lives long look looked looking looks lot made make makes making man many matter may maybe mean means memory might mind minute
-		moment month months more morning most move much must myself name near need needs never new next night nobody none nor not nothing
-		now number off often old once one ones only open other others our ours out over own part people perhaps person place point put
-		question quite rather real really reason remember right room said same saw say saying says second see seem seems seen self set
-		several shall she should show side since small some somebody someone something sometimes soon speak still stop such sure take
-		taken takes talk talked talking tell ten than thank thanks that the their theirs them themselves then there therefore these they
-		thing things think thinks this those though thought thoughts three through thus time times today together told tomorrow too took
-		toward towards tried try turn turned two under until upon use used user using usually very want wanted wants was water way week
-		weeks well went were what whatever when where whether which while who whole whom whose why will with within without woman word
-		words work world would yes yesterday yet you young your yours yourself
+		about above after again against all almost alone along already also although always among and another any
+		anybody anyone anything are around ask asked asks away back bad because been before began begin behind being
+		below best better between big both bring but call called came can cannot change come comes could day days
+		did different does doing don done down during each early either else end enough even ever every everybody
+		everyone everything fact far feel felt few find first five for forget forgot forgotten found four from full
+		gave get gets getting give given goes going gone good got great had half hand happen happened happens hard
+		has have having hear heard held help her here hers herself high him himself his hold home hour hours how
+		however idea into its itself just keep keeps kept kind knew know known knows large last late later least
+		leave left less let life light like likely line little live lives long look looked looking looks lot made
+		make makes making man many matter may maybe mean means memory might mind minute moment month months more
+		morning most move much must myself name near need needs never new next night nobody none nor not nothing now
+		number off often old once one ones only open other others our ours out over own part people perhaps person
+		place point put question quite rather real really reason remember right room said same saw say saying says
+		second see seem seems seen self set several shall she should show side since small some somebody someone
+		something sometimes soon speak still stop such sure take taken takes talk talked talking tell ten than thank
+		thanks that the their theirs them themselves then there therefore these they thing things think thinks this
+		those though thought thoughts three through thus time times today together told tomorrow too took toward
+		towards tried try turn turned two under until upon use used user using usually very want wanted wants was
+		water way week weeks well went were what whatever when where whether which while who whole whom whose why
+		will with within without woman word words work world would yes yesterday yet you young your yours yourself
 		january february march april june july august september october november december
 		monday tuesday wednesday thursday friday saturday sunday afternoon evening
 		assistant system tool answered
-		und oder aber nicht der die das den dem des ein eine einen einem ist sind war waren hat haben ich wir sie ihr mein dein sein mit von
+		und oder aber nicht der die das den dem des ein eine einen einem ist sind war waren hat haben ich wir
+		sie ihr mein dein sein mit von
 		auf für bei aus nach zum zur über auch noch nur wie was wer wenn dass
 		les des une est sont pas pour que qui dans sur avec plus mais ont
 		los las una por para con del como más pero
