@@ -84,7 +84,8 @@ func exclusive(ctx context.Context, b Bucket) error {
 		return nil
 	case err == nil:
 		return fmt.Errorf(
-			"%s lets an object be written over although it was to be created (it ignores If-None-Match); two workers could lose events there",
+			"%s overwrites an existing object that it should refuse to create (it ignores If-None-Match); "+
+				"two workers could lose events there",
 			b.Where())
 	}
 	return fmt.Errorf("open the archive: %w", err)

@@ -118,7 +118,7 @@ func TestAnInvalidAddressIsExplained(t *testing.T) {
 		"ftp://there/x":               "it must be a path, file:// or s3://",
 		"file://there/x":              "must be like file:///var/lib/oneiros/archive",
 		"s3://":                       "names no bucket",
-		"s3://key:secret@bucket":      "holds a key",
+		"s3://key:secret@bucket":      "contains a key",
 		"s3://bucket?profile=me":      `sets "profile"; it may set region and endpoint`,
 		"s3://bucket?endpoint=host:1": "must be like https://s3.example.org",
 	} {

@@ -38,19 +38,20 @@ func openS3(u *url.URL) (*s3, error) {
 	if u.User != nil {
 		return nil,
 			errors.New(
-				"the archive's address holds a key; leave it out: it comes from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
+				"the archive's address contains a key; leave it out: keys come from AWS_ACCESS_KEY_ID and " +
+					"AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine")
 	}
 	if u.Host == "" {
 		return nil,
 			errors.New("the archive's address names no bucket; it must be like s3://bucket/prefix?region=eu-central-1")
 	}
-	request := u.Query()
-	for name := range request {
+	query := u.Query()
+	for name := range query {
 		if name != "region" && name != "endpoint" {
 			return nil, fmt.Errorf("the archive's address sets %q; it may set region and endpoint", name)
 		}
 	}
-	at := request.Get("endpoint")
+	at := query.Get("endpoint")
 	if at == "" {
 		at = defaultEndpoint
 	}
@@ -61,7 +62,7 @@ func openS3(u *url.URL) (*s3, error) {
 				"the archive's endpoint is %q; it must be like https://s3.example.org or http://127.0.0.1:9000", at)
 	}
 	client, err := minio.New(e.Host, &minio.Options{
-		Secure: e.Scheme == "https", Region: request.Get("region"), MaxRetries: maxTries,
+		Secure: e.Scheme == "https", Region: query.Get("region"), MaxRetries: maxTries,
 		Creds: credentials.NewChainCredentials([]credentials.Provider{
 			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
 			&credentials.IAM{Client: &http.Client{Timeout: keysWithin}},

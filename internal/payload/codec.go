@@ -36,7 +36,8 @@ func (u *OpenError) Error() string {
 		return fmt.Sprintf("open a payload sealed with key %q: %s", u.Key, u.Why)
 	case len(u.Have) == 0:
 		return fmt.Sprintf(
-			"open a payload sealed with key %q: no sealing keys are configured; name them with seal.keys_file or seal.keys_env",
+			"open a payload sealed with key %q: no sealing keys are configured; "+
+				"name them with seal.keys_file or seal.keys_env",
 			u.Key)
 	}
 	return fmt.Sprintf(

@@ -77,7 +77,8 @@ func readLine(fields []string) (id string, raw []byte, err error) {
 	if !validID(id) {
 		return "", nil,
 			fmt.Errorf(
-				"the first word is no key id; an id is 1 to %d of the letters a-z, A-Z, digits, dot, dash and underscore",
+				"the first word is no key id; an id is 1 to %d of the letters a-z, A-Z, digits, dot, dash "+
+					"and underscore",
 				longestID)
 	}
 	raw, err = base64.StdEncoding.Strict().DecodeString(fields[1])

@@ -33,10 +33,9 @@ func explainTLS(err error, options *redis.Options) error {
 		return err
 	case options.TLSConfig != nil:
 		return fmt.Errorf(
-			"%w; rediss:// asks for TLS: does the server speak it at that port? Without it the address begins with redis://",
-			err)
+			"%w; rediss:// uses TLS: if the server does not at that port, the address must begin with redis://", err)
 	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
-		return fmt.Errorf("%w; it hangs up: does it want TLS? Then the address begins with rediss://", err)
+		return fmt.Errorf("%w; the server closed the connection: if it uses TLS, the address must begin with rediss://", err)
 	}
 	return err
 }

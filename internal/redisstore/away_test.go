@@ -41,5 +41,5 @@ func TestAPlainServerAtAnAddressWithTLSIsNamed(t *testing.T) {
 	address := strings.Replace(redis.Shared(t).URL, "redis://", "rediss://", 1)
 	_, err := redisstore.Open(t.Context(), address, redisstore.Timeout(100*time.Millisecond))
 	require.ErrorIs(t, err, memory.ErrAway)
-	require.ErrorContains(t, err, "rediss:// asks for TLS: does the server speak it at that port?")
+	require.ErrorContains(t, err, "rediss:// uses TLS: if the server does not at that port")
 }

@@ -91,8 +91,8 @@ func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
 func checkServer(info map[string]string) error {
 	if info["cluster_enabled"] == "1" || info["redis_mode"] == "cluster" {
 		return errors.New(
-			"the server runs in cluster mode, where one step cannot reach all the keys that it needs; use a single server " +
-				"(cluster-enabled no), with replicas if you like")
+			"the server runs in cluster mode, where one step cannot reach all the keys that it needs; " +
+				"use a single server (cluster-enabled no), with replicas if you like")
 	}
 	if info["role"] == "slave" {
 		return fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary",
@@ -137,8 +137,8 @@ func checkDurability(info, configured map[string]string) error {
 	for _, c := range []struct{ name, value, good, fault string }{
 		{
 			"appendonly", appendonly, "yes",
-			"appendonly is no, and a restart loses what was written since the last snapshot: set \"appendonly yes\" in redis.conf, " +
-				"or run CONFIG SET appendonly yes and then CONFIG REWRITE",
+			"appendonly is no, and a restart loses what was written since the last snapshot: set \"appendonly yes\" " +
+				"in redis.conf, or run CONFIG SET appendonly yes and then CONFIG REWRITE",
 		},
 		{
 			"appendfsync", configured["appendfsync"], "always everysec",
@@ -147,7 +147,7 @@ func checkDurability(info, configured map[string]string) error {
 		},
 		{
 			"maxmemory-policy", policy, "noeviction",
-			"maxmemory-policy is " + policy + ", and a full server throws keys away: " +
+			"maxmemory-policy is " + policy + ", and a full server deletes keys: " +
 				"set \"maxmemory-policy noeviction\", so that it refuses writes instead",
 		},
 	} {
@@ -160,8 +160,9 @@ func checkDurability(info, configured map[string]string) error {
 	}
 	if len(dark) > 0 {
 		faults = append(faults,
-			fmt.Sprintf("the server does not tell its %s (CONFIG GET is forbidden, as on managed services); "+
-				"see there that appendonly is yes, appendfsync everysec or always, and maxmemory-policy noeviction, or allow this user +config|get",
+			fmt.Sprintf("the server does not reveal its %s (CONFIG GET is forbidden, as on managed services); "+
+				"make sure that appendonly is yes, appendfsync everysec or always, and maxmemory-policy noeviction, "+
+				"or allow this user +config|get",
 				strings.Join(dark, ", ")))
 	}
 	if len(faults) > 0 {
@@ -189,7 +190,8 @@ func (s *Store) claimKeys(ctx context.Context) error {
 			return nil
 		}
 		return fmt.Errorf(
-			"%w: if it does not run any more, begin it again, which empties them first (oneiros store import or move); or use another database",
+			"%w: if that import is not running any more, run it again (oneiros store import or move), which empties the keys "+
+				"first; or use another database",
 			ErrUnfinished)
 	}
 	n, err := strconv.Atoi(kept)

@@ -30,11 +30,11 @@ func TestAnUnsafeServerIsRefusedUnlessTrusted(t *testing.T) {
 		},
 		"ConfigForbidden": {
 			[]redis.Option{redis.Config("rename-command", "CONFIG", "")},
-			[]string{"does not tell its appendfsync", "CONFIG GET is forbidden", "+config|get"},
+			[]string{"does not reveal its appendfsync", "CONFIG GET is forbidden", "+config|get"},
 		},
 		"ConfigForbiddenAndNoFile": {
 			[]redis.Option{redis.NoAppendOnly(), redis.Config("rename-command", "CONFIG", "")},
-			[]string{"appendonly is no", "does not tell its appendfsync"},
+			[]string{"appendonly is no", "does not reveal its appendfsync"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

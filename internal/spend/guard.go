@@ -182,8 +182,8 @@ func (p *Guard) priced(model string) (inference.Spec, error) {
 	}
 	if spec.Price == nil {
 		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-			"model %q has no price; state one under providers.%s.models (in and out, dollars per million tokens; 0 for a local model)",
-			model, spec.Provider)}
+			"model %q has no price; state one under providers.%s.models (in and out, dollars per million tokens; "+
+				"0 for a local model)", model, spec.Provider)}
 	}
 	return spec, nil
 }
