@@ -16,9 +16,11 @@ type renames struct {
 // knob applies the former name of a knob within one source. given are the source's values by key, and called returns
 // how the source spells a key.
 func (r *renames) knob(k Knob, given map[string]any, called func(key string) string) {
-	if former, ok := given[k.Was]; k.Was != "" && ok && former != nil {
+	former, ok := given[k.Was]
+	if k.Was != "" && ok && former != nil {
 		now, both := given[k.Key]
-		if both = both && now != nil; !both {
+		both = both && now != nil
+		if !both {
 			given[k.Key] = former
 		}
 		delete(given, k.Was)

@@ -20,7 +20,7 @@ func (app *App) scenariosShares() *cobra.Command {
 		Args: cobra.NoArgs,
 		Long: fmt.Sprintf(
 			"Shares counts over the last %d dreams of an agent that reached REM: which share of the fragments that the observer kept was\n"+
-				"developed into scenarios, and on which share of those a hypothesis was staged. Each has a healthy range and an alarm (S4).\n"+
+				"developed into scenarios, and on which share of those a hypothesis was staged. Each has a healthy range and an alarm.\n"+
 				"They are watched and never aimed at: nothing is selected or staged to reach one.",
 			hypnagogia.ShareWindow),
 	}

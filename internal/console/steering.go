@@ -17,7 +17,7 @@ func (app *App) steering() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "steering", Short: "Make a creativity vector for a GGUF model, and measure what it does",
 		GroupID: deployment,
-		Long: `Steering adds a direction to what the middle layers of a model put out while it thinks (S4, Layer 3). The direction is
+		Long: `Steering adds a direction to what the middle layers of a model put out while it thinks. The direction is
 learned from pairs of answers, one that drifts and one that explains. docs/steering.md says how, and what was measured.`,
 	}
 	cmd.AddCommand(app.steeringTrain(), app.steeringCheck(), app.steeringPairs())
@@ -207,7 +207,7 @@ measures the answers. On one core a model of a billion weights needs about three
 	llamaFlags(cmd, &t.LlamaModel)
 	f := cmd.Flags()
 	f.StringVar(&t.Vector, "vector", "", "GGUF `file` of the vector")
-	f.StringVar(&layers, "layers", "", "`layers` to steer, such as 11 or 6-18; empty: the middle one (S4)")
+	f.StringVar(&layers, "layers", "", "`layers` to steer, such as 11 or 6-18; empty: the middle one")
 	f.StringVar(&alphas, "alphas", "0.5,1,1.5,3", "`strengths` between commas; 0 is always measured too")
 	f.IntVar(&prompts, "prompts", 6, "how many of the held-out `questions` to ask")
 	f.IntVar(&t.Seeds, "seeds", 2, "`answers` to each question at each strength")

@@ -41,7 +41,7 @@ func (f *filler) judged(sc *scene) (string, int) {
 
 // measure gives a number in [0, 1] for a name. Every one is read off the lexical embedder or the words themselves:
 // novelty is distance from the nearest line, relevance closeness to what the agent cares about or to the memories,
-// coherence the share of words that are not repeated, score S4's composite of the three (novelty^.5 · relevance^.3 ·
+// coherence the share of words that are not repeated, score the composite of the three (novelty^.5 · relevance^.3 ·
 // coherence^.2); any other name gets the closeness of the lines that were joined.
 func (f *filler) measure(name string, sc *scene) float64 {
 	low := strings.ToLower(name)

@@ -136,7 +136,7 @@ func TestAnswersFitTheirSchemaAndTheirRoom(t *testing.T) {
 		require.NoError(t, json.Unmarshal(p.Schema, &schema))
 		most := 600
 		if p.Name == "verdict" {
-			most = 60 // S4 gives the observer 60 tokens
+			most = 60 // the observer has 60 tokens
 		}
 		for seed := range int64(200) {
 			temperature := []float64{0, .4, 1, 1.4}[seed%4]

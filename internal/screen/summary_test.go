@@ -98,7 +98,13 @@ func TestTheSummaryCountsWhatHoldsNow(t *testing.T) {
 	})
 	c := screen.Summarize(r).Counts
 	require.Equal(t, screen.Changes{
-		Fragments: 1, Scenarios: 1, Journal: 1, Playbook: 1, Predictions: 2, Open: 1, Waiting: 2,
+		Fragments:   1,
+		Scenarios:   1,
+		Journal:     1,
+		Playbook:    1,
+		Predictions: 2,
+		Open:        1,
+		Waiting:     2,
 	}, c)
 	body, err := json.Marshal(c)
 	require.NoError(t, err)
@@ -132,7 +138,11 @@ func TestTheSummaryReadsWhatWasArchivedFromTheEventsOfTheDream(t *testing.T) {
 		return items, nil
 	}))
 	require.Equal(t, []screen.Archived{{
-		ID: "faded", Kind: dream.KindSemantic, Text: "The old quay.", Newer: "Quays change.", Reason: event.Faded,
+		ID:     "faded",
+		Kind:   dream.KindSemantic,
+		Text:   "The old quay.",
+		Newer:  "Quays change.",
+		Reason: event.Faded,
 	}}, r.Archived)
 	require.Equal(t, 3, r.Strengthened)
 	unread := func(...string) ([]dream.Item, error) { return nil, io.ErrUnexpectedEOF }

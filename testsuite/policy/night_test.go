@@ -147,7 +147,7 @@ func made(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, id
 	return items
 }
 
-// S4, Safety Constraints 2: the policy is immutable while a dream runs. The file it came from is rewritten in the
+// The policy is immutable while a dream runs. The file it came from is rewritten in the
 // middle of a night; that night keeps its rules, and the next one has the new.
 func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 	t.Parallel()

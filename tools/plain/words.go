@@ -35,12 +35,14 @@ var participles = map[string]string{
 var privateProse = regexp.MustCompile(`(?i)\b(deeds?|sittings?|knock(s|ed|ing)?|belfry|rousers?|vigils?|errands?|salons?|purses?|` +
 	`lie(s)? down|lay down|lain down|whoever|somebody knocks)\b`)
 
-// codes point at papers that are not in the repository. H1 to H8 on the depth gauge are stages of Hori and not found here,
-// because the gauge writes them next to the word stage.
-var codes = regexp.MustCompile(`\b(S[0-4]|H(?:[1-9]|[12][0-9]|3[0-9])|Z(?:[0-9]|1[0-9])|W[1-9]|E(?:[1-9])|P[1-9])\b`)
+// codes point at papers that are not in the repository. S3 is a storage service. H1 to H8 are stages of Hori next to the
+// word stage or that name, and in files about the depth of a dream.
+var codes = regexp.MustCompile(`\b(S[0-24]|H(?:[1-9]|[12][0-9]|3[0-9])|Z(?:[0-9]|1[0-9])|W[1-9]|E(?:[1-9])|P[1-9])\b`)
+
+var hori = regexp.MustCompile(`\bH[1-8]\b`)
 
 var stages = regexp.MustCompile(`(?i)\bstages? H[1-9]( (to|and|through) H[1-9])?|\bH[1-9](-| to |\.\.)H?[1-9]|Hori[^.]{0,80}|` +
-	`[^.]{0,80}\bHori\b`)
+	`[^.]{0,80}\bHori\b|[A-Z]-Z0`)
 
 // nameParts splits an identifier where its case changes, in lower case.
 func nameParts(name string) []string {

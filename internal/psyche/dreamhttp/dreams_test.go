@@ -108,10 +108,17 @@ func TestADreamHasThePublicShapeAndOperatorsSeeItsRecord(t *testing.T) {
 			},
 		}
 	})
-	made := dream.Head{Agent: "id-iris", At: began.At, State: dream.Live, Taint: dream.FromDream, Dream: began.ID}
+	made := dream.Head{
+		Agent: "id-iris",
+		At:    began.At,
+		State: dream.Live,
+		Taint: dream.FromDream,
+		Dream: began.ID,
+	}
 	gist, faded, open := made, made, made
 	gist.ID, gist.Kind = "gist/se-1", dream.KindGist
-	faded.ID, faded.Kind, faded.State, faded.NewerID = "se-1", dream.KindSemantic, dream.Archived, gist.ID
+	faded.ID, faded.Kind = "se-1", dream.KindSemantic
+	faded.State, faded.NewerID = dream.Archived, gist.ID
 	faded.Dream, faded.Taint = "", dream.FromWeb
 	open.ID, open.Kind = "p-1", dream.KindPrediction
 	eventOf := func(p event.Payload) event.Event {
