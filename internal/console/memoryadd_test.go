@@ -19,7 +19,7 @@ func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 	add := func(args ...string) (added struct {
 		ID       string
 		Owner    string
-		Known    bool
+		Existing bool
 		Replaced []string
 	},
 	) {
@@ -35,7 +35,7 @@ func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 	require.Equal(t, dream.FromHuman, e.Taint)
 	require.Equal(t, dream.TalkOrigin+"anna/", e.Origin)
 	require.Equal(t, 2020, e.At.Year())
-	require.True(t, add("The rent is 900 euros.", "--owner", "anna").Known)
+	require.True(t, add("The rent is 900 euros.", "--owner", "anna").Existing)
 	require.Empty(t, add("The rent is 940 euros.", "--owner", "ben").Replaced, "another owner's stays")
 	require.Equal(t, []string{first.ID}, add("The rent is 940 euros.", "--owner", "anna").Replaced)
 	require.Empty(t, add("The rent is 800 euros.", "--owner", "anna", "--at", "2019-01-02").Replaced,

@@ -47,7 +47,7 @@ A file gets its name when it is whole; - is standard output, for a program that 
 			if app.json {
 				return app.answer(
 					map[string]any{
-						"store": d.Name, "file": args[0], "kept": tally,
+						"store": d.Name, "file": args[0], "kept": publicTallyOf(tally),
 						"seconds": app.Now().Sub(begun).Seconds(),
 					})
 			}
@@ -58,6 +58,17 @@ A file gets its name when it is whole; - is standard output, for a program that 
 			return nil
 		},
 	}
+}
+
+// publicTally is what a store or an archive holds, for --json.
+type publicTally struct {
+	memory.Tally
+	Stored        *int `json:"lives,omitempty"` // never set; hides the name in archives
+	AgentCounters int  `json:"agent_counters"`
+}
+
+func publicTallyOf(t memory.Tally) publicTally {
+	return publicTally{Tally: t, AgentCounters: t.Counters}
 }
 
 // exportTo writes to a temporary file and renames it at the end, so that a file of that name is always whole.
@@ -151,7 +162,7 @@ Memories in other people's formats come in by memory import.`,
 			if app.json {
 				return app.answer(
 					map[string]any{
-						"store": d.Name, "file": args[0], "kept": tally,
+						"store": d.Name, "file": args[0], "kept": publicTallyOf(tally),
 						"seconds": app.Now().Sub(begun).Seconds(),
 					})
 			}

@@ -78,7 +78,7 @@ same, whichever kind they are, and so has an archive of them.`,
 				return err
 			}
 			if app.json {
-				return app.answer(map[string]any{"store": d.Name, "keeps": tally, "in_use": orEmpty(work)})
+				return app.answer(map[string]any{"store": d.Name, "keeps": publicTallyOf(tally), "in_use": orEmpty(work)})
 			}
 			app.fields(app.Out,
 				append([]string{"store", d.Name}, append(app.keeps(tally), "in use", strings.Join(work, "; "))...)...)
@@ -165,7 +165,7 @@ func (app *App) moved(from, to Deposit, tally memory.Tally, took time.Duration) 
 	if app.json {
 		return app.answer(
 			map[string]any{
-				"from": from.Name, "to": to.Name, "moved": tally, "seconds": took.Seconds(), "set": to.Use,
+				"from": from.Name, "to": to.Name, "moved": publicTallyOf(tally), "seconds": took.Seconds(), "set": to.Use,
 				"remove": from.Remove,
 			})
 	}

@@ -57,7 +57,7 @@ type AddedMemory struct {
 	ID       string    `json:"id"`
 	Owner    string    `json:"owner"`
 	At       time.Time `json:"at"`
-	Existing bool      `json:"known"`    // the same words of the same owner were remembered already
+	Existing bool      `json:"existing"` // the same words of the same owner were remembered already
 	Replaced []string  `json:"replaced"` // ids of what it corrects
 }
 

@@ -290,8 +290,8 @@ func (i *inspector) memories() {
 		`"kind":"episode"`)
 	i.refused(theClient, "GET", at("/memories"), "", 400, "invalid_value")
 	const statement = `{"content":"My cat is called Rumpelstilz."}`
-	require.Contains(i, i.expect(theClient, "POST", at("/memories"), statement, 201), `"known":false`)
-	require.Contains(i, i.expect(theClient, "POST", at("/memories"), statement, 200), `"known":true`)
+	require.Contains(i, i.expect(theClient, "POST", at("/memories"), statement, 201), `"existing":false`)
+	require.Contains(i, i.expect(theClient, "POST", at("/memories"), statement, 200), `"existing":true`)
 	require.Contains(i, i.expect(theClient, "GET", at("/memories?query=Rumpelstilz"), "", 200), "Rumpelstilz")
 	require.Contains(i, i.expect(theOwner, "GET", at("/owners"), "", 200), `"memories":`)
 	const request = `{"texts":["My cat is called Rumpelstilz."]`
