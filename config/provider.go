@@ -199,7 +199,7 @@ func (r *reader) check(p Provider) {
 				r.at, quoted(name))
 		case inference.HeaderStaysHere(name):
 			r.fault(
-				"%s.pass_headers names %s, which is never passed on: it says who somebody is, or belongs to a connection or a gateway",
+				"%s.pass_headers names %s, which is never passed on: it identifies a client, or belongs to a connection or a gateway",
 				r.at, quoted(name))
 		}
 	}

@@ -45,8 +45,8 @@ func (d *app) checkEmbedder(ctx context.Context) console.Finding {
 	if behind := d.behindEmbedder(ctx, spec); len(behind) > 0 {
 		return warned(
 			"Change over with oneiros memory embed --agent "+behind[0]+
-				"; until then the embedder of its space goes on serving it.",
-			"%s; the memory of %s lies in another space", text, strings.Join(behind, ", "))
+				"; until then the embedder of its space serves it.",
+			"%s; the memory of %s is in another embedding space", text, strings.Join(behind, ", "))
 	}
 	if pending := d.unembedded(ctx); len(pending) > 0 {
 		return warned(

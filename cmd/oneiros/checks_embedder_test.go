@@ -99,7 +99,7 @@ func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 	require.NoError(t, store.Close())
 	f := d.checkEmbedder(t.Context())
 	require.Equal(t, console.Warning, f.State)
-	require.Contains(t, f.Found, "; the memory of echo lies in another space")
+	require.Contains(t, f.Found, "; the memory of echo is in another embedding space")
 	require.NotContains(t, f.Found, "iris")
 	require.Contains(t, f.Advice, "oneiros memory embed --agent echo")
 }

@@ -111,7 +111,7 @@ func (d *app) checkFeeds(ctx context.Context) console.Finding {
 	defer cancel()
 	if err := e.dial(ctx); err != nil {
 		return warned("Nothing watches a feed until oneiros up runs.",
-			"%d kept; their probes cannot be asked: no Temporal server answers", len(all))
+			"%d configured; their probes cannot be queried: no Temporal server answers", len(all))
 	}
 	var failing, silent []string
 	for _, f := range all {

@@ -63,7 +63,7 @@ func TestTheDoctorSaysWhichKeySealsAndWhatIsWrongWithKeys(t *testing.T) {
 	h.env = append(h.env, "SEAL=spring")
 	out, _, code := h.run("doctor")
 	require.Equal(t, console.Failure, code)
-	require.Contains(t, flat(out), "seal.keys_env SEAL: read the sealing keys: line 1: it holds 1 words")
+	require.Contains(t, flat(out), "seal.keys_env SEAL: read the sealing keys: line 1: it has 1 words")
 	_, beside, code := h.run("dream")
 	require.Equal(t, console.Usage, code, beside)
 	require.Contains(t, beside, "seal.keys_env SEAL")

@@ -17,7 +17,7 @@ const withEngine = "oneiros-llama"
 
 // errNoEngine explains how to build the other program.
 var errNoEngine = fmt.Errorf(
-	"this oneiros was built without llama.cpp's bindings, and no %s stands beside it or on the path; build that with make llama, or with CGO_ENABLED=0 go build -tags llama -o bin/%s ./cmd/oneiros",
+	"this oneiros was built without llama.cpp's bindings, and there is no %s beside it or on the path; build that with make llama, or with CGO_ENABLED=0 go build -tags llama -o bin/%s ./cmd/oneiros",
 	withEngine, withEngine)
 
 // findEngine finds the program that has the bindings.

@@ -36,10 +36,10 @@ func (e *engine) takeOver(ctx context.Context) {
 			}
 			switch err := e.succeed(ctx, one); {
 			case err != nil:
-				e.log.Warn("a workflow that this build cannot go on with could not be ended", "workflow", one.Workflow,
+				e.log.Warn("a workflow that this build cannot continue could not be ended", "workflow", one.Workflow,
 					"error", err)
 			case kind == workflows.DreamType:
-				e.log.Warn("a dream of an earlier build cannot go on and is closed", "dream", one.Workflow,
+				e.log.Warn("a dream of an earlier build cannot be continued and is closed", "dream", one.Workflow,
 					"why", one.Fault)
 			default:
 				e.log.Info("a workflow of an earlier build is begun anew", "workflow", one.Workflow, "why", one.Fault)

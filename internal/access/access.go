@@ -222,7 +222,7 @@ func (c Claim) Validate() error {
 	case c.Digest == "" || c.Now.IsZero():
 		return errors.New("a claim needs the digest of its request and the time")
 	case c.Hold <= 0 || c.Keep <= 0:
-		return fmt.Errorf("a claim blocks its twin for %v and its answer is kept for %v; both must be above zero",
+		return fmt.Errorf("a claim blocks repetitions for %v and its response is stored for %v; both must be above zero",
 			c.Hold, c.Keep)
 	}
 	return nil

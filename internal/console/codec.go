@@ -169,7 +169,7 @@ func guarded(listen, token string) error {
 	}
 	if token == "" && !hostname.Loopback(host) {
 		return exit(Usage,
-			"--listen %s can be reached by other machines, and whoever reaches it reads what is sealed: add --token-env, or listen on 127.0.0.1",
+			"--listen %s can be reached by other machines, and anybody who reaches it can read what is sealed: add --token-env, or listen on 127.0.0.1",
 			listen)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (c *Client) Fetch(ctx context.Context, f dream.Feed) ([]dream.Reading, erro
 func (c *Client) get(ctx context.Context, u *url.URL) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
-		return nil, errRefused("its url cannot be asked")
+		return nil, errRefused("its url cannot be requested")
 	}
 	r.Header.Set("User-Agent", c.agent)
 	r.Header.Set("Accept", "application/json")

@@ -61,7 +61,7 @@ func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reache
 		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
 	req, err := http.NewRequestWithContext(trace, r.Method, g.base+r.Path, nil)
 	if err != nil {
-		return nil, badRequest("%s %s cannot be asked for: %s", r.Method, r.Path, g.clean(err.Error()))
+		return nil, badRequest("%s %s cannot be requested: %s", r.Method, r.Path, g.clean(err.Error()))
 	}
 	// net/http repeats a request whose body it can rewind when a reused connection breaks, and takes an
 	// Idempotency-Key as permission. A paid call is made once: there is no GetBody.

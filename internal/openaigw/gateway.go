@@ -172,7 +172,7 @@ func (o Options) validate() error {
 	for _, name := range o.Pass {
 		if inference.HeaderStaysHere(name) {
 			fault(
-				"header %q of callers is not passed on to provider %s: it says who somebody is, or belongs to a connection or a gateway",
+				"header %q of callers is not passed on to provider %s: it identifies a client, or belongs to a connection or a gateway",
 				name, o.Name)
 		}
 	}

@@ -91,7 +91,7 @@ func (p Profile) validate() error {
 		}
 	}
 	if n.MaxTokens == Never || n.MaxThinking == Never {
-		faults = append(faults, errors.New("max_tokens cannot be kept back: an answer without a limit has no price"))
+		faults = append(faults, errors.New("max_tokens must be sent: an answer without a limit has no price"))
 	}
 	return errors.Join(faults...)
 }

@@ -117,7 +117,7 @@ func (b *Service) lookUp(ctx context.Context, name string, before *cachedAgent, 
 	}
 	switch {
 	case err != nil && before != nil && ctx.Err() == nil:
-		b.Log.WarnContext(ctx, "an agent is known by its last record", "agent", before.agent.Handle, "error", err)
+		b.Log.WarnContext(ctx, "the last record of an agent is used; the store does not answer", "agent", before.agent.Handle, "error", err)
 		return before.agent, nil
 	case err != nil:
 		return a, storeFault("look up the agent", err)

@@ -39,7 +39,7 @@ func (t *turn) background(ctx context.Context) []splice {
 		return nil
 	}
 	if err := t.talk.loadBackgrounds(ctx, t.service.Talks, t.body, requests); err != nil {
-		t.service.Log.WarnContext(ctx, "the talk goes on without the backgrounds of its earlier turns", "agent",
+		t.service.Log.WarnContext(ctx, "the turn continues without the backgrounds of earlier turns", "agent",
 			t.agent.Handle, "error", err)
 	}
 	status := t.talk.status(t.body, spendable(t.spec.Context))
@@ -115,7 +115,7 @@ func (t *turn) keepBackground(a memory.Background) {
 		defer cancel()
 		defer context.AfterFunc(b.running, cancel)()
 		if err := b.Talks.PutBackground(ctx, talk.agent, talk.id, a); err != nil {
-			b.Log.WarnContext(ctx, "a background is kept by this process alone", "agent", talk.agent, "error", err)
+			b.Log.WarnContext(ctx, "a background could not be stored; only this process has it", "agent", talk.agent, "error", err)
 		}
 	})
 }

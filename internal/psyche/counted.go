@@ -125,7 +125,7 @@ func cacheMark(key []byte) bool {
 
 func twofold(name string) error {
 	return invalidRequest("duplicate_field", name,
-		"%s stands twice, where case is not regarded. Readers differ in which of the two they take: send it once.",
+		"%s is given twice, where case is ignored. Parsers differ in which of the two they take: send it once.",
 		name)
 }
 

@@ -102,7 +102,7 @@ func (d *Dreams) Cancel(ctx context.Context, c Caller, id string) (Dream, error)
 	case status == dream.StatusCanceled:
 	case status.Over():
 		return Dream{},
-			conflictFault("dream_over", "dream %s is %s; only one that goes on can be canceled", PublicID(n.ID), status)
+			conflictFault("dream_over", "dream %s is %s; only a running dream can be canceled", PublicID(n.ID), status)
 	default:
 		if err := d.Carries.Cancel(ctx, n.ID); err != nil {
 			return Dream{}, err
@@ -119,7 +119,7 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 	}
 	if !n.MayGoOn(d.Now()) {
 		return Dream{},
-			conflictFault("dream_not_resumable", "dream %s is %s and does not wait to go on", PublicID(n.ID),
+			conflictFault("dream_not_resumable", "dream %s is %s; only an interrupted dream can be resumed", PublicID(n.ID),
 				n.Status(d.Now()))
 	}
 	if err := d.Carries.Resume(ctx, n.ID); err != nil {

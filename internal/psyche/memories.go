@@ -344,7 +344,7 @@ func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string)
 		return a, nil, err
 	}
 	if b.Restorer == nil {
-		return a, nil, storeFault("restore memories", errors.New("nobody restores here"))
+		return a, nil, storeFault("restore memories", errors.New("no restorer is configured"))
 	}
 	if dreamID != "" {
 		name, handle, ok := DreamID(dreamID)
@@ -384,7 +384,7 @@ func (b *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, 
 			return Restored{}, err
 		}
 	} else if b.Restorer == nil {
-		return Restored{}, storeFault("restore memories", errors.New("nobody restores here"))
+		return Restored{}, storeFault("restore memories", errors.New("no restorer is configured"))
 	}
 	if len(ids) == 0 {
 		return Restored{Restored: []string{}}, nil

@@ -266,7 +266,7 @@ func transfer(ctx context.Context, s memory.Store, agent string, from, to Owner,
 			return nil
 		}
 		if !errors.Is(err, memory.ErrStale) && !errors.Is(err, memory.ErrForgotten) || try == transferTries {
-			return fmt.Errorf("give what was said: %w", err)
+			return fmt.Errorf("transfer what was said: %w", err)
 		}
 	}
 }

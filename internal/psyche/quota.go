@@ -180,7 +180,7 @@ func (b *Service) checkQuota(ctx context.Context, a dream.Agent, c Caller) error
 	}
 	b.counts.full.Add(1)
 	if b.quotas.warns(a.ID, c.Owner()) {
-		b.Log.WarnContext(ctx, "what a caller says is not remembered: a quota of memories is reached", "agent",
+		b.Log.WarnContext(ctx, "an exchange is not remembered: a quota of memories is reached", "agent",
 			a.Handle,
 			"principal", c.Key.PrincipalName(), "per_principal", b.quotas.ofPrincipal, "per_user", b.quotas.ofOneUser)
 	}

@@ -49,7 +49,7 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 	answers := make(chan answer, 1)
 	if b.searches.Add(1) > mostSearches {
 		b.searches.Add(-1)
-		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn goes on without", "agent", t.agent.Handle,
+		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn continues without memories", "agent", t.agent.Handle,
 			"searches", mostSearches)
 		return nil, SkippedBusy
 	}
@@ -73,7 +73,7 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 		t.report.ByWords = a.why
 		switch {
 		case a.err != nil:
-			b.Log.WarnContext(ctx, "memory could not be asked", "agent", t.agent.Handle, "error", a.err)
+			b.Log.WarnContext(ctx, "memory could not be searched", "agent", t.agent.Handle, "error", a.err)
 			return nil, SkippedFailed
 		case len(a.found) == 0:
 			return nil, SkippedNothing
@@ -81,7 +81,7 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 		b.used(ctx, t.agent.ID, a.found)
 		return a.found, ""
 	case <-late.C:
-		b.Log.WarnContext(ctx, "memory did not answer within its budget; the turn goes on without", "agent",
+		b.Log.WarnContext(ctx, "memory did not answer within its budget; the turn continues without memories", "agent",
 			t.agent.Handle, "budget", within)
 		return nil, SkippedBudget
 	case <-ctx.Done():
@@ -166,7 +166,7 @@ func (b *Service) search(
 		Now:         b.now().In(b.zones.of(a.Zone)),
 	})
 	if answer.ByWords != nil {
-		b.Log.WarnContext(ctx, "the question could not be placed; memory is searched by words alone",
+		b.Log.WarnContext(ctx, "the question could not be embedded; memory is searched by words alone",
 			"agent", a.Handle, "why", whyWords(answer.ByWords), "error", answer.ByWords)
 	}
 	for _, m := range answer.Memories {

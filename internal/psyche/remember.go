@@ -230,7 +230,7 @@ func (b *Service) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *drea
 	}
 	v, space, err := b.embed(ctx, a, c, []string{e.Text()})
 	if err != nil || space != p.space {
-		b.Log.WarnContext(ctx, "a correction is kept without its place among memories", "agent", a.Handle, "error", err)
+		b.Log.WarnContext(ctx, "a correction is stored without its vector", "agent", a.Handle, "error", err)
 		return nil, nil //nolint:nilerr // it is placed when the memory moves
 	}
 	return []memory.Vector{{Item: e.ID, Space: space, V: v[0]}}, nil
@@ -292,7 +292,7 @@ func (b *Service) place(ctx context.Context, a dream.Agent, c Caller, lines []li
 	}
 	v, space, err := b.embed(ctx, a, c, texts)
 	if err != nil {
-		b.Log.WarnContext(ctx, "what was said is kept without its place among memories", "agent", a.Handle, "error",
+		b.Log.WarnContext(ctx, "what was said is stored without its vectors", "agent", a.Handle, "error",
 			err)
 		return p, nil
 	}

@@ -170,7 +170,7 @@ func membersOf(body []byte) (map[string]json.RawMessage, error) {
 		}
 		word, _ := name.(string)
 		if _, twice := given[word]; twice && err == nil {
-			return nil, badParam(firstOf("", word), "field "+quoted(word)+" stands twice; give it once")
+			return nil, badParam(firstOf("", word), "field "+quoted(word)+" is given twice; give it once")
 		}
 		given[word] = value
 	}

@@ -309,7 +309,7 @@ func TestABodyThatIsWrongIsRefusedByTheNameOfItsField(t *testing.T) {
 		`{"agent":"iris"} {}`:             {"invalid_json", "", "something follows"},
 		`[1]`:                             {"invalid_json", "", "no JSON object"},
 		`null`:                            {"invalid_json", "", "no JSON object"},
-		`{"agent":"iris","agent":"iris"}`: {"invalid_value", "agent", "stands twice"},
+		`{"agent":"iris","agent":"iris"}`: {"invalid_value", "agent", "is given twice"},
 		"{\"agent\":\"\xff\"}":            {"invalid_json", "", "UTF-8"},
 		`{}`:                              {"invalid_value", "agent", "agent is missing"},
 		`{"agent":7}`:                     {"invalid_value", "agent", "must be a string"},

@@ -160,7 +160,7 @@ func (s *Server) keepClaim(c access.Claim) (enough func()) {
 			case <-beat.C:
 			}
 			if err := s.o.Keys.Renew(ctx, c, s.o.Now().UTC()); err != nil && ctx.Err() == nil {
-				s.o.Report(fmt.Errorf("say that a request with an idempotency key is still under way: %w", err))
+				s.o.Report(fmt.Errorf("renew the claim of a request with an idempotency key: %w", err))
 			}
 		}
 	})

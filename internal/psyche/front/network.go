@@ -48,7 +48,7 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Addr, error) {
 	}
 	if s.o.Keyless && !hostname.Loopback(host) {
 		return nil,
-			fmt.Errorf("listen on %s without keys: only a loopback address may be served to whoever comes", address)
+			fmt.Errorf("listen on %s without keys: only a loopback address may be served without keys", address)
 	}
 	var shell *tls.Config
 	if s.o.TLS.Cert != "" || s.o.TLS.Key != "" {

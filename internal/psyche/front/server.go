@@ -180,7 +180,7 @@ func (r Route) validate() error {
 	case strings.Contains(r.Path, "...}") || strings.Contains(r.Path, "{$}"):
 		return fmt.Errorf("route %s names every path below it; each needs a route of its own", r.Path)
 	case r.Serve == nil:
-		return fmt.Errorf("route %s has nobody to serve it", r.Path)
+		return fmt.Errorf("route %s has no handler", r.Path)
 	case r.Open && r.Path != "/healthz":
 		return fmt.Errorf("route %s is open; /healthz alone may be", r.Path)
 	case !r.Open && !access.Owner.Includes(r.Role):

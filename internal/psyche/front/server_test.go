@@ -344,7 +344,7 @@ func TestRoutesThatOpenTooMuchAreRefused(t *testing.T) {
 		"asks for role":    func(_ *front.Options, r *front.Route) { r.Role = "" },
 		"must begin with":  func(_ *front.Options, r *front.Route) { r.Path = "/x/" },
 		"every path below": func(_ *front.Options, r *front.Route) { r.Path = "/x/{rest...}" },
-		"nobody to serve":  func(_ *front.Options, r *front.Route) { r.Serve = nil },
+		"has no handler":   func(_ *front.Options, r *front.Route) { r.Serve = nil },
 		"two routes name":  func(o *front.Options, r *front.Route) { o.Routes = append(o.Routes, *r) },
 		"conflicts": func(o *front.Options, r *front.Route) {
 			r.Path = "/{a}/b"

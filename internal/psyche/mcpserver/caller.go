@@ -31,7 +31,7 @@ func admit(next http.Handler) http.Handler {
 	existing := auth.RequireBearerToken(func(ctx context.Context, _ string, r *http.Request) (*auth.TokenInfo, error) {
 		v, ok := ctx.Value(clientKey{}).(client)
 		if !ok {
-			return nil, errors.New("nobody was admitted")
+			return nil, errors.New("the request has no authenticated caller")
 		}
 		r.Header.Del("Authorization")
 		// A session belongs to the owner who opened it: the library compares UserID with each request (403).

@@ -79,7 +79,7 @@ func (d *toolset) withCaller(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		v, ok := clientOf(req)
 		if !ok {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "nobody is known to have sent this"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "the sender of this request is not known"}
 		}
 		if fault := sameVersion(req); fault != nil {
 			return nil, fault

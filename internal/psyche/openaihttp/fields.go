@@ -26,7 +26,7 @@ func parseFields(body []byte) (parsed, error) {
 		if seen[name] {
 			return &psyche.Fault{
 				Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "duplicate_field", Param: name,
-				Message: fmt.Sprintf("%s stands in the body twice.", name),
+				Message: fmt.Sprintf("%s is in the body twice.", name),
 			}
 		}
 		seen[name] = true
