@@ -28,7 +28,7 @@ type Dreams struct {
 	Now     func() time.Time
 	Digest  string // how much of dreams role client is told: journal.DigestOff, DigestHeader or DigestMessage
 	Private bool   // nothing of dreams is told to role client
-	Shared  bool   // they are told to every client, whoever else's talks they may quote
+	Shared  bool   // they are shown to every client, even when they may quote others' talks
 
 	Except map[string]bool // by handle, agents of whose dreams role client is told nothing, whatever Digest says
 
@@ -190,7 +190,7 @@ const lookedBack = 4000
 // soFar adds up the phases of a running dream from its newest events.
 func (d *Dreams) soFar(ctx context.Context, n *dream.Record) ([]dream.Tally, budget.Micros, error) {
 	newest := map[dream.Phase]dream.Tally{}
-	for _, t := range n.Phases { // of the sittings before
+	for _, t := range n.Phases { // of earlier stretches
 		newest[t.Phase] = t
 	}
 	heads, err := d.Events.Heads(ctx)

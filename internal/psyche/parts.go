@@ -147,7 +147,7 @@ func (c *recallCounter) counts() RecallCounts {
 	}
 }
 
-// Counts tells what this process's beings did.
+// Counts returns what the services of this process did.
 func (b *Service) Counts() Counts {
 	c := &b.counts
 	recalls := c.recalls.counts()

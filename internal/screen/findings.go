@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// noticed shows the fragments that were kept, the best first, each with why.
+// noticed shows the fragments that were kept, the best first, each with the reason.
 func noticed(p *page, all []*dream.Fragment) {
 	if len(all) == 0 {
 		return
@@ -31,8 +31,8 @@ func noticed(p *page, all []*dream.Fragment) {
 	})
 }
 
-// verdictWords is the composite and its parts: "worth .71: new .62, fitting .80, clear .95; distance .70 to the
-// playbook, …".
+// verdictWords describes the composite score and its parts: "worth .71: new .62, fitting .80, clear .95; distance .70
+// to the playbook, …".
 func verdictWords(v dream.Verdict) string {
 	text := "worth " + score(v.Composite)
 	if v.Judge == "embedder" {
@@ -77,7 +77,7 @@ func originWords(f *dream.Fragment) string {
 	return text
 }
 
-// loosenedWords says how a model was loosened that was loosened by words, and how likely it called what it said.
+// loosenedWords describes how a model was loosened by its prompt, and how likely it called its output.
 func loosenedWords(s dream.Settings) string {
 	text := ""
 	switch s.Loosening {
@@ -136,7 +136,7 @@ func patternsOf(all []*dream.Prediction) []*dream.Prediction {
 	return out
 }
 
-// patterns shows what replay made of the past, and how many claims the night can be judged by.
+// patterns shows the predictions from replay, and how many claims the dream can be judged by.
 func patterns(p *page, all []*dream.Prediction) {
 	found := patternsOf(all)
 	if len(found) > 0 {
@@ -198,7 +198,7 @@ func imagined(p *page, all []*dream.Scenario) {
 	})
 }
 
-// staged shows hypotheses and what changed in the playbook.
+// staged shows hypotheses and changes of the playbook.
 func staged(p *page, r DreamReport) {
 	if len(r.Hypotheses) > 0 {
 		p.heading("Hypotheses")
@@ -220,7 +220,7 @@ func staged(p *page, r DreamReport) {
 	}
 }
 
-// left shows what fading entries leave behind.
+// left shows the gists of fading entries.
 func left(p *page, gists []*dream.Gist) {
 	if len(gists) == 0 {
 		return
@@ -229,7 +229,7 @@ func left(p *page, gists []*dream.Gist) {
 	list(p, gists, func(_ int, g *dream.Gist) { p.item("· ", blue, g.Content) })
 }
 
-// Archived is something that a dream has put aside.
+// Archived is an item that a dream has archived.
 type Archived struct {
 	ID     string     `json:"id"`
 	Kind   dream.Kind `json:"kind"`
@@ -238,7 +238,7 @@ type Archived struct {
 	Reason string     `json:"reason"`
 }
 
-// archived shows what the night has put aside, and what stands in its place.
+// archived shows what the dream has archived, and what replaced it.
 func archived(p *page, all []Archived) {
 	if len(all) == 0 {
 		return

@@ -38,7 +38,7 @@ type DreamReport struct {
 // most is how many entries of a list the report shows before it only counts the rest.
 const most = 12
 
-// Report tells a night to a person: how it ended, what was noticed, kept and why, what was set aside, and what it cost.
+// Report describes a dream: how it ended, what was noticed and kept and why, what was set aside, and what it cost.
 // Texts of items are cleaned and wrapped to the terminal. It ends with a line break.
 func Report(r DreamReport, st Style) string {
 	p := &page{st: st}

@@ -41,7 +41,7 @@ type Changes struct {
 // leastMove is the smallest change of mood that is worth a word: less rounds to nothing.
 const leastMove = .005
 
-// Summarize makes the first three lines of a report. Every face that shows a dream shows these.
+// Summarize makes the first three lines of a report, which every interface that shows a dream shows.
 func Summarize(r DreamReport) Summary {
 	c := countChanges(r)
 	s := Summary{Changed: changedText(r, c), Archived: "Nothing.", Counts: c}
