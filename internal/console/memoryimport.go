@@ -219,7 +219,7 @@ func (app *App) imported(a dream.Agent, r importer.Report, embedded *embedOutcom
 	}
 	app.say("%s remembers %d new: %s and %s read, %d known already, %s.", a.Handle, r.Added,
 		plural(r.Episodes, "episode", "episodes"), plural(r.Semantics, "piece of knowledge", "pieces of knowledge"),
-		r.Known,
+		r.Existing,
 		plural(int(r.BadCount), "bad line left out", "bad lines left out"))
 	if !r.First.IsZero() {
 		app.say("They reach from %s to %s.", day(r.First, a.Zone), day(r.Last, a.Zone))

@@ -34,7 +34,7 @@ func BenchmarkImport(b *testing.B) {
 		store func(b *testing.B) memory.Store
 		embed importer.Embed
 	}{
-		{"deriving", func(*testing.B) memory.Store { return &shelf{items: map[string]dream.Item{}} }, nil},
+		{"deriving", func(*testing.B) memory.Store { return &memoryStore{items: map[string]dream.Item{}} }, nil},
 		{"store", onDisk, nil},
 		{"store-vectors", onDisk, place},
 	} {
@@ -47,7 +47,7 @@ func BenchmarkImport(b *testing.B) {
 				opts := options()
 				opts.Embed = c.embed
 				b.StartTimer()
-				report := bring(b, s, a, opts, file)
+				report := importFiles(b, s, a, opts, file)
 				require.Equal(b, items, report.Episodes)
 			}
 			b.ReportMetric(float64(items*b.N)/b.Elapsed().Seconds(), "items/s")

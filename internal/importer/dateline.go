@@ -25,8 +25,8 @@ const (
 
 // The forms of a date, tried in this order. All may follow a weekday.
 var dateForms = []struct {
-	shape *regexp.Regexp
-	order string // what the groups are
+	shape  *regexp.Regexp
+	groups string // what the groups are
 }{
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:T|\b)`), "ymd"},
 	{
@@ -62,7 +62,7 @@ func dateLine(line string, heading, dayFirst bool) (dated, bool) {
 		if m == nil {
 			continue
 		}
-		out, ok := assemble(form.order, m[1:], dayFirst)
+		out, ok := assemble(form.groups, m[1:], dayFirst)
 		if !ok {
 			continue
 		}
@@ -78,10 +78,10 @@ func dateLine(line string, heading, dayFirst bool) (dated, bool) {
 	return dated{}, false
 }
 
-func assemble(order string, g []string, dayFirst bool) (dated, bool) {
+func assemble(groups string, g []string, dayFirst bool) (dated, bool) {
 	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
 	out := dated{clock: -1, full: true, sure: true}
-	switch order {
+	switch groups {
 	case "ymd":
 		out.year, out.month, out.day = number(g[0]), time.Month(number(g[1])), number(g[2])
 	case "dmy":

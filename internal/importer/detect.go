@@ -38,7 +38,7 @@ func Detect(name string, head []byte) (Format, error) {
 		return Diary, nil
 	}
 	for line := range bytes.Lines(head) {
-		text, dressed := bare(string(line))
+		text, dressed := stripMarkup(string(line))
 		if found, ok := dateLine(text, dressed || ext == "", true); ok && found.full {
 			return Diary, nil
 		}

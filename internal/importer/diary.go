@@ -29,7 +29,7 @@ type diary struct {
 	year    int // last named, for headings that leave it out
 	day     time.Time
 	clock   time.Duration
-	known   bool // a day is known
+	hasDay  bool // a day is known
 	section string
 	matter  bool // inside front matter
 
@@ -37,7 +37,7 @@ type diary struct {
 	paraLine  int
 	passages  []string
 	startLine int
-	order     int // passages since the last heading, to keep them in order
+	position  int // passages since the last heading, to keep them in order
 }
 
 // readDiary reads entries under dated headings: 2024-03-05, 5 March 2024, March 5th, 2024, Tuesday 5.3.2024 and so on,
@@ -76,7 +76,7 @@ func (d *diary) row(number int, row string) error {
 		d.endParagraph()
 		return nil
 	}
-	text, dressed := bare(row)
+	text, dressed := stripMarkup(row)
 	text = clean(text)
 	if found, ok := dateLine(text, dressed, d.dayFirst); ok && (found.full || d.year > 0) {
 		if err := d.flush(); err != nil {
@@ -85,11 +85,11 @@ func (d *diary) row(number int, row string) error {
 		d.open(found)
 		return d.trailing(number, found.rest, dressed)
 	}
-	if clock, rest, ok := timeLine(text, dressed); ok && d.known {
+	if clock, rest, ok := timeLine(text, dressed); ok && d.hasDay {
 		if err := d.flush(); err != nil {
 			return err
 		}
-		d.clock, d.order, d.section = clock, 0, ""
+		d.clock, d.position, d.section = clock, 0, ""
 		return d.trailing(number, rest, dressed)
 	}
 	if m := heading.FindStringSubmatch(trimmed); m != nil {
@@ -144,9 +144,9 @@ func (d *diary) open(found dated) {
 	}
 	d.day = time.Date(d.year, found.month, found.day, 0, 0, 0, 0, time.UTC)
 	d.clock = found.clock
-	d.known = true
+	d.hasDay = true
 	d.section = ""
-	d.order = 0
+	d.position = 0
 }
 
 // trailing puts what stands behind a date where it belongs: a heading's is a title, a line's begins the entry.
@@ -216,22 +216,22 @@ func (d *diary) emit(text string) error {
 	if !strings.ContainsFunc(text, isWordRune) {
 		return nil
 	}
-	out := &draft{line: d.startLine, undated: !d.known, dated: d.known && d.clock >= 0, scene: "in the diary"}
+	out := &draft{line: d.startLine, undated: !d.hasDay, dated: d.hasDay && d.clock >= 0, scene: "in the diary"}
 	if d.section != "" {
 		out.scene += ", under " + quoted(clip(d.section, 80))
 	}
-	if d.known {
+	if d.hasDay {
 		clock := d.clock
 		if clock < 0 {
 			clock = noon
 		}
 		y, m, day := d.day.Date()
 		at := wallClock(time.Date(y, m, day, 0, 0, int(clock/time.Second), 0, d.src.zone))
-		out.stamp, out.ep.At = at.stamp, at.at.Add(time.Duration(d.order)*time.Second)
-		d.order++
+		out.stamp, out.ep.At = at.stamp, at.at.Add(time.Duration(d.position)*time.Second)
+		d.position++
 	}
 	out.ep.Content, out.ep.Taint, out.ep.Origin = text, dream.FromHuman, d.src.origin(d.startLine)
-	if d.known {
+	if d.hasDay {
 		out.ep.Session = "diary/" + d.day.Format(time.DateOnly)
 	}
 	d.to.read(1)

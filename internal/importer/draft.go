@@ -23,7 +23,7 @@ type draft struct {
 
 	scene  string // where it happened, such as "in the diary"; empty when nobody knows
 	dated  bool   // a clock time is known, not only a day
-	said   []turn // the exchange, when the episode is talk
+	turns  []turn // the exchange, when the episode is talk
 	before *turn  // what was said just before, in the same conversation
 	after  *turn  // what was said just after
 	cast   []string
@@ -89,10 +89,10 @@ type voice struct{ speaker, text string }
 
 // voices are the words of a draft without the names before them.
 func (d *draft) voices(into []voice) []voice {
-	if d.said == nil {
+	if d.turns == nil {
 		return append(into, voice{d.ep.Speaker, d.ep.Content})
 	}
-	for _, t := range d.said {
+	for _, t := range d.turns {
 		into = append(into, voice{t.speaker, t.text})
 	}
 	return into

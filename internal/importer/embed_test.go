@@ -19,7 +19,7 @@ func TestEveryItemGetsAVectorInSmallBatches(t *testing.T) {
 	l := &letters{space: "letters/1/4"}
 	opts := options()
 	opts.Embed = l.embed
-	report := bring(t, s, a, opts, text("year.jsonl", year(300)))
+	report := importFiles(t, s, a, opts, text("year.jsonl", year(300)))
 	require.Equal(t, report.Added, l.texts())
 	for _, call := range l.calls {
 		require.LessOrEqual(t, len(call), importer.MaxEmbed)
@@ -45,9 +45,9 @@ func TestASecondImportEmbedsNothing(t *testing.T) {
 	l := &letters{space: "letters/1/4"}
 	opts := options()
 	opts.Embed = l.embed
-	bring(t, s, a, opts, text("year.jsonl", year(100)))
+	importFiles(t, s, a, opts, text("year.jsonl", year(100)))
 	paid := l.texts()
-	bring(t, s, a, opts, text("year.jsonl", year(100)))
+	importFiles(t, s, a, opts, text("year.jsonl", year(100)))
 	require.Equal(t, paid, l.texts())
 }
 
@@ -55,11 +55,11 @@ func TestItemsImportedWithoutVectorsGetThemLater(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	bring(t, s, a, options(), text("year.jsonl", year(100)))
+	importFiles(t, s, a, options(), text("year.jsonl", year(100)))
 	l := &letters{space: "letters/1/4"}
 	opts := options()
 	opts.Embed = l.embed
-	require.Zero(t, bring(t, s, a, opts, text("year.jsonl", year(100))).Added)
+	require.Zero(t, importFiles(t, s, a, opts, text("year.jsonl", year(100))).Added)
 	bare, err := s.WithoutVector(context.Background(), "a", l.space, nil, 0)
 	require.NoError(t, err)
 	require.Empty(t, bare)
@@ -71,7 +71,7 @@ func TestTwoEmbeddersAreNeverMixed(t *testing.T) {
 	s := store(t, a)
 	opts := options()
 	opts.Embed = (&letters{space: "letters/1/4"}).embed
-	bring(t, s, a, opts, text("one.jsonl", year(20)))
+	importFiles(t, s, a, opts, text("one.jsonl", year(20)))
 	opts.Embed = (&letters{space: "numbers/1/4"}).embed
 	_, err := importer.Import(context.Background(), s, a, []importer.File{testdata(t, "diary.md")}, opts)
 	require.ErrorIs(t, err, memory.ErrSpace)
@@ -83,7 +83,7 @@ func TestTwoEmbeddersAreNeverMixed(t *testing.T) {
 	require.Len(t, spaces, 1)
 }
 
-func TestAnEmbedderThatFailsIsToldAfterTheImport(t *testing.T) {
+func TestAFailingEmbedderIsReportedAfterTheImport(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	opts := options()

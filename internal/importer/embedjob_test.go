@@ -17,30 +17,30 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// shop is a store with one agent, and processes that embed its memories.
-type shop struct {
+// fixture is a store with one agent, and processes that embed its memories.
+type fixture struct {
 	*sqlitestore.Store
 	t     *testing.T
 	agent dream.Agent
 	at    time.Time
 }
 
-func newShop(t *testing.T) *shop {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &shop{t: t, agent: someone("a"), at: now}
+	s := &fixture{t: t, agent: someone("a"), at: now}
 	s.Store = store(t, s.agent).(*sqlitestore.Store)
 	return s
 }
 
 // imports brings memories without vectors, and asks for them to be embedded.
-func (s *shop) imports(n int) {
+func (s *fixture) imports(n int) {
 	s.t.Helper()
 	opts := options()
 	opts.Storing = func(ctx context.Context) error { return importer.RequestEmbedding(ctx, s, s.agent, s.at) }
-	bring(s.t, s, s.agent, opts, text("year.jsonl", year(n)))
+	importFiles(s.t, s, s.agent, opts, text("year.jsonl", year(n)))
 }
 
-func (s *shop) worker(name string, e importer.Embedder) *importer.EmbedWorker {
+func (s *fixture) worker(name string, e importer.Embedder) *importer.EmbedWorker {
 	return &importer.EmbedWorker{
 		Store:   s,
 		Holder:  name,
@@ -49,21 +49,21 @@ func (s *shop) worker(name string, e importer.Embedder) *importer.EmbedWorker {
 	}
 }
 
-func (s *shop) bare() int {
+func (s *fixture) bare() int {
 	s.t.Helper()
 	items, err := s.WithoutVector(s.t.Context(), "a", old, nil, 0)
 	require.NoError(s.t, err)
 	return len(items)
 }
 
-func (s *shop) job() memory.EmbedJob {
+func (s *fixture) job() memory.EmbedJob {
 	s.t.Helper()
 	j, err := s.EmbedJob(s.t.Context(), "a")
 	require.NoError(s.t, err)
 	return j
 }
 
-func (s *shop) noJob() {
+func (s *fixture) noJob() {
 	s.t.Helper()
 	_, err := s.EmbedJob(s.t.Context(), "a")
 	require.ErrorIs(s.t, err, memory.ErrNotFound)
@@ -71,7 +71,7 @@ func (s *shop) noJob() {
 
 func TestAnImportIsFoundByWordsAtOnceAndEmbeddedAfterwards(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	s.imports(300)
 	require.Equal(t, alive(t, s), s.bare(), "nothing was embedded in the foreground")
 	found, err := s.Search(t.Context(),
@@ -95,7 +95,7 @@ func TestAnImportIsFoundByWordsAtOnceAndEmbeddedAfterwards(t *testing.T) {
 // The claim of a process that was killed ends by itself, and the next one goes on with what has no vector.
 func TestAProcessThatWasKilledLosesNothing(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	s.imports(300)
 	ctx, kill := context.WithCancel(t.Context())
 	l := &letters{space: old}
@@ -129,9 +129,9 @@ func TestAProcessThatWasKilledLosesNothing(t *testing.T) {
 	s.noJob()
 }
 
-func TestAProcessThatIsToldToStopLeavesItsJobAtOnce(t *testing.T) {
+func TestAStoppingProcessReleasesItsJobAtOnce(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	s.imports(100)
 	ctx, stop := context.WithCancel(t.Context())
 	e := embedder(&letters{space: old})
@@ -146,9 +146,9 @@ func TestAProcessThatIsToldToStopLeavesItsJobAtOnce(t *testing.T) {
 	require.Zero(t, s.bare())
 }
 
-func TestAJobThatFailsIsTriedAgainLaterAndSoonerWhenAskedFor(t *testing.T) {
+func TestAFailedJobIsRetriedLaterAndSoonerOnRequest(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	s.imports(100)
 	calls := 0
 	e := embedder(&letters{space: old})
@@ -173,13 +173,13 @@ func TestAJobThatFailsIsTriedAgainLaterAndSoonerWhenAskedFor(t *testing.T) {
 	require.Equal(t, 4, calls)
 }
 
-func TestWhatIsAskedForWhileAJobEndsIsNotForgotten(t *testing.T) {
+func TestARequestWhileAJobEndsIsNotLost(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	s.imports(20)
 	l := &letters{space: old}
 	w := s.worker("server", embedder(l))
-	late := &latecomer{EmbedStore: s, before: func() {
+	late := &interferingStore{EmbedStore: s, before: func() {
 		s.at = s.at.Add(time.Second)
 		s.imports(60)
 	}}
@@ -189,21 +189,21 @@ func TestWhatIsAskedForWhileAJobEndsIsNotForgotten(t *testing.T) {
 	s.noJob()
 }
 
-// latecomer does something in the moment before a job ends for the first time.
-type latecomer struct {
+// interferingStore does something in the moment before a job ends for the first time.
+type interferingStore struct {
 	importer.EmbedStore
 	before func()
 	once   sync.Once
 }
 
-func (l *latecomer) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error) {
+func (l *interferingStore) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error) {
 	l.once.Do(l.before)
 	return l.EmbedStore.EndEmbedJob(ctx, j)
 }
 
 func TestTheJobOfAnAgentThatWasRemovedEnds(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	removed := memory.EmbedJob{Agent: "gone", Requested: s.at}
 	_, err := s.PutEmbedJob(t.Context(), removed, s.at)
 	require.NoError(t, err)
@@ -224,7 +224,7 @@ func TestTheJobOfAnAgentThatWasRemovedEnds(t *testing.T) {
 
 func TestTheBackgroundMovesNoMemoryAndDropsNothingOfAMove(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newFixture(t)
 	s.imports(100)
 	l := &letters{space: old}
 	require.NoError(t, s.worker("server", embedder(l)).Round(t.Context()))

@@ -17,11 +17,11 @@ const (
 // exchanger makes episodes of talk: one exchange is what somebody said and what was answered, up to the point where
 // anybody but the answerer speaks again. In chats everything between two turns of the user is the answer.
 type exchanger struct {
-	src   *source
-	to    *sink
-	scene string   // where the conversation takes place
-	cast  []string // who takes part, when the source says so beforehand
-	roles bool     // speakers are user, assistant and tools
+	src          *source
+	to           *sink
+	scene        string   // where the conversation takes place
+	participants []string // who takes part, when the source says so beforehand
+	roles        bool     // speakers are user, assistant and tools
 
 	open   []turn
 	size   int
@@ -38,12 +38,12 @@ func (x *exchanger) take(t turn) error {
 	t.speaker = flat(clean(t.speaker))
 	x.to.read(1)
 	switch {
-	case len(x.open) > 0 && x.parted(t):
+	case len(x.open) > 0 && x.isElsewhere(t):
 		if err := x.end(); err != nil {
 			return err
 		}
 	case len(x.open) > 0 && x.closes(t):
-		if err := x.seal(&t); err != nil {
+		if err := x.finish(&t); err != nil {
 			return err
 		}
 	}
@@ -52,8 +52,8 @@ func (x *exchanger) take(t turn) error {
 	return nil
 }
 
-// parted says whether a turn belongs to another conversation.
-func (x *exchanger) parted(t turn) bool {
+// isElsewhere says whether a turn belongs to another conversation.
+func (x *exchanger) isElsewhere(t turn) bool {
 	last := x.open[len(x.open)-1]
 	return t.session != last.session || t.when.at.Sub(last.when.at) > longPause && !t.undated && !last.undated
 }
@@ -77,23 +77,23 @@ func (x *exchanger) closes(t turn) bool {
 func (x *exchanger) end() error {
 	var err error
 	if len(x.open) > 0 {
-		err = x.seal(nil)
+		err = x.finish(nil)
 	}
 	x.before, x.latest = nil, time.Time{}
 	return err
 }
 
-// seal hands on the open exchange.
-func (x *exchanger) seal(next *turn) error {
+// finish hands on the open exchange.
+func (x *exchanger) finish(next *turn) error {
 	first := x.open[0]
 	d := &draft{
 		line:   first.line,
 		scene:  x.scene,
 		dated:  !first.undated,
-		said:   x.open,
+		turns:  x.open,
 		before: x.before,
 		after:  next,
-		cast:   x.cast,
+		cast:   x.participants,
 	}
 	d.undated, d.stamp = first.undated, first.when.stamp
 	d.ep = dream.Episode{Session: first.session, Speaker: first.speaker, Origin: x.src.originOf(x.open)}

@@ -177,7 +177,7 @@ func TestAnExportImportedGivesBackEveryItem(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	bring(t, s, a, options(), testdata(t, "locomo.json"), testdata(t, "diary.md"), testdata(t, "own.jsonl"),
+	importFiles(t, s, a, options(), testdata(t, "locomo.json"), testdata(t, "diary.md"), testdata(t, "own.jsonl"),
 		text("year.jsonl", year(80)))
 	_, err := s.Commit(context.Background(), memory.Write{Agent: "a", Add: oneOfEach("a")})
 	require.NoError(t, err)
@@ -185,7 +185,7 @@ func TestAnExportImportedGivesBackEveryItem(t *testing.T) {
 	require.Equal(t, len(all(t, s, "a")), n)
 
 	other := store(t, a)
-	report := bring(t, other, a, options(), text("dump.jsonl", dump))
+	report := importFiles(t, other, a, options(), text("dump.jsonl", dump))
 	require.Zero(t, report.BadCount, report.Bad)
 	require.Equal(t, n, report.Added)
 	require.Equal(t, all(t, s, "a"), all(t, other, "a"))
@@ -193,13 +193,13 @@ func TestAnExportImportedGivesBackEveryItem(t *testing.T) {
 	require.Equal(t, dump, again)
 }
 
-func TestAnExportCanBecomeSomebodyElsesMemory(t *testing.T) {
+func TestAnExportCanBeImportedForAnotherAgent(t *testing.T) {
 	t.Parallel()
 	a, b := someone("a"), someone("b")
 	s := store(t, a, b)
-	bring(t, s, a, options(), text("year.jsonl", year(60)))
+	importFiles(t, s, a, options(), text("year.jsonl", year(60)))
 	dump, n := export(t, s, a, false)
-	report := bring(t, s, b, options(), text("dump.jsonl", dump))
+	report := importFiles(t, s, b, options(), text("dump.jsonl", dump))
 	require.Equal(t, n, report.Added)
 	theirs := all(t, s, "b")
 	for i, item := range all(t, s, "a") {
@@ -233,7 +233,7 @@ func TestAnExportPagesThroughAMomentFullerThanAPage(t *testing.T) {
 		}
 		fmt.Fprintf(&b, `{"at":%q,"content":"Item %d"}`+"\n", at.Format(time.RFC3339Nano), i)
 	}
-	report := bring(t, s, a, options(), text("many.jsonl", b.String()))
+	report := importFiles(t, s, a, options(), text("many.jsonl", b.String()))
 	_, n := export(t, s, a, false)
 	require.Equal(t, report.Added, n)
 }
@@ -242,11 +242,11 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk is full") }
 
-func TestAnExportTellsWhenItCannotWrite(t *testing.T) {
+func TestAnExportReportsAFailedWrite(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	bring(t, s, a, options(), text("year.jsonl", year(20)))
+	importFiles(t, s, a, options(), text("year.jsonl", year(20)))
 	_, err := importer.Export(context.Background(), s, a, broken{}, importer.ExportOptions{})
 	require.ErrorContains(t, err, "disk is full")
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// shelf is the part of a store that an import without vectors uses.
-type shelf struct {
+// memoryStore is the part of a store that an import without vectors uses.
+type memoryStore struct {
 	memory.Store
 	items map[string]dream.Item
 }
 
-func (s *shelf) Commit(_ context.Context, w memory.Write) (memory.Receipt, error) {
+func (s *memoryStore) Commit(_ context.Context, w memory.Write) (memory.Receipt, error) {
 	var r memory.Receipt
 	for _, item := range w.Add {
 		if _, found := s.items[item.Header().ID]; found {
@@ -52,7 +52,7 @@ func fuzz(f *testing.F, format importer.Format, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		a := someone("a")
-		s := &shelf{items: map[string]dream.Item{}}
+		s := &memoryStore{items: map[string]dream.Item{}}
 		opts := options()
 		opts.Format = format
 		file := text("some/file.x", string(body))

@@ -34,7 +34,7 @@ const (
 
 // gauge weighs episodes in the order in which they come.
 type gauge struct {
-	met    map[uint64]struct{}
+	seen   map[uint64]struct{}
 	recent map[uint64]int // words of the window, counted
 	window [window][]uint64
 	n      int
@@ -45,7 +45,7 @@ type gauge struct {
 }
 
 func newGauge() *gauge {
-	return &gauge{met: map[uint64]struct{}{}, recent: map[uint64]int{}, usual: .5}
+	return &gauge{seen: map[uint64]struct{}{}, recent: map[uint64]int{}, usual: .5}
 }
 
 // measure weighs one episode and remembers its words.
@@ -72,17 +72,17 @@ func (g *gauge) measure(d *draft) rawMarks {
 		if w.capital && !w.initial {
 			names++
 		}
-		if _, found := g.met[w.hash]; !found {
+		if _, found := g.seen[w.hash]; !found {
 			fresh++
-			if len(g.met) < vocabulary {
-				g.met[w.hash] = struct{}{}
+			if len(g.seen) < vocabulary {
+				g.seen[w.hash] = struct{}{}
 			}
 		}
 		g.hashes = append(g.hashes, w.hash)
 	}
 	pad := d.ep.Affect
 	if !d.felt {
-		pad = feel(g.tokens, exclamations(g.spoken))
+		pad = affectOf(g.tokens, exclamations(g.spoken))
 	}
 	raw := rawMarks{length: float32(len(g.tokens)), surprise: float32(g.unlike())}
 	raw.salience = float32(

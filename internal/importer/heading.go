@@ -10,7 +10,7 @@ var heading = regexp.MustCompile(`^(#{1,6})\s+(.*?)\s*#*$`)
 // dayFirst says whether a file writes 13/5/2024 anywhere.
 func dayFirst(rows []string) bool {
 	for _, row := range rows {
-		s, _ := bare(row)
+		s, _ := stripMarkup(row)
 		if m := dateForms[4].shape.FindStringSubmatch(s); m != nil && len(m[1]) == 2 && m[1] > "12" {
 			return true
 		}
@@ -18,8 +18,8 @@ func dayFirst(rows []string) bool {
 	return false
 }
 
-// bare takes the dress off a heading: #, **, [[ ]], "Date:".
-func bare(row string) (text string, dressed bool) {
+// stripMarkup takes the dress off a heading: #, **, [[ ]], "Date:".
+func stripMarkup(row string) (text string, dressed bool) {
 	s := strings.TrimSpace(row)
 	if m := heading.FindStringSubmatch(s); m != nil {
 		s, dressed = m[2], true

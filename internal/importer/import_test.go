@@ -29,10 +29,10 @@ func TestEveryFormatBecomesTheseMemories(t *testing.T) {
 			t.Parallel()
 			a := someone("a")
 			s := store(t, a)
-			report := bring(t, s, a, options(), testdata(t, name))
+			report := importFiles(t, s, a, options(), testdata(t, name))
 			var b strings.Builder
 			fmt.Fprintf(&b, "read %d, added %d, known %d, bad %d, episodes %d, knowledge %d, %s to %s\n", report.Read,
-				report.Added, report.Known,
+				report.Added, report.Existing,
 				report.BadCount, report.Episodes, report.Semantics, report.First.Format(time.RFC3339Nano),
 				report.Last.Format(time.RFC3339Nano))
 			for _, bad := range report.Bad {
@@ -60,16 +60,16 @@ func TestImportingTwiceAddsNothing(t *testing.T) {
 			t.Parallel()
 			a := someone("a")
 			s := store(t, a)
-			first := bring(t, s, a, options(), testdata(t, name))
+			first := importFiles(t, s, a, options(), testdata(t, name))
 			require.Positive(t, first.Added)
 			again := testdata(t, name)
 			again.ModTime = now.Add(-time.Hour) // copied since
 			a.Zone = "Asia/Tokyo"               // and moved since
 			opts := options()
 			opts.Now = now.Add(24 * time.Hour)
-			second := bring(t, s, a, opts, again)
+			second := importFiles(t, s, a, opts, again)
 			require.Zero(t, second.Added)
-			require.Equal(t, first.Added, second.Known)
+			require.Equal(t, first.Added, second.Existing)
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestNothingThatADreamReadsIsBlank(t *testing.T) {
 	for _, name := range sources {
 		files = append(files, testdata(t, name))
 	}
-	bring(t, s, a, options(), files...)
+	importFiles(t, s, a, options(), files...)
 	for _, e := range episodes(t, s, "a") {
 		for _, field := range []string{e.Context, e.Action, e.Outcome, e.Content} {
 			require.NotEmpty(t, strings.TrimSpace(field), e.ID)
@@ -101,7 +101,7 @@ func TestEverySelectionListIsFilled(t *testing.T) {
 			t.Parallel()
 			a := someone("a")
 			s := store(t, a)
-			bring(t, s, a, options(), text("year.jsonl", year(n)))
+			importFiles(t, s, a, options(), text("year.jsonl", year(n)))
 			ctx := context.Background()
 			salient, err := s.Count(ctx,
 				memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, SalientFrom: .7})
@@ -131,17 +131,17 @@ func TestTenEqualEpisodesStillHaveASalientOne(t *testing.T) {
 	for i := range 10 {
 		fmt.Fprintf(&b, `{"at":"2026-01-%02dT00:00:00Z","content":"..."}`+"\n", i+1)
 	}
-	bring(t, s, a, options(), text("dots.jsonl", b.String()))
+	importFiles(t, s, a, options(), text("dots.jsonl", b.String()))
 	n, err := s.Count(context.Background(), memory.Query{Agent: "a", SalientFrom: .7})
 	require.NoError(t, err)
 	require.Positive(t, n)
 }
 
-func TestABadLineIsToldAndTheRestGoesIn(t *testing.T) {
+func TestABadLineIsReportedAndTheRestIsImported(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	report := bring(t, s, a, options(), testdata(t, "own-bad.jsonl"))
+	report := importFiles(t, s, a, options(), testdata(t, "own-bad.jsonl"))
 	require.EqualValues(t, 12, report.BadCount)
 	require.EqualValues(t, 2, report.Read)
 	require.Equal(t, 2, report.Added)
@@ -163,13 +163,13 @@ func TestStrictWritesNothingWhenOneLineIsBad(t *testing.T) {
 	n, err := s.Count(context.Background(), memory.Query{Agent: "a"})
 	require.NoError(t, err)
 	require.Zero(t, n)
-	require.Positive(t, bring(t, s, a, opts, text("year.jsonl", year(20))).Added)
+	require.Positive(t, importFiles(t, s, a, opts, text("year.jsonl", year(20))).Added)
 }
 
-func TestOnlyAThousandBadLinesAreTold(t *testing.T) {
+func TestOnlyAThousandBadLinesAreListed(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
-	report := bring(t, store(t, a), a, options(), text("noise.jsonl", strings.Repeat("noise\n", 2500)))
+	report := importFiles(t, store(t, a), a, options(), text("noise.jsonl", strings.Repeat("noise\n", 2500)))
 	require.Len(t, report.Bad, importer.MaxBad)
 	require.EqualValues(t, 2500, report.BadCount)
 }
@@ -178,7 +178,7 @@ func TestALineBeyondTheBoundIsBadAndTheNextIsRead(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	long := `{"at":"2026-01-01T00:00:00Z","content":"` + strings.Repeat("x", importer.MaxLine) + `"}`
-	report := bring(t, store(t, a), a, options(),
+	report := importFiles(t, store(t, a), a, options(),
 		text("long.jsonl", long+"\n"+`{"at":"2026-01-01T00:00:00Z","content":"Short."}`))
 	require.Equal(t, []importer.BadLine{{File: "long.jsonl", Line: 1, Reason: "line is longer than 16 MiB"}},
 		report.Bad)
@@ -192,10 +192,10 @@ func TestDirtyTextIsCleanedAndKept(t *testing.T) {
 	body :=
 		"\xef\xbb\xbf" + `{"at":"2026-01-01T00:00:00Z","content":"A\u0000 nul, a ` + "\xff\xfe" +
 			` byte and\r\na line."}` + "\r\n\x00\x00\r\n"
-	report := bring(t, s, a, options(), text("dirty.jsonl", body))
+	report := importFiles(t, s, a, options(), text("dirty.jsonl", body))
 	require.EqualValues(t, 1, report.BadCount)
 	require.Equal(t, "A nul, a \ufffd\ufffd byte and\na line.", episodes(t, s, "a")[0].Content)
-	report = bring(t, s, a, options(), text("dirty.md", "# 2026-01-02\nA\x00 nul\x07 and \xff.\n"))
+	report = importFiles(t, s, a, options(), text("dirty.md", "# 2026-01-02\nA\x00 nul\x07 and \xff.\n"))
 	require.Zero(t, report.BadCount)
 	require.Equal(t, "A nul and \ufffd.", episodes(t, s, "a")[1].Content)
 	_, err := importer.Import(context.Background(), s, a, []importer.File{text("wide.txt", "\xff\xfeA\x00")}, options())
@@ -206,7 +206,7 @@ func TestTaintFollowsWhoSpoke(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
-	bring(t, s, a, options(), testdata(t, "chat.jsonl"), testdata(t, "chatgpt.json"),
+	importFiles(t, s, a, options(), testdata(t, "chat.jsonl"), testdata(t, "chatgpt.json"),
 		text("lone.jsonl", `{"role":"assistant","content":"I spoke first.","timestamp":1767254400}`))
 	got := map[dream.Taint]int{}
 	for _, e := range episodes(t, s, "a") {
@@ -223,7 +223,7 @@ func TestOneDialogueCanBeChosen(t *testing.T) {
 		a := someone("a")
 		opts := options()
 		opts.Dialogue = dialogue
-		require.Equal(t, want, bring(t, store(t, a), a, opts, testdata(t, "locomo.json")).Episodes, dialogue)
+		require.Equal(t, want, importFiles(t, store(t, a), a, opts, testdata(t, "locomo.json")).Episodes, dialogue)
 	}
 	opts := options()
 	opts.Dialogue = "syn-9"
@@ -242,13 +242,13 @@ func TestProgressGrowsToTheSizeOfTheFiles(t *testing.T) {
 		require.Equal(t, file.Size, total)
 		result = append(result, done)
 	}
-	bring(t, store(t, a), a, opts, file)
+	importFiles(t, store(t, a), a, opts, file)
 	require.Greater(t, len(result), 3)
 	require.IsNonDecreasing(t, result)
 	require.Equal(t, file.Size, result[len(result)-1])
 }
 
-func TestAnImportThatIsCalledOffIsFinishedByDoingItAgain(t *testing.T) {
+func TestACanceledImportIsFinishedByRepeatingIt(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
@@ -264,9 +264,9 @@ func TestAnImportThatIsCalledOffIsFinishedByDoingItAgain(t *testing.T) {
 	report, err := importer.Import(ctx, s, a, []importer.File{file}, opts)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, report.Added, 4000)
-	second := bring(t, s, a, options(), file)
+	second := importFiles(t, s, a, options(), file)
 	require.Equal(t, 4000, second.Episodes)
-	require.Equal(t, report.Added, second.Known)
+	require.Equal(t, report.Added, second.Existing)
 	require.Len(t, episodes(t, s, "a"), 4000)
 }
 

@@ -111,7 +111,7 @@ func (b BadLine) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Lin
 type Report struct {
 	Read      int64     `json:"read"`      // records understood: lines, turns of talk, diary passages
 	Added     int       `json:"added"`     // items new to the memory, derived knowledge included
-	Known     int       `json:"known"`     // items that were there already, or twice in the source
+	Existing  int       `json:"known"`     // items that were there already, or twice in the source
 	Bad       []BadLine `json:"bad"`       // the first MaxBad
 	BadCount  int64     `json:"bad_count"` // all of them
 	Episodes  int       `json:"episodes"`  // episodes found in the sources
@@ -122,7 +122,7 @@ type Report struct {
 }
 
 // Nothing says whether nothing came in, neither new nor known: the files hold nothing that their formats know.
-func (r Report) Nothing() bool { return r.Added == 0 && r.Known == 0 }
+func (r Report) Nothing() bool { return r.Added == 0 && r.Existing == 0 }
 
 // Import reads the files into the agent's memory. Bad records are reported and the rest goes in; with Strict any bad
 // record ends in ErrStrict before the first write. Ids come from content, so a second import of the same files adds

@@ -73,7 +73,7 @@ func (s *source) complete(item dream.Item, values map[string]json.RawMessage) er
 		item.Header().Derived = append(item.Header().Derived, field)
 		return true
 	}
-	wash := washing(values["id"] != nil && values["agent"] != nil && values["state"] != nil)
+	wash := cleaner(values["id"] != nil && values["agent"] != nil && values["state"] != nil)
 	switch it := item.(type) {
 	case *dream.Semantic:
 		it.Content = wash(it.Content)

@@ -96,11 +96,11 @@ func (j *job) survey() error {
 	}
 	j.meter.secondReading()
 	j.report.Formats = j.formats
-	return j.told()
+	return j.checkDated()
 }
 
-// told refuses diaries that tell no date at all, unless it was said when they were: their memories would be of today.
-func (j *job) told() error {
+// checkDated refuses diaries that tell no date at all, unless it was said when they were: their memories would be of today.
+func (j *job) checkDated() error {
 	var mute []string
 	for i, f := range j.files {
 		if j.formats[i] == Diary && j.undated[i] > 0 && j.first[i].IsZero() {
@@ -122,7 +122,7 @@ func (j *job) write() error {
 	for i, f := range j.files {
 		seen := 0
 		line := &thread{agent: j.agent.ID, zone: j.zone, done: func(ep *dream.Episode, d *draft) error {
-			lore.hear(ep, d)
+			lore.add(ep, d)
 			j.report.sawEpisode(ep.At)
 			return w.add(ep)
 		}}

@@ -112,7 +112,7 @@ func (s *source) episodeLine(raw []byte, number int) (*draft, error) {
 		return nil, errors.New("at is missing; use RFC 3339 such as 2026-03-05T14:30:00Z")
 	}
 	d.stamp = when.stamp
-	wash := washing(d.exact)
+	wash := cleaner(d.exact)
 	d.ep = dream.Episode{
 		Head: dream.Head{
 			ID:      in.ID,

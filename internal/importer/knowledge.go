@@ -74,8 +74,8 @@ func newKnowledge(agent string) *knowledge {
 	}
 }
 
-// hear takes in one finished episode. Items of an export are left alone: their knowledge is exported beside them.
-func (k *knowledge) hear(ep *dream.Episode, d *draft) {
+// add takes in one finished episode. Items of an export are left alone: their knowledge is exported beside them.
+func (k *knowledge) add(ep *dream.Episode, d *draft) {
 	if d.exact {
 		return
 	}
@@ -85,15 +85,15 @@ func (k *knowledge) hear(ep *dream.Episode, d *draft) {
 	}
 	k.spoken = d.voices(k.spoken[:0])
 	for _, v := range k.spoken {
-		if d.said == nil {
+		if d.turns == nil {
 			v.speaker = "" // a note with a speaker may tell of them as well as quote them
 		}
 		if len(k.speakers) < 500 {
 			k.speakers[v.speaker]++
 		}
 		k.tokens = words(unwrapped(v.text), k.tokens[:0])
-		k.hearTopics(ep, v.speaker)
-		k.hearStatements(ep, v, d.scene)
+		k.addTopics(ep, v.speaker)
+		k.addStatements(ep, v, d.scene)
 	}
 	forgetOnce(k.topics, func(t *topic) int { return t.count })
 	forgetOnce(k.statements, func(s *statement) int { return s.count })
@@ -113,8 +113,8 @@ func forgetOnce[T any](m map[uint64]*T, count func(*T) int) {
 	}
 }
 
-// lore is a candidate entry.
-type lore struct {
+// candidate is a candidate entry.
+type candidate struct {
 	content string
 	weight  float64
 	trace   *trace
@@ -128,12 +128,12 @@ type lore struct {
 // only a quotation of one episode is none: the episode is there.
 func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	room := min(mostLore, max(k.episodes/perEpisode, min(k.episodes/2, enough+4)))
-	topics, statements := k.topicLore(), k.statementLore()
+	topics, statements := k.topicCandidates(), k.statementCandidates()
 	topics, statements = topics[:min(len(topics), 3*mostLore)], statements[:min(len(statements), roomQuotes)]
 	used := map[string]bool{}
 	shown, bare := illustrate(topics, statements, used, room/2)
 	chosen := shown
-	statements = slices.DeleteFunc(statements, func(l lore) bool { return l.trace.count == 1 })
+	statements = slices.DeleteFunc(statements, func(l candidate) bool { return l.trace.count == 1 })
 	for _, l := range append(statements, bare...) {
 		if len(chosen) < room && (l.words == "" || !used[l.words]) {
 			used[l.words] = true
@@ -149,7 +149,7 @@ func (k *knowledge) entries(opts Options) []*dream.Semantic {
 
 // illustrate adds to each subject the weightiest statement of the same speaker about it, each statement once, until it
 // has n subjects. Names and pairs of words say something without; other subjects that nothing illustrates come last.
-func illustrate(topics, statements []lore, used map[string]bool, n int) (shown, bare []lore) {
+func illustrate(topics, statements []candidate, used map[string]bool, n int) (shown, bare []candidate) {
 	lower := make([]string, len(statements))
 	for i, s := range statements {
 		lower[i] = strings.ToLower(s.words)
@@ -202,7 +202,7 @@ func mentions(text, subject string) bool {
 // entry makes a semantic entry of a candidate. Its strength grows with how often it came up and halves with every
 // half-life that it has not come up before the end of the import; it begins a little above the threshold, so that
 // what is oldest is near its demurrage, not past it.
-func (k *knowledge) entry(l lore, opts Options) *dream.Semantic {
+func (k *knowledge) entry(l candidate, opts Options) *dream.Semantic {
 	t := l.trace
 	floor := opts.FadeBelow + .02
 	often := 1 - math.Pow(2, -float64(t.count)/4)
@@ -232,7 +232,7 @@ func (k *knowledge) entry(l lore, opts Options) *dream.Semantic {
 	return s
 }
 
-func heaviest(all []lore) []lore {
+func heaviest(all []candidate) []candidate {
 	sort.Slice(all, func(i, j int) bool {
 		if all[i].weight != all[j].weight {
 			return all[i].weight > all[j].weight
@@ -242,8 +242,8 @@ func heaviest(all []lore) []lore {
 	return all
 }
 
-// bygone says whether something has not come up in the last third of the time from its kind's first to the import's
+// isPast says whether something has not come up in the last third of the time from its kind's first to the import's
 // end.
-func (k *knowledge) bygone(t *trace, first time.Time) bool {
+func (k *knowledge) isPast(t *trace, first time.Time) bool {
 	return k.last.Sub(t.last) > k.last.Sub(first)/3 && k.last.Sub(t.last) > 30*24*time.Hour
 }

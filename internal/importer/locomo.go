@@ -68,10 +68,10 @@ func readLoCoMo(src *source, to *sink) error {
 func (s *source) locomoTalk(d *locomoDialogue, sample string, to *sink, line int) error {
 	x := &exchanger{
 		src: s, to: to,
-		cast: []string{scalar(d.Conversation["speaker_a"]), scalar(d.Conversation["speaker_b"])},
+		participants: []string{scalar(d.Conversation["speaker_a"]), scalar(d.Conversation["speaker_b"])},
 	}
-	if x.cast[0] == "" || x.cast[1] == "" {
-		x.cast = nil
+	if x.participants[0] == "" || x.participants[1] == "" {
+		x.participants = nil
 	}
 	for _, n := range d.sessions() {
 		key := "session_" + strconv.Itoa(n)

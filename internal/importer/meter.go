@@ -13,7 +13,7 @@ type meter struct {
 	total    int64
 	bytes    int64 // of this reading
 	second   bool
-	told     int64
+	reported int64
 	progress func(done, total int64)
 }
 
@@ -23,7 +23,7 @@ func (m *meter) count(n int) {
 	if m.second {
 		done = float64(m.total)*firstShare + float64(m.bytes)*(1-firstShare)
 	}
-	m.say(min(int64(done), m.total))
+	m.report(min(int64(done), m.total))
 }
 
 func (m *meter) secondReading() {
@@ -37,9 +37,9 @@ func (m *meter) finish() {
 	}
 }
 
-func (m *meter) say(done int64) {
-	if m.progress != nil && done > m.told {
-		m.told = done
+func (m *meter) report(done int64) {
+	if m.progress != nil && done > m.reported {
+		m.reported = done
 		m.progress(done, max(m.total, done))
 	}
 }

@@ -17,11 +17,11 @@ var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) b
 	return k == dream.KindRecord || k == dream.KindMarker || k == dream.KindProposal
 })
 
-// errNameless is returned when vectors come without the name of their space.
-var errNameless = errors.New("the embedder does not name its space")
+// errUnnamedSpace is returned when vectors come without the name of their space.
+var errUnnamedSpace = errors.New("the embedder does not name its space")
 
-// place asks for the vectors of at most MaxEmbed items, all of one space.
-func place(ctx context.Context, embed Embed, items []dream.Item) ([]memory.Vector, error) {
+// embedItems asks for the vectors of at most MaxEmbed items, all of one space.
+func embedItems(ctx context.Context, embed Embed, items []dream.Item) ([]memory.Vector, error) {
 	texts := textsOf(items)
 	vectors, space, err := embed(ctx, texts)
 	switch {
@@ -30,7 +30,7 @@ func place(ctx context.Context, embed Embed, items []dream.Item) ([]memory.Vecto
 	case len(vectors) != len(texts):
 		return nil, fmt.Errorf("embed %d texts: the embedder gave %d vectors", len(texts), len(vectors))
 	case space == "":
-		return nil, errNameless
+		return nil, errUnnamedSpace
 	}
 	out := make([]memory.Vector, len(items))
 	for i, item := range items {

@@ -8,7 +8,7 @@ import (
 
 // quoted sets words in quotation marks; marks around all of them are not doubled, those inside become single.
 func quoted(s string) string {
-	s = closed(strings.TrimSpace(s))
+	s = closeQuotes(strings.TrimSpace(s))
 	for _, pair := range [][2]string{{`"`, `"`}, {"“", "”"}} {
 		inner, opens := strings.CutPrefix(s, pair[0])
 		inner, closes := strings.CutSuffix(inner, pair[1])
@@ -21,9 +21,9 @@ func quoted(s string) string {
 
 var innerMarks = strings.NewReplacer(`"`, "'", "“", "‘", "”", "’")
 
-// closed mends the quotation marks of a piece of text: one that opens before the cut is closed, one that closes what
+// closeQuotes mends the quotation marks of a piece of text: one that opens before the cut is closed, one that closes what
 // opened before the piece is left out. Texts that write „so“ are left alone.
-func closed(s string) string {
+func closeQuotes(s string) string {
 	if !strings.ContainsAny(s, `"“”`) || strings.Contains(s, "„") {
 		return s
 	}
@@ -57,10 +57,10 @@ func closedCurly(s string) string {
 	return b.String() + strings.Repeat("”", open)
 }
 
-// whole makes a piece of text fit to stand alone: its marks are closed and it begins with a capital, but for words
+// standalone makes a piece of text fit to stand alone: its marks are closed and it begins with a capital, but for words
 // such as iPhone.
-func whole(s string) string {
-	s = closed(s)
+func standalone(s string) string {
+	s = closeQuotes(s)
 	first, size := utf8.DecodeRuneInString(s)
 	second, _ := utf8.DecodeRuneInString(s[size:])
 	if !unicode.IsLower(first) || unicode.IsUpper(second) {

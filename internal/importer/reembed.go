@@ -174,7 +174,7 @@ func (m *mover) bare(ctx context.Context, limit int) ([]dream.Item, error) {
 // carry places memories call by call. An answer in an unexpected space ends it: what is bare there is another question.
 func (m *mover) carry(ctx context.Context, items []dream.Item) error {
 	for some := range slices.Chunk(items, MaxEmbed) {
-		vectors, err := place(ctx, m.embedder.Embed, some)
+		vectors, err := embedItems(ctx, m.embedder.Embed, some)
 		if err != nil {
 			return err
 		}

@@ -19,14 +19,14 @@ const (
 	next = "numbers/2/4"
 )
 
-// lived is a memory of n episodes and some knowledge, placed in the old space.
-func lived(t *testing.T, n int) (memory.Store, dream.Agent) {
+// withMemories is a memory of n episodes and some knowledge, placed in the old space.
+func withMemories(t *testing.T, n int) (memory.Store, dream.Agent) {
 	t.Helper()
 	a := someone("a")
 	s := store(t, a)
 	opts := options()
 	opts.Embed = (&letters{space: old}).embed
-	bring(t, s, a, opts, text("year.jsonl", year(n)))
+	importFiles(t, s, a, opts, text("year.jsonl", year(n)))
 	return s, a
 }
 
@@ -53,7 +53,7 @@ func alive(t *testing.T, s memory.Store) int {
 
 func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 	t.Parallel()
-	s, a := lived(t, 300)
+	s, a := withMemories(t, 300)
 	l := &letters{space: next}
 	e := embedder(l)
 	request, err := importer.Survey(t.Context(), s, a, e)
@@ -90,7 +90,7 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 
 func TestAMoveGoesOnWhereItWasInterruptedAndPlacesNothingTwice(t *testing.T) {
 	t.Parallel()
-	s, a := lived(t, 300)
+	s, a := withMemories(t, 300)
 	l := &letters{space: next}
 	down := errors.New("down")
 	for calls := 1; ; calls++ {
@@ -121,14 +121,14 @@ func TestAMoveGoesOnWhereItWasInterruptedAndPlacesNothingTwice(t *testing.T) {
 
 func TestWhatIsRememberedDuringAMoveMovesToo(t *testing.T) {
 	t.Parallel()
-	s, a := lived(t, 100)
+	s, a := withMemories(t, 100)
 	l := &letters{space: next}
 	e := embedder(l)
 	e.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) {
 		if len(l.calls) == 0 {
 			opts := options()
 			opts.Embed = (&letters{space: old}).embed
-			bring(t, s, a, opts, testdata(t, "diary.md"))
+			importFiles(t, s, a, opts, testdata(t, "diary.md"))
 		}
 		return l.embed(ctx, texts)
 	}
@@ -142,7 +142,7 @@ func TestWhatIsRememberedDuringAMoveMovesToo(t *testing.T) {
 
 func TestAMoveWaitsForTheDreamThatMeasuresInTheOldSpace(t *testing.T) {
 	t.Parallel()
-	s, a := lived(t, 100)
+	s, a := withMemories(t, 100)
 	l := &letters{space: next}
 	stretch := memory.Slot{Fence: memory.Fence{Dream: "d", Run: "r"}}
 	_, err := s.TakeSlot(t.Context(), "a", stretch, memory.Fence{})
@@ -157,9 +157,9 @@ func TestAMoveWaitsForTheDreamThatMeasuresInTheOldSpace(t *testing.T) {
 	require.Equal(t, importer.Moved{From: old, To: next}, moved)
 }
 
-func TestWhoeverComesBackToTheOldEmbedderDropsWhatWasCollected(t *testing.T) {
+func TestReturningToTheOldEmbedderDropsCollectedVectors(t *testing.T) {
 	t.Parallel()
-	s, a := lived(t, 100)
+	s, a := withMemories(t, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	e := embedder(&letters{space: next})
 	there := e.Embed
@@ -187,16 +187,16 @@ func TestAMemoryWithoutVectorsIsPlaced(t *testing.T) {
 	moved, err := importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.NoError(t, err)
 	require.Zero(t, moved)
-	bring(t, s, a, options(), text("year.jsonl", year(100)))
+	importFiles(t, s, a, options(), text("year.jsonl", year(100)))
 	moved, err = importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.NoError(t, err)
 	require.Equal(t, importer.Moved{To: next, Placed: alive(t, s)}, moved)
 	require.Equal(t, alive(t, s), l.texts())
 }
 
-func TestAnEmbedderThatChangesItsMindEndsTheMove(t *testing.T) {
+func TestAnEmbedderThatChangesItsSpaceEndsTheMove(t *testing.T) {
 	t.Parallel()
-	s, a := lived(t, 100)
+	s, a := withMemories(t, 100)
 	l := &letters{space: next}
 	e := embedder(l)
 	e.Embed = func(ctx context.Context, texts []string) ([][]float32, string, error) {

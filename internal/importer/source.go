@@ -89,7 +89,7 @@ func (j *job) guarded(to *sink) *sink {
 	out := *to
 	out.draft = func(d *draft) error {
 		if reason := j.impossible(d.ep.At, d.undated); reason != "" {
-			to.read(-max(1, len(d.said)))
+			to.read(-max(1, len(d.turns)))
 			to.bad(d.line, reason)
 			return nil
 		}

@@ -10,11 +10,11 @@ import (
 // statement is a sentence that says something by itself.
 type statement struct {
 	trace
-	speaker string
-	text    string
-	scene   string
-	told    int // words that carry a subject
-	weight  float64
+	speaker      string
+	text         string
+	scene        string
+	subjectWords int // words that carry a subject
+	weight       float64
 }
 
 // The length of a sentence that can stand alone.
@@ -23,15 +23,15 @@ const (
 	mostStated  = 180
 )
 
-// hearStatements keeps sentences about the speaker's own life and what is said more than once.
-func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
+// addStatements keeps sentences about the speaker's own life and what is said more than once.
+func (k *knowledge) addStatements(ep *dream.Episode, v voice, scene string) {
 	who, _ := fold(v.speaker)
 	for _, text := range sentences(v.text) {
 		if n := utf8.RuneCountInString(text); n > mostStated || n < 20 || strings.HasSuffix(text, "?") ||
 			strings.Contains(text, strings.TrimSpace(shownPhoto)) {
 			continue
 		}
-		text = whole(text)
+		text = standalone(text)
 		k.tokens = words(text, k.tokens[:0])
 		weight, key := 0.0, who
 		var count, names int
@@ -52,7 +52,7 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 		if count < leastStated {
 			continue
 		}
-		weight = float64(min(count, 9)) + float64(min(names, 2)) + 3*strength(feel(k.tokens, 0))
+		weight = float64(min(count, 9)) + float64(min(names, 2)) + 3*strength(affectOf(k.tokens, 0))
 		if ofOneself(k.tokens) {
 			weight += 6
 		}
@@ -60,11 +60,11 @@ func (k *knowledge) hearStatements(ep *dream.Episode, v voice, scene string) {
 		s := k.statements[key]
 		if s == nil {
 			s = &statement{
-				speaker: v.speaker,
-				text:    text,
-				scene:   scene,
-				told:    count,
-				weight:  weight,
+				speaker:      v.speaker,
+				text:         text,
+				scene:        scene,
+				subjectWords: count,
+				weight:       weight,
 			}
 			k.statements[key] = s
 		}
@@ -95,11 +95,11 @@ var (
 		prefer miss became studying building writing saving trying joined moved met found won bought adopted`)
 )
 
-// statementLore words the statements, what was said more than once before all others, and at most one of an episode.
-func (k *knowledge) statementLore() []lore {
-	all := make([]lore, 0, len(k.statements))
+// statementCandidates words the statements, what was said more than once before all others, and at most one of an episode.
+func (k *knowledge) statementCandidates() []candidate {
+	all := make([]candidate, 0, len(k.statements))
 	for _, s := range k.statements {
-		l := lore{weight: s.weight, trace: &s.trace, speaker: s.speaker, words: s.text}
+		l := candidate{weight: s.weight, trace: &s.trace, speaker: s.speaker, words: s.text}
 		switch {
 		case s.count > 1 && s.speaker != "":
 			l.content = sentence(name(s.speaker) + " has said more than once: " + quoted(s.text))
@@ -112,7 +112,7 @@ func (k *knowledge) statementLore() []lore {
 		default:
 			l.content = sentence("it was noted: " + quoted(s.text))
 		}
-		if s.count > 1 && s.told > leastStated {
+		if s.count > 1 && s.subjectWords > leastStated {
 			l.weight += 10 * float64(min(s.count, 5))
 		}
 		all = append(all, l)

@@ -22,7 +22,7 @@ func TestInterleavedConversationsAreKeptApart(t *testing.T) {
 				session, session, 1767254400+i)
 		}
 	}
-	bring(t, s, a, options(), text("talk.jsonl", b.String()))
+	importFiles(t, s, a, options(), text("talk.jsonl", b.String()))
 	var contents []string
 	for _, e := range episodes(t, s, "a") {
 		contents = append(contents, e.Content)
@@ -45,7 +45,7 @@ func TestAnExchangeEndsWhereSomebodyElseSpeaksAgain(t *testing.T) {
 				turn("Bruno", "From the mill."), turn("Cleo", "Not me."), turn("Ada", "You sleep deeply."),
 				turn("Bruno", "Like a stone."),
 			}, ",") + `]}}]`
-	bring(t, s, a, options(), text("x.json", body))
+	importFiles(t, s, a, options(), text("x.json", body))
 	all := episodes(t, s, "a")
 	require.Len(t, all, 3)
 	require.Equal(t, "Ada: The bell rang.\nTwice.\nBruno: I heard it.\nFrom the mill.", all[0].Content)
@@ -61,7 +61,7 @@ func TestAnUndatedFileKeepsItsOrder(t *testing.T) {
 	file := text("notes.txt",
 		strings.Repeat("The first page is about the orchard and its keepers, who never slept in spring. ", 9)+"\n\n"+
 			strings.Repeat("The second page is about the ferry and the fog that ate its bell every autumn. ", 9))
-	bring(t, s, a, options(), file)
+	importFiles(t, s, a, options(), file)
 	all := episodes(t, s, "a")
 	require.Len(t, all, 2)
 	require.Contains(t, all[0].Content, "orchard")
@@ -85,17 +85,17 @@ func TestADiaryWithoutAnyDateIsNotTakenForTodays(t *testing.T) {
 	require.Empty(t, episodes(t, s, "a"), "nothing was written")
 
 	opts.Date = time.Date(2024, 5, 6, 12, 0, 0, 0, time.UTC)
-	bring(t, s, a, opts, notes)
+	importFiles(t, s, a, opts, notes)
 	require.Equal(t, opts.Date, episodes(t, s, "a")[0].At)
 }
 
-func TestWhatStandsBeforeTheFirstDateOfADiaryIsOfJustBefore(t *testing.T) {
+func TestTextBeforeTheFirstDateOfADiaryIsDatedJustBeforeIt(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
 	s := store(t, a)
 	opts := options()
 	opts.FileTime = false
-	bring(t, s, a, opts,
+	importFiles(t, s, a, opts,
 		text("dated.txt",
 			"About this book: it was found in the boathouse.\n\n2025-03-02\n\nFirst day at the station.\n"))
 	all := episodes(t, s, "a")

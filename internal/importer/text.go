@@ -29,8 +29,8 @@ func clean(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// washing is clean, but for exports, which must come back as they were: there only NUL goes.
-func washing(exact bool) func(string) string {
+// cleaner is clean, but for exports, which must come back as they were: there only NUL goes.
+func cleaner(exact bool) func(string) string {
 	if exact {
 		return func(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 	}
@@ -139,7 +139,7 @@ func passage(s string, n int) string {
 		}
 		out += " " + sentence
 	}
-	return whole(out)
+	return standalone(out)
 }
 
 // gist is the one sentence of a text that says most, in at most n runes; of equals the earlier.
@@ -157,5 +157,5 @@ func gist(s string, n int) string {
 	if best == "" {
 		best = flat(s)
 	}
-	return whole(clip(best, n))
+	return standalone(clip(best, n))
 }

@@ -40,7 +40,7 @@ func (t *thread) release(next *draft) error {
 
 // neighbour is a draft of the same session, not a day away; talk knows its own neighbours.
 func neighbour(other, d *draft) *draft {
-	if other == nil || d.said != nil || other.said != nil || d.ep.Session == "" || other.ep.Session != d.ep.Session {
+	if other == nil || d.turns != nil || other.turns != nil || d.ep.Session == "" || other.ep.Session != d.ep.Session {
 		return nil
 	}
 	if gap := other.ep.At.Sub(d.ep.At).Abs(); gap > 24*time.Hour {
@@ -89,6 +89,6 @@ func (t *thread) complete(d, before, next *draft) {
 		for _, v := range spoken {
 			tokens = words(v.text, tokens)
 		}
-		ep.Affect = feel(tokens, exclamations(spoken))
+		ep.Affect = affectOf(tokens, exclamations(spoken))
 	}
 }

@@ -25,8 +25,8 @@ type topic struct {
 	seen    int
 }
 
-// hearTopics counts the subjects of k.tokens. A name may have three words, a common subject two.
-func (k *knowledge) hearTopics(ep *dream.Episode, speaker string) {
+// addTopics counts the subjects of k.tokens. A name may have three words, a common subject two.
+func (k *knowledge) addTopics(ep *dream.Episode, speaker string) {
 	who, _ := fold(speaker)
 	var before *word
 	for i := 0; i < len(k.tokens); i++ {
@@ -125,14 +125,14 @@ var (
 		"a an my your his her its our their another each every of in for with about on at from into by through without during between towards")
 )
 
-// topicLore words the subjects that came up often enough: in two episodes at least, in three when the import is large.
-func (k *knowledge) topicLore() []lore {
+// topicCandidates words the subjects that came up often enough: in two episodes at least, in three when the import is large.
+func (k *knowledge) topicCandidates() []candidate {
 	least := 2
 	if k.episodes >= 100 {
 		least = 3
 	}
 	covered := k.covered()
-	var out []lore
+	var out []candidate
 	for key, t := range k.topics {
 		named := 2*t.named > t.seen
 		noun := float64(t.nouns) / float64(t.seen)
@@ -148,7 +148,7 @@ func (k *knowledge) topicLore() []lore {
 		if !named {
 			what = strings.ToLower(what)
 		}
-		out = append(out, lore{
+		out = append(out, candidate{
 			content: k.reportTopic(t, what, named),
 			weight:  weight,
 			trace:   &t.trace,
@@ -209,7 +209,7 @@ func (k *knowledge) reportTopic(t *topic, what string, named bool) string {
 	case !many && 2*t.an >= t.seen:
 		what = article(what) + " " + what
 	}
-	bygone := k.bygone(&t.trace, t.first)
+	bygone := k.isPast(&t.trace, t.first)
 	switch {
 	case t.speaker == "" && bygone:
 		return fmt.Sprintf("There was a time when %s came up often", what)

@@ -44,8 +44,8 @@ func TestQuotationMarksAlwaysClose(t *testing.T) {
 		require.Equal(t, want, quoted(text), text)
 	}
 	require.Equal(t, "He said: “Tap the glass.”", passage("He said: “Tap the glass. Wait for the second look.”", 30))
-	require.Equal(t, "And then the rain came.", whole("and then the rain came."))
-	require.Equal(t, "iPhones ring.", whole("iPhones ring."))
+	require.Equal(t, "And then the rain came.", standalone("and then the rain came."))
+	require.Equal(t, "iPhones ring.", standalone("iPhones ring."))
 	long := quoted(gist(strings.Repeat("a gust after a gust ", 20), 60))
 	require.True(t, strings.HasSuffix(long, "…”"), long)
 }

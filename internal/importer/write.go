@@ -19,7 +19,7 @@ func newWriter(j *job) *writer { return &writer{j: j, ids: map[string]bool{}} }
 func (w *writer) add(item dream.Item) error {
 	id := item.Header().ID
 	if w.ids[id] {
-		w.j.report.Known++
+		w.j.report.Existing++
 		return nil
 	}
 	w.ids[id] = true
@@ -45,7 +45,7 @@ func (w *writer) flush() error {
 		return fmt.Errorf("import %d items into the memory of %s: %w", len(w.batch), j.agent.Handle, err)
 	}
 	j.report.Added += receipt.Added
-	j.report.Known += receipt.Existing
+	j.report.Existing += receipt.Existing
 	w.batch = nil
 	clear(w.ids)
 	return nil

@@ -58,7 +58,7 @@ type book struct {
 	byName   map[string]*entry
 }
 
-var known = sync.OnceValues(func() (*book, error) { return readBook(knownData) })
+var embeddedBook = sync.OnceValues(func() (*book, error) { return readBook(knownData) })
 
 // readBook reads the data and checks it; the embedded data is held to this by a test.
 func readBook(data []byte) (*book, error) {

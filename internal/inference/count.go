@@ -30,7 +30,7 @@ func CountPrompt(spec Spec, r Request) int64 {
 		each = perMessage
 	}
 	n := int64(perPrompt)
-	for _, m := range r.Asked(spec.JSON) {
+	for _, m := range r.MessagesFor(spec.JSON) {
 		n += CountText(spec, m.Content) + each
 	}
 	if r.Schema != nil && spec.JSON == JSONSchema {

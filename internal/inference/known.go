@@ -36,7 +36,7 @@ type Override struct {
 
 // PricesAsOf is the day the embedded list prices stand for, and the note that goes with them.
 func PricesAsOf() (day, note string) {
-	b, err := known()
+	b, err := embeddedBook()
 	if err != nil {
 		return "", err.Error()
 	}
@@ -45,7 +45,7 @@ func PricesAsOf() (day, note string) {
 
 // Profiles are the kinds of server that are known, and what each implies. Names of fields are the gateway's affair.
 func Profiles() []Profile {
-	b, err := known()
+	b, err := embeddedBook()
 	if err != nil {
 		return nil
 	}
@@ -56,10 +56,10 @@ func Profiles() []Profile {
 	return out
 }
 
-// Known says what is known of a model on a kind of server: by its name, by its name without a date, or by its family.
+// KnownModel says what is known of a model on a kind of server: by its name, by its name without a date, or by its family.
 // What the server does not accept is taken off. A model known only by its family has no price.
-func Known(profile, model string) (Spec, bool) {
-	b, err := known()
+func KnownModel(profile, model string) (Spec, bool) {
+	b, err := embeddedBook()
 	if err != nil || model == "" {
 		return Spec{}, false
 	}
@@ -89,7 +89,7 @@ func Resolve(provider, profile, model string, override *Override) (Spec, error) 
 	if provider == "" || model == "" {
 		return Spec{}, fmt.Errorf("provider %q and model %q must both be named", provider, model)
 	}
-	b, err := known()
+	b, err := embeddedBook()
 	if err != nil {
 		return Spec{}, err
 	}
@@ -99,7 +99,7 @@ func Resolve(provider, profile, model string, override *Override) (Spec, error) 
 	}
 	s := p.spec()
 	s.Guessed = true
-	if found, ok := Known(profile, model); ok {
+	if found, ok := KnownModel(profile, model); ok {
 		s = found
 	}
 	s.Name, s.Provider, s.Wire = provider+"/"+model, provider, model
@@ -146,13 +146,13 @@ func replace[T any](field *T, value *T) {
 // Embedded is all that is known, as a table by "profile/wire name", for a door that looks models up by exact name.
 func Embedded() Table {
 	t := Table{}
-	b, err := known()
+	b, err := embeddedBook()
 	if err != nil {
 		return t
 	}
 	for _, p := range b.Profiles {
 		for name := range b.byName {
-			if s, ok := Known(p.Name, name); ok && s.Price != nil {
+			if s, ok := KnownModel(p.Name, name); ok && s.Price != nil {
 				s.Name, s.Wire = p.Name+"/"+name, name
 				t[s.Name] = s
 			}

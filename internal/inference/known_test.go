@@ -71,7 +71,7 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 		{"vllm", "Qwen/Qwen2.5-7B-Instruct", 2, true, true, false, false},
 		{"ollama", "mistral-small:latest", 1.5, false, true, false, false},
 	} {
-		s, ok := inference.Known(c.profile, c.model)
+		s, ok := inference.KnownModel(c.profile, c.model)
 		require.True(t, ok, c.model)
 		require.InDelta(t, c.temperature, s.MaxTemperature, 1e-9, c.model)
 		require.Equal(t, c.minP, s.MinP, c.model)
@@ -80,9 +80,9 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 		require.Equal(t, c.priced, s.Price != nil, c.model)
 		require.Equal(t, c.model, s.Wire)
 	}
-	_, ok := inference.Known("openai", "no-such-thing")
+	_, ok := inference.KnownModel("openai", "no-such-thing")
 	require.False(t, ok)
-	_, ok = inference.Known("no-such-profile", "gpt-4o")
+	_, ok = inference.KnownModel("no-such-profile", "gpt-4o")
 	require.False(t, ok)
 }
 
@@ -141,7 +141,7 @@ func TestLogProbabilitiesAreOnlyWantedWhereServerAndModelTellThem(t *testing.T) 
 		{"venice", "llama-3.3-70b", false},
 		{"generic", "gpt-4o", false},
 	} {
-		s, ok := inference.Known(c.profile, c.model)
+		s, ok := inference.KnownModel(c.profile, c.model)
 		require.True(t, ok, c.model)
 		require.Equal(t, c.want, s.LogProbs, "%s on %s", c.model, c.profile)
 	}
@@ -149,7 +149,7 @@ func TestLogProbabilitiesAreOnlyWantedWhereServerAndModelTellThem(t *testing.T) 
 
 func TestADatedModelThatCostsMoreKeepsItsOwnPrice(t *testing.T) {
 	t.Parallel()
-	s, ok := inference.Known("openai", "gpt-4o-2024-05-13")
+	s, ok := inference.KnownModel("openai", "gpt-4o-2024-05-13")
 	require.True(t, ok)
 	require.Equal(t, 15*budget.Dollar, s.Price.Out)
 }

@@ -33,7 +33,7 @@ type Generation struct {
 	Text     string
 	Finish   inference.Finish
 	Read     int      // tokens of the prompt
-	Known    int      // of them, remembered from the prompt before
+	Reused   int      // of them, remembered from the prompt before
 	Made     int      // tokens made
 	Pieces   int      // said
 	LogProb  *float64 // mean over the tokens said; nil when there were none
@@ -140,7 +140,7 @@ func (e *Engine) steers(s *inference.Steering) error {
 	}
 	v, ok := e.vectors[s.Vector]
 	if !ok {
-		return bad("there is no vector %q here; %s", s.Vector, e.known())
+		return bad("there is no vector %q here; %s", s.Vector, e.vectorNames())
 	}
 	for layer := s.From; layer <= s.To; layer++ {
 		if v.Layers[layer] != nil && layer < e.shape.Layers {
@@ -181,7 +181,7 @@ func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool,
 	defer d.straighten()
 	var raw []float32
 	if err == nil {
-		raw, generation.Known, err = d.read(j.prompt, alive)
+		raw, generation.Reused, err = d.read(j.prompt, alive)
 	}
 	if err == nil {
 		generation.Finish, generation.Made, err = d.speak(ctx, j, v, raw)

@@ -43,7 +43,7 @@ func (e *Engine) params() yl.ContextParams {
 }
 
 func (e *Engine) newContext() (*llamaContext, error) {
-	said.clear()
+	logTail.clear()
 	ctx, err := yl.InitFromModel(e.model, e.params())
 	if err != nil {
 		return nil, fmt.Errorf("make a context of %d tokens for %s: %s", e.shape.Context, e.options.Model, reason(err))
@@ -80,7 +80,7 @@ func (d *llamaContext) steer(s *inference.Steering) error {
 	flat := e.vectors[s.Vector].Flat(e.shape.Layers, s.From, s.To, s.Alpha)
 	if n := yl.SetAdapterCvec(d.ctx, flat, int32(e.shape.Width), int32(s.From),
 		int32(min(s.To, e.shape.Layers-1))); n != 0 {
-		return fmt.Errorf("llama.cpp refuses the vector %s (%d): %s", s.Vector, n, said.last())
+		return fmt.Errorf("llama.cpp refuses the vector %s (%d): %s", s.Vector, n, logTail.last())
 	}
 	d.steered = true
 	return nil
@@ -143,7 +143,7 @@ func (d *llamaContext) next(token yl.Token) ([]float32, error) {
 func (d *llamaContext) decode(tokens []yl.Token) error { return d.decoded(yl.BatchGetOne(tokens)) }
 
 func (d *llamaContext) decoded(batch yl.Batch) error {
-	said.clear()
+	logTail.clear()
 	code, err := yl.Decode(d.ctx, batch)
 	switch {
 	case err != nil:
@@ -153,13 +153,13 @@ func (d *llamaContext) decoded(batch yl.Batch) error {
 	case d.stop.Load():
 		return errStopped
 	}
-	return fmt.Errorf("llama.cpp could not go on (%d): %s", code, said.last())
+	return fmt.Errorf("llama.cpp could not go on (%d): %s", code, logTail.last())
 }
 
 func (d *llamaContext) output() ([]float32, error) {
 	raw, err := yl.GetLogitsIth(d.ctx, -1, d.engine.shape.Words)
 	if err != nil || len(raw) == 0 {
-		return nil, fmt.Errorf("llama.cpp gives no odds for the next token: %s", said.last())
+		return nil, fmt.Errorf("llama.cpp gives no odds for the next token: %s", logTail.last())
 	}
 	for _, x := range raw {
 		if math.IsNaN(float64(x)) {

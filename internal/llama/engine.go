@@ -91,7 +91,7 @@ func Open(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{options: o, node: node, vectors: vectors, closing: make(chan struct{})}
-	said.clear()
+	logTail.clear()
 	e.model, err = yl.ModelLoadFromFile(o.Model, yl.ModelDefaultParams())
 	if err != nil {
 		return nil, fmt.Errorf("llama.cpp cannot load the model %s: %s", o.Model, reason(err))
@@ -143,7 +143,7 @@ func (o *Options) validate() error {
 
 // reason prefers what llama.cpp said over the bare failure.
 func reason(err error) string {
-	if last := said.last(); last != "" {
+	if last := logTail.last(); last != "" {
 		return last
 	}
 	return err.Error()

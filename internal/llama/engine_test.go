@@ -50,10 +50,10 @@ func TestARememberedBeginningChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
 	fresh := say(t, e, story(20))
-	require.Zero(t, fresh.Known)
+	require.Zero(t, fresh.Reused)
 	require.Greater(t, fresh.Read, 2*chunk)
 	again := say(t, e, story(20))
-	require.Equal(t, fresh.Read-fresh.Read%chunk, again.Known, "whole chunks are remembered")
+	require.Equal(t, fresh.Read-fresh.Read%chunk, again.Reused, "whole chunks are remembered")
 	require.Equal(t, fresh.Text, again.Text)
 	require.Equal(t, fresh.LogProb, again.LogProb, "to the last bit")
 }
@@ -82,12 +82,12 @@ func TestASteeredRequestLeavesNothingBehind(t *testing.T) {
 	bent := story(20)
 	bent.Steering = &inference.Steering{Vector: "bend", From: 6, To: 18, Alpha: 2}
 	first := say(t, e, bent)
-	require.Zero(t, first.Known, "what was read straight is not used bent")
+	require.Zero(t, first.Reused, "what was read straight is not used bent")
 	require.NotEqual(t, plain.Text, first.Text)
 	require.Equal(t, "bend x 2 at layers 6-18", first.Steered)
 
 	straight := say(t, e, story(20))
-	require.Zero(t, straight.Known, "what was read bent is not used straight")
+	require.Zero(t, straight.Reused, "what was read bent is not used straight")
 	require.Equal(t, plain.Text, straight.Text)
 	require.Equal(t, plain.LogProb, straight.LogProb, "to the last bit")
 	require.Empty(t, straight.Steered)
@@ -95,7 +95,7 @@ func TestASteeredRequestLeavesNothingBehind(t *testing.T) {
 	require.Equal(t, first.Text, say(t, e, bent).Text)
 	other := bent
 	other.Steering = &inference.Steering{Vector: "bend", From: 9, To: 9, Alpha: 2}
-	require.Zero(t, say(t, e, other).Known, "another span is another steering")
+	require.Zero(t, say(t, e, other).Reused, "another span is another steering")
 	none := story(1)
 	one := none
 	one.Messages, none.Messages = user("Hi"), user("Hi")

@@ -59,7 +59,7 @@ func (e *Engine) Reader() (*Reader, error) {
 	p.NBatch = window
 	p.NUbatch = window
 	p.CbEval = eye.code
-	said.clear()
+	logTail.clear()
 	r := &Reader{engine: e}
 	r.ctx, err = yl.InitFromModel(e.model, p)
 	if err == nil {
@@ -123,9 +123,9 @@ func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer 
 	_ = yl.MemoryClear(r.memory, true)
 	eye.now.Store(l)
 	defer eye.now.Store(nil)
-	said.clear()
+	logTail.clear()
 	if code, err := yl.Decode(r.ctx, yl.BatchGetOne(all)); err != nil || code != 0 {
-		return nil, fmt.Errorf("llama.cpp could not read %d tokens (%d): %s", len(all), code, said.last())
+		return nil, fmt.Errorf("llama.cpp could not read %d tokens (%d): %s", len(all), code, logTail.last())
 	}
 	yl.Synchronize(r.ctx)
 	delete(l.states, 0) // no vector can be added there

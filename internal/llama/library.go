@@ -72,7 +72,7 @@ func load(dir string) (nodes, error) {
 	if err != nil {
 		return nodes{}, err
 	}
-	yl.LogSet(purego.NewCallback(said.hear))
+	yl.LogSet(purego.NewCallback(logTail.hear))
 	yl.BackendInit()
 	if err := yl.GGMLBackendLoadAllFromPath(dir); err != nil {
 		return nodes{}, fmt.Errorf("load the processors' code from %s: %w", dir, err)

@@ -29,7 +29,7 @@ func (p *Provider) Generate(ctx context.Context, r inference.Request,
 		return inference.Answer{}, bad("model %q is listed as an embedding model; it cannot generate", r.Model)
 	}
 	ask := Ask{
-		Messages:  r.Asked(spec.JSON),
+		Messages:  r.MessagesFor(spec.JSON),
 		Sampling:  accepted(spec, r.Sampling),
 		MaxTokens: r.MaxTokens,
 		Idle:      r.IdleToken,
@@ -58,7 +58,7 @@ func (t Generation) answer(model string, odds bool) inference.Answer {
 		Visible:   t.Pieces,
 		Effective: t.Sampling.String(),
 		Model:     model,
-		Tokens:    budget.Tokens{In: int64(t.Read), Cached: int64(t.Known), Out: int64(t.Made)},
+		Tokens:    budget.Tokens{In: int64(t.Read), Cached: int64(t.Reused), Out: int64(t.Made)},
 		Steered:   t.Steered,
 	}
 	if odds {

@@ -86,8 +86,8 @@ func (d *llamaContext) sign() {
 	}
 }
 
-// known lists the vectors, for a message.
-func (e *Engine) known() string {
+// vectorNames lists the vectors, for a message.
+func (e *Engine) vectorNames() string {
 	if len(e.vectors) == 0 {
 		return "none was given"
 	}

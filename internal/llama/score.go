@@ -72,7 +72,7 @@ func (d *llamaContext) score(all []yl.Token, from int) (float64, error) {
 		for i := max(at, from-1); i < end; i++ {
 			raw, err := yl.GetLogitsIth(d.ctx, int32(i-at), d.engine.shape.Words)
 			if err != nil || len(raw) == 0 {
-				return 0, fmt.Errorf("llama.cpp gives no odds for token %d: %s", i+1, said.last())
+				return 0, fmt.Errorf("llama.cpp gives no odds for token %d: %s", i+1, logTail.last())
 			}
 			sum += logs(raw)[all[i+1]]
 		}

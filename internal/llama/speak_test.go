@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// heard speaks tokens through a voice and gives the pieces that came.
-func heard(v *voice, tokens ...string) []string {
+// spoken speaks tokens through a voice and gives the pieces that came.
+func spoken(v *voice, tokens ...string) []string {
 	var pieces []string
 	say := v.say
 	v.say = func(p Piece) bool { pieces = append(pieces, p.Text); return say == nil || say(p) }
@@ -29,10 +29,10 @@ func TestPiecesAreWholeLetters(t *testing.T) {
 	t.Parallel()
 	v := &voice{}
 	require.Equal(t, []string{"a", "é", "😀", "b\uFFFD"},
-		heard(v, "a", "\xc3", "\xa9", "\xf0", "\x9f\x98", "\x80", "b\xc3"))
+		spoken(v, "a", "\xc3", "\xa9", "\xf0", "\x9f\x98", "\x80", "b\xc3"))
 	require.Equal(t, 7, v.tokens)
 	require.InDelta(t, -7, v.sum, 1e-9)
-	require.Equal(t, []string{"\uFFFD"}, heard(&voice{}, "\xff"))
+	require.Equal(t, []string{"\uFFFD"}, spoken(&voice{}, "\xff"))
 }
 
 func TestAStopWordIsNeverSaidNotEvenInParts(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAStopWordIsNeverSaidNotEvenInParts(t *testing.T) {
 		{[]string{""}, []string{"a"}, []string{"a"}, false},
 	} {
 		v := &voice{stops: c.stops}
-		require.Equal(t, c.want, heard(v, c.tokens...), "%q", c.tokens)
+		require.Equal(t, c.want, spoken(v, c.tokens...), "%q", c.tokens)
 		require.Equal(t, c.stopped, v.stopped)
 	}
 }
@@ -59,7 +59,7 @@ func TestWhoHasEnoughHearsNoMore(t *testing.T) {
 	t.Parallel()
 	n := 0
 	v := &voice{stops: []string{"abcd"}, say: func(Piece) bool { n++; return n < 2 }}
-	require.Equal(t, []string{"a", "b"}, heard(v, "a", "b", "c", "x", "y"))
+	require.Equal(t, []string{"a", "b"}, spoken(v, "a", "b", "c", "x", "y"))
 	require.True(t, v.halted)
 	require.Equal(t, "ab", v.text.String())
 }

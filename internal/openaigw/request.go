@@ -46,7 +46,7 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	if err := check(spec, r); err != nil {
 		return written{}, err
 	}
-	messages := r.Asked(spec.JSON)
+	messages := r.MessagesFor(spec.JSON)
 	request := openai.ChatCompletionRequest{Model: spec.Wire, Stream: true, ResponseFormat: format(spec, r.Schema)}
 	w := written{sampling: g.accepted(spec, r.Sampling)}
 	for _, m := range messages {

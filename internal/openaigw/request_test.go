@@ -198,8 +198,8 @@ func TestASchemaIsAskedForAsTheModelCan(t *testing.T) {
 	s.JSON = inference.JSONPrompt
 	f, _ = sent(t, s, r)
 	require.NotContains(t, f, "response_format")
-	require.Len(t, r.Asked(s.JSON), 2)
-	require.Equal(t, last, r.Asked(s.JSON)[1].Content)
+	require.Len(t, r.MessagesFor(s.JSON), 2)
+	require.Equal(t, last, r.MessagesFor(s.JSON)[1].Content)
 }
 
 func TestInvalidRequestsAreNotSent(t *testing.T) {

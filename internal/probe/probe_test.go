@@ -91,9 +91,9 @@ func TestWordsOfAnyScript(t *testing.T) {
 func TestANightIsWorseBeyondTheMargin(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		asked, lost, gained, others, behind int
-		margin                              int
-		worse                               bool
+		questions, lost, gained, others, behind int
+		margin                                  int
+		worse                                   bool
 	}{
 		{0, 0, 0, 0, 0, 2, false},
 		{10, 2, 0, 0, 0, 2, false},
@@ -119,12 +119,12 @@ func TestANightIsWorseBeyondTheMargin(t *testing.T) {
 		add(c.others, probe.Result{Before: true})
 		add(c.gained, probe.Result{After: true})
 		add(c.behind, probe.Result{Before: true, After: true, Behind: true})
-		add(c.asked-c.lost-c.gained-c.others-c.behind, probe.Result{Before: true, After: true})
+		add(c.questions-c.lost-c.gained-c.others-c.behind, probe.Result{Before: true, After: true})
 		v := probe.Judge(results)
 		require.Equal(t, c.margin, v.Margin)
 		require.Equal(t, c.worse, v.Worse(), "%+v", c)
-		require.Equal(t, c.asked-c.gained, v.Before)
-		require.Equal(t, c.asked-c.lost-c.others, v.After)
+		require.Equal(t, c.questions-c.gained, v.Before)
+		require.Equal(t, c.questions-c.lost-c.others, v.After)
 		require.Equal(t, c.behind, v.Behind)
 	}
 }

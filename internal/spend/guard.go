@@ -254,7 +254,7 @@ func bill(spec inference.Spec, r inference.Request, hold Hold, a inference.Answe
 // prompt per token, which no tokenizer reaches on the text of a prompt.
 func plausible(spec inference.Spec, r inference.Request, a inference.Answer) bool {
 	bytes := 0
-	for _, m := range r.Asked(spec.JSON) {
+	for _, m := range r.MessagesFor(spec.JSON) {
 		bytes += len(m.Content)
 	}
 	return a.Tokens.Out >= int64(a.Visible) && a.Tokens.In*6 >= int64(bytes)

@@ -110,7 +110,7 @@ func worthOf(sentence string) Verdict {
 	low := strings.ToLower(strings.ReplaceAll(sentence, "’", "'"))
 	bare := strings.TrimFunc(low,
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
-	if asked(bare) {
+	if isQuestion(bare) {
 		return Statement
 	}
 	if phrases[bare] || all(wordsOf(bare), smallTalk) {
@@ -143,8 +143,8 @@ func worthOf(sentence string) Verdict {
 	return verdict
 }
 
-// asked says whether a sentence asks that something be remembered, and says what.
-func asked(bare string) bool {
+// isQuestion says whether a sentence asks that something be remembered, and says what.
+func isQuestion(bare string) bool {
 	words := wordsOf(bare)
 	for len(words) > 0 && lead[words[0]] {
 		words = words[1:]

@@ -117,8 +117,8 @@ func class(key string) string {
 	words := strings.SplitN(key, ":", 4)
 	switch {
 	case len(words) > 3 && words[0] == "a" && words[2] == "by":
-		order, _, _ := strings.Cut(words[3], ":")
-		return "a:by:" + order
+		sortedBy, _, _ := strings.Cut(words[3], ":")
+		return "a:by:" + sortedBy
 	case len(words) > 2 && words[0] == "a":
 		return "a:" + words[2]
 	case len(words) > 1 && words[0] == "m":

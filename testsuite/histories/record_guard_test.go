@@ -59,15 +59,15 @@ type watchman struct {
 	veto  string
 	alarm func() // raised while the hook is first asked about a cycle, which it then does not answer
 
-	mu    sync.Mutex
-	asked []int
+	mu     sync.Mutex
+	cycles []int
 }
 
 func (w *watchman) Entry(context.Context, activities.HookEntry) (string, error) { return w.veto, nil }
 
 func (w *watchman) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
 	w.mu.Lock()
-	w.asked = append(w.asked, c.Cycle)
+	w.cycles = append(w.cycles, c.Cycle)
 	alarm := w.alarm
 	if c.Cycle > 0 {
 		w.alarm = nil
@@ -107,7 +107,7 @@ func TestRecordGovernedNights(t *testing.T) {
 			continue
 		}
 		require.NotZero(t, held)
-		require.Equal(t, len(w.asked), held)
+		require.Equal(t, len(w.cycles), held)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-	require.Equal(t, []int{0, 1, 1}, w.asked)
+	require.Equal(t, []int{0, 1, 1}, w.cycles)
 	require.Equal(t, 2, s.barred(agent, begun.Dream, "hook/watchman"))
 	events, err := s.deployment.Store.Events(s.ctx, agent.ID, 0, 0)
 	require.NoError(t, err)

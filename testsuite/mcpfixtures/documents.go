@@ -64,7 +64,7 @@ func prompts(s *mcp.Server) {
 		})
 	s.AddPrompt(&mcp.Prompt{Name: "test_input_required_result_prompt", Description: "asks by answering"},
 		func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-			if about, ok := told(r.Params.InputResponses, "user_context", "context"); ok {
+			if about, ok := inputField(r.Params.InputResponses, "user_context", "context"); ok {
 				about, _ := about.(string)
 				return say(words("Context: " + about))
 			}

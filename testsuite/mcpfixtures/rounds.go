@@ -53,8 +53,8 @@ func asks(state string, requests mcp.InputRequestMap) (*mcp.CallToolResult, erro
 	return &mcp.CallToolResult{InputRequests: requests, RequestState: state}, nil
 }
 
-// told is a field that the user accepted to give.
-func told(responses mcp.InputResponseMap, name, field string) (any, bool) {
+// inputField is a field that the user accepted to give.
+func inputField(responses mcp.InputResponseMap, name, field string) (any, bool) {
 	answer, ok := responses[name].(*mcp.ElicitResult)
 	if !ok || answer == nil || answer.Action != "accept" {
 		return nil, false
@@ -66,7 +66,7 @@ func told(responses mcp.InputResponseMap, name, field string) (any, bool) {
 // rounds adds the tools that ask by answering: the client calls again with what was asked for.
 func rounds(s *mcp.Server) {
 	round(s, "elicitation", func(r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		if name, ok := told(r.Params.InputResponses, "user_name", "name"); ok {
+		if name, ok := inputField(r.Params.InputResponses, "user_name", "name"); ok {
 			if name, ok := name.(string); ok && name != "" {
 				return says("Hello, " + name + "!"), nil
 			}
@@ -88,7 +88,7 @@ func rounds(s *mcp.Server) {
 	})
 	for _, name := range []string{"request_state", "tampered_state"} {
 		round(s, name, func(r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			if _, ok := told(r.Params.InputResponses, "confirm", "ok"); !ok {
+			if _, ok := inputField(r.Params.InputResponses, "confirm", "ok"); !ok {
 				return asks(sealed("asked"), mcp.InputRequestMap{"confirm": askUser("Is that so?", "ok", "boolean")})
 			}
 			if _, err := brought(r); err != nil {

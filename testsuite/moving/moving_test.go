@@ -52,7 +52,7 @@ func redisStore(t *testing.T) kept {
 	return kept{s, s.Ledger()}
 }
 
-func told(t *testing.T, s memory.Movable) string {
+func contents(t *testing.T, s memory.Movable) string {
 	t.Helper()
 	var b bytes.Buffer
 	_, err := archive.Write(&b, s.Export(t.Context()))
@@ -80,16 +80,16 @@ func TestMoneyWakesAndEventsGoThereAndBack(t *testing.T) {
 			one, there, back := open[0](t), open[1](t), open[0](t)
 			lead(t, one)
 			carry(t, one, there)
-			require.Equal(t, told(t, one), told(t, there))
+			require.Equal(t, contents(t, one), contents(t, there))
 			alike(t, one, there)
 			carry(t, there, back)
-			require.Equal(t, told(t, one), told(t, back))
+			require.Equal(t, contents(t, one), contents(t, back))
 			alike(t, one, back)
 			for _, s := range []kept{one, there, back} {
 				goesOn(t, s)
 			}
-			require.Equal(t, told(t, one), told(t, there), "they go the same way")
-			require.Equal(t, told(t, one), told(t, back))
+			require.Equal(t, contents(t, one), contents(t, there), "they go the same way")
+			require.Equal(t, contents(t, one), contents(t, back))
 		})
 	}
 }

@@ -65,7 +65,7 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	onRedis, err := testdeploy.Open(ctx, config, server.Dial(t))
 	require.NoError(t, err)
 	moved := carry(t, movable(t, onFile), movable(t, onRedis))
-	require.Equal(t, told(t, movable(t, onFile)), told(t, movable(t, onRedis)))
+	require.Equal(t, contents(t, movable(t, onFile)), contents(t, movable(t, onRedis)))
 	require.NotZero(t, moved.Slots+moved.Leases)
 	for what, n := range map[string]int{
 		"agents": moved.Agents - 1, "memories": moved.Items - 200, "vectors": moved.Vectors - 100,
@@ -82,7 +82,7 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { require.NoError(t, back.Close()) }()
 	again := carry(t, movable(t, onRedis), back)
-	require.Equal(t, told(t, movable(t, onRedis)), told(t, back))
+	require.Equal(t, contents(t, movable(t, onRedis)), contents(t, back))
 	require.Greater(t, again.Events, moved.Events)
 	require.NoError(t, onRedis.Close())
 	t.Logf("there: %+v; back: %+v", moved, again)

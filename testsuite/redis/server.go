@@ -40,7 +40,7 @@ type Server struct {
 	t      testing.TB
 	plan   plan
 	child  *exec.Cmd
-	said   *transcript
+	output *transcript
 	watch  io.Closer // its end ends the server, should the test program die
 	ended  chan struct{}
 	litter string // the folder that a shared server leaves behind
@@ -84,7 +84,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
-			t.Logf("redis-server said:\n%s", s.said)
+			t.Logf("redis-server said:\n%s", s.output)
 		}
 	})
 	return s
@@ -131,7 +131,7 @@ func (s *Server) launch() error {
 			s.plan.port = port
 			return nil
 		}
-		if !s.said.has("Address already in use") || s.plan.port != 0 {
+		if !s.output.has("Address already in use") || s.plan.port != 0 {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (s *Server) try(file string, port int) error {
 	}, s.plan.config...)
 	child, answer := exec.Command(file, args...), &transcript{}
 	child.Stdout, child.Stderr = answer, answer
-	s.said = answer
+	s.output = answer
 	if err := child.Start(); err != nil {
 		return fmt.Errorf("start redis-server: %w", err)
 	}

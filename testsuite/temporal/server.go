@@ -50,7 +50,7 @@ type Server struct {
 	plan   plan
 	shared bool
 	child  *exec.Cmd
-	said   *transcript
+	output *transcript
 }
 
 type plan struct {
@@ -117,7 +117,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	t.Cleanup(func() {
 		s.Stop()
 		if t.Failed() {
-			t.Logf("temporald said:\n%s", s.said)
+			t.Logf("temporald said:\n%s", s.output)
 		}
 	})
 	return s
@@ -193,7 +193,7 @@ func (s *Server) Stop() {
 	err := child.Wait()
 	late.Stop()
 	if err != nil {
-		s.t.Errorf("stop temporald (pid %d): %v\n%s", child.Process.Pid, err, s.said)
+		s.t.Errorf("stop temporald (pid %d): %v\n%s", child.Process.Pid, err, s.output)
 	}
 }
 
@@ -237,7 +237,7 @@ func (s *Server) launch(port string) error {
 	args = append(args, s.plan.extra...)
 	for range attempts {
 		err = s.try(file, args)
-		if err == nil || !s.said.has("address already in use") {
+		if err == nil || !s.output.has("address already in use") {
 			return err
 		}
 	}
@@ -246,7 +246,7 @@ func (s *Server) launch(port string) error {
 
 func (s *Server) try(file string, args []string) error {
 	child, answer := exec.Command(file, args...), &transcript{}
-	child.Stderr, s.said = answer, answer
+	child.Stderr, s.output = answer, answer
 	out, err := child.StdoutPipe()
 	if err != nil {
 		return fmt.Errorf("start temporald: %w", err)

@@ -218,7 +218,7 @@ func (d *Deployment) AddAgent(ctx context.Context, diary int, name string) (drea
 			return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
 		},
 	})
-	if err == nil && report.Added == 0 && report.Known == 0 {
+	if err == nil && report.Added == 0 && report.Existing == 0 {
 		err = fmt.Errorf("the sample diary of %s imported no memory", agent.Handle)
 	}
 	return agent, err

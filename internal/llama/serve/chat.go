@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/llama"
 )
 
-// known says whether a name is the model or the model steered by one of its vectors.
-func (s *Server) known(model string) bool {
+// serves says whether a name is the model or the model steered by one of its vectors.
+func (s *Server) serves(model string) bool {
 	name, vector, steered := strings.Cut(model, aliasMark)
 	return name == s.options.Name && (!steered || slices.Contains(s.options.Engine.Vectors(), vector))
 }
@@ -22,7 +22,7 @@ func (s *Server) known(model string) bool {
 // chat answers a conversation.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	q, f := read(w, r)
-	if f == nil && !s.known(q.Model) {
+	if f == nil && !s.serves(q.Model) {
 		f = s.unknown(q.Model)
 	}
 	var ask llama.Ask
@@ -168,7 +168,7 @@ func reason(f inference.Finish) string {
 func usage(t llama.Generation) map[string]any {
 	return map[string]any{
 		"prompt_tokens": t.Read, "completion_tokens": t.Made, "total_tokens": t.Read + t.Made,
-		"prompt_tokens_details": map[string]any{"cached_tokens": t.Known},
+		"prompt_tokens_details": map[string]any{"cached_tokens": t.Reused},
 	}
 }
 

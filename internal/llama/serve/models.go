@@ -33,7 +33,7 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 }
 
 func (s *Server) model(w http.ResponseWriter, r *http.Request) {
-	if name := r.PathValue("id"); s.known(name) {
+	if name := r.PathValue("id"); s.serves(name) {
 		reply(w, http.StatusOK, s.about(name))
 		return
 	}

@@ -25,8 +25,8 @@ type parrot struct {
 	fail  error
 	hold  chan struct{} // closed when it may go on after its first word; nil: at once
 
-	mu    sync.Mutex
-	asked []llama.Ask
+	mu       sync.Mutex
+	requests []llama.Ask
 }
 
 func (p *parrot) Shape() llama.Shape {
@@ -38,14 +38,14 @@ func (p *parrot) Vectors() []string { return []string{"bright", "dark"} }
 func (p *parrot) last() llama.Ask {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked[len(p.asked)-1]
+	return p.requests[len(p.requests)-1]
 }
 
 func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Generation, error) {
 	p.mu.Lock()
-	p.asked = append(p.asked, a)
+	p.requests = append(p.requests, a)
 	p.mu.Unlock()
-	generation := llama.Generation{Finish: inference.Stopped, Read: 11, Known: 4}
+	generation := llama.Generation{Finish: inference.Stopped, Read: 11, Reused: 4}
 	if a.Steering != nil {
 		generation.Steered = a.Steering.String()
 	}
@@ -78,8 +78,8 @@ func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) 
 	return generation, p.fail
 }
 
-// stage is a server with its parrot and a client of somebody else's making.
-func stage(t *testing.T, p *parrot, o Options) (*openai.Client, *httptest.Server) {
+// openServer is a server with its parrot and a client of somebody else's making.
+func openServer(t *testing.T, p *parrot, o Options) (*openai.Client, *httptest.Server) {
 	t.Helper()
 	o.Engine, o.Name = p, "small"
 	s, err := New(o)
@@ -102,7 +102,7 @@ func hello(model string) openai.ChatCompletionRequest {
 func TestAStrangersClientIsAnswered(t *testing.T) {
 	t.Parallel()
 	p := &parrot{words: []string{"Good", " morning", "."}}
-	client, _ := stage(t, p, Options{})
+	client, _ := openServer(t, p, Options{})
 	r := hello("small")
 	r.Temperature, r.TopP, r.Seed, r.Stop, r.MaxCompletionTokens, r.LogProbs, r.TopLogProbs = .7, .9, new(int),
 		[]string{"x"}, 9, true, 2
@@ -143,7 +143,7 @@ func TestAStrangersClientIsAnswered(t *testing.T) {
 
 func TestAStreamComesInPiecesWithItsUsageLast(t *testing.T) {
 	t.Parallel()
-	client, _ := stage(t, &parrot{words: []string{"Good", " morning"}}, Options{})
+	client, _ := openServer(t, &parrot{words: []string{"Good", " morning"}}, Options{})
 	r := hello("small")
 	r.Stream, r.StreamOptions, r.LogProbs = true, &openai.StreamOptions{IncludeUsage: true}, true
 	stream, err := client.CreateChatCompletionStream(t.Context(), r)
@@ -199,7 +199,7 @@ func TestARequestIsSteeredByOurFieldOrByTheNameOfTheModel(t *testing.T) {
 	t.Parallel()
 	p := &parrot{words: []string{"Hm"}}
 	alpha := .4
-	_, web := stage(t, p, Options{Steer: inference.Steers{From: 6, To: 18, Alpha: &alpha}})
+	_, web := openServer(t, p, Options{Steer: inference.Steers{From: 6, To: 18, Alpha: &alpha}})
 	const answer = `"messages":[{"role":"user","content":"Hello."}]`
 	for _, c := range []struct{ body, want string }{
 		{`{"model":"small",` + answer + `}`, ""},
@@ -225,14 +225,14 @@ func TestARequestIsSteeredByOurFieldOrByTheNameOfTheModel(t *testing.T) {
 		require.Equal(t, c.want, p.last().Steering.String())
 		require.Equal(t, c.want, values["steered"])
 	}
-	_, plain := stage(t, p, Options{})
+	_, plain := openServer(t, p, Options{})
 	_, _ = post(t, plain, `{"model":"small+dark",`+answer+`}`)
 	require.Equal(t, "dark x 1.5 at layer 11", p.last().Steering.String(), "16 of 32 is 11 of 22")
 }
 
 func TestWhatIsWrongIsToldInTheShapeOfTheWire(t *testing.T) {
 	t.Parallel()
-	_, web := stage(t, &parrot{words: []string{"Hm"}}, Options{})
+	_, web := openServer(t, &parrot{words: []string{"Hm"}}, Options{})
 	const answer = `"model":"small","messages":[{"role":"user","content":"Hello."}]`
 	for _, c := range []struct {
 		body   string
@@ -273,7 +273,7 @@ func TestWhatIsWrongIsToldInTheShapeOfTheWire(t *testing.T) {
 func TestPartsOfAContentAndUnknownFieldsAreTaken(t *testing.T) {
 	t.Parallel()
 	p := &parrot{words: []string{"Hm"}}
-	_, web := stage(t, p, Options{})
+	_, web := openServer(t, p, Options{})
 	status, values := post(t, web,
 		`{"model":"small","store":false,"max_tokens":7,"min_p":0.1,"stop":"End","messages":[`+
 			`{"role":"developer","content":"Be brief."},{"role":"user","content":[{"type":"text","text":"One."},{"type":"text","text":"Two."}]}],`+
@@ -294,7 +294,7 @@ func TestFailuresOfTheEngineAreStatuses(t *testing.T) {
 	for kind, status := range map[inference.Kind]int{
 		inference.BadRequest: 400, inference.RateLimited: 429, inference.Unavailable: 503, inference.Broken: 500,
 	} {
-		_, web := stage(t, &parrot{fail: &inference.Failure{Kind: kind, Message: "so it is"}}, Options{})
+		_, web := openServer(t, &parrot{fail: &inference.Failure{Kind: kind, Message: "so it is"}}, Options{})
 		got, values := post(t, web, `{"model":"small","messages":[{"role":"user","content":"Hello."}]}`)
 		require.Equal(t, status, got)
 		require.Equal(t, "so it is", values["error"].(map[string]any)["message"])
@@ -303,7 +303,7 @@ func TestFailuresOfTheEngineAreStatuses(t *testing.T) {
 
 func TestAStreamThatBreaksTellsItAndDoesNotSayDone(t *testing.T) {
 	t.Parallel()
-	client, _ := stage(t,
+	client, _ := openServer(t,
 		&parrot{words: []string{"Good"}, fail: &inference.Failure{Kind: inference.Broken, Message: "it went dark"}},
 		Options{})
 	r := hello("small")
@@ -319,7 +319,7 @@ func TestAStreamThatBreaksTellsItAndDoesNotSayDone(t *testing.T) {
 
 func TestAKeyIsWantedOfEveryRequest(t *testing.T) {
 	t.Parallel()
-	client, web := stage(t, &parrot{words: []string{"Hm"}}, Options{Key: "sesame"})
+	client, web := openServer(t, &parrot{words: []string{"Hm"}}, Options{Key: "sesame"})
 	_, err := client.CreateChatCompletion(t.Context(), hello("small"))
 	require.NoError(t, err)
 	status, values := post(t, web, `{}`, "Authorization", "Bearer guess")
@@ -339,7 +339,7 @@ func TestAnAddressThatOthersReachNeedsAKey(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestWhoeverIsBeingAnsweredIsHeardOut(t *testing.T) {
+func TestAStoppingServerFinishesARunningAnswer(t *testing.T) {
 	t.Parallel()
 	for name, patient := range map[string]bool{"to the end": true, "until the drain is over": false} {
 		t.Run(name, func(t *testing.T) {

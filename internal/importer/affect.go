@@ -7,10 +7,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// feel reads affect off words: the mean of the affects that words carry, drawn towards neutral when there are few.
+// affectOf reads affect off words: the mean of the affects that words carry, drawn towards neutral when there are few.
 // A negation up to three words before turns pleasure and dominance around and dampens all; a word such as "very"
 // strengthens; exclamation marks raise arousal.
-func feel(tokens []word, exclaimed int) mood.PAD {
+func affectOf(tokens []word, exclaimed int) mood.PAD {
 	var sum mood.PAD
 	var weight float64
 	negated, stressed := -10, -10

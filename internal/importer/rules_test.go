@@ -154,7 +154,7 @@ func TestCourtesiesGiveWayToSubstance(t *testing.T) {
 
 func TestFeelingIsReadOffWords(t *testing.T) {
 	t.Parallel()
-	read := func(s string) mood.PAD { return feel(words(s, nil), exclamations([]voice{{text: s}})) }
+	read := func(s string) mood.PAD { return affectOf(words(s, nil), exclamations([]voice{{text: s}})) }
 	require.Equal(t, mood.PAD{}, read("The table stands by the wall."))
 	require.Equal(t, mood.PAD{}, read(""))
 	require.Positive(t, read("I am so happy and grateful today").Pleasure)
@@ -194,7 +194,7 @@ func TestTheUpperTenthIsSalient(t *testing.T) {
 	require.Equal(t, .33, own.ep.Salience, "what the source states stays")
 }
 
-func TestWhatWasNeverHeardSurprises(t *testing.T) {
+func TestTextWithNewWordsSurprises(t *testing.T) {
 	t.Parallel()
 	g := newGauge()
 	say := func(s string) float32 { return g.measure(&draft{ep: dream.Episode{Content: s}}).surprise }
@@ -204,7 +204,7 @@ func TestWhatWasNeverHeardSurprises(t *testing.T) {
 	require.Greater(t, say("Volcanic glass arrived from Iceland."), say("The miller grinds barley beside the weir."))
 }
 
-func TestFormatsAreToldApart(t *testing.T) {
+func TestFormatsAreDetected(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, head string

@@ -22,12 +22,12 @@ const (
 func (d *draft) contextOf(before *draft, zone *time.Location) string {
 	var parts []string
 	if !d.undated {
-		parts = append(parts, season(d.ep.At.In(zone), d.dated))
+		parts = append(parts, describeTime(d.ep.At.In(zone), d.dated))
 	}
 	where := d.scene
 	switch {
-	case d.said != nil:
-		where = d.company()
+	case d.turns != nil:
+		where = d.setting()
 	case where == "" && d.ep.Speaker != "" && d.ep.Session != "":
 		where = fmt.Sprintf("with %s, in %s", name(d.ep.Speaker), quoted(d.ep.Session))
 	case where == "" && d.ep.Speaker != "":
@@ -44,10 +44,10 @@ func (d *draft) contextOf(before *draft, zone *time.Location) string {
 		out += " " +
 			sentence(
 				fmt.Sprintf("just before, %s had %s", name(d.before.speaker),
-					said(d.before.text, beforeRunes, "said", "asked")))
+					quote(d.before.text, beforeRunes, "said", "asked")))
 	case before != nil:
 		out += " " + sentence("just before: "+quoted(gist(before.ep.Content, beforeRunes)))
-	case d.said != nil:
+	case d.turns != nil:
 		out += " The conversation had just begun."
 	}
 	out = strings.TrimSpace(out)
@@ -57,14 +57,14 @@ func (d *draft) contextOf(before *draft, zone *time.Location) string {
 	return out
 }
 
-// company says who was talking, and about what when the conversation has a title.
-func (d *draft) company() string {
+// setting says who was talking, and about what when the conversation has a title.
+func (d *draft) setting() string {
 	cast := d.cast
 	if len(cast) == 0 {
-		for _, t := range d.said {
-			cast = company(cast, &t)
+		for _, t := range d.turns {
+			cast = addParticipant(cast, &t)
 		}
-		cast = company(company(cast, d.before), d.after)
+		cast = addParticipant(addParticipant(cast, d.before), d.after)
 	}
 	if len(cast) > 4 {
 		cast = append(append([]string{}, cast[:3]...), "others")
@@ -85,31 +85,31 @@ func (d *draft) company() string {
 
 // actionOf is what was done or said first.
 func (d *draft) actionOf(next *draft) string {
-	if d.said != nil {
+	if d.turns != nil {
 		opening, _ := d.sides()
-		return sentence(name(d.said[0].speaker) + " " + said(opening, actionRunes, "said", "asked"))
+		return sentence(name(d.turns[0].speaker) + " " + quote(opening, actionRunes, "said", "asked"))
 	}
 	text := d.ep.Content
 	if lines := sentences(text); len(lines) > 1 && !answered(d, next) {
 		text = strings.Join(lines[:len(lines)-1], " ")
 	}
 	if d.ep.Speaker != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(d.ep.Speaker)) {
-		return sentence(name(d.ep.Speaker) + " " + said(text, actionRunes, "said", "asked"))
+		return sentence(name(d.ep.Speaker) + " " + quote(text, actionRunes, "said", "asked"))
 	}
 	return sentence(passage(text, actionRunes))
 }
 
 // outcomeOf is the reply; or the last sentence; or what came next; or else a plain sentence about the words themselves.
 func (d *draft) outcomeOf(next *draft) string {
-	if d.said != nil {
+	if d.turns != nil {
 		return d.replyOf()
 	}
 	if answered(d, next) {
 		return sentence(
-			name(next.ep.Speaker) + " " + said(next.ep.Content, outcomeRunes, "answered", "asked in return"))
+			name(next.ep.Speaker) + " " + quote(next.ep.Content, outcomeRunes, "answered", "asked in return"))
 	}
 	if lines := sentences(d.ep.Content); len(lines) > 1 {
-		return sentence(whole(clip(lines[len(lines)-1], outcomeRunes)))
+		return sentence(standalone(clip(lines[len(lines)-1], outcomeRunes)))
 	}
 	if next != nil {
 		return sentence("what came next: " + quoted(gist(next.ep.Content, outcomeRunes)))
@@ -120,22 +120,22 @@ func (d *draft) outcomeOf(next *draft) string {
 func (d *draft) replyOf() string {
 	switch _, reply := d.sides(); {
 	case reply != "":
-		last := d.said[len(d.said)-1]
-		return sentence(name(last.speaker) + " " + said(reply, outcomeRunes, "answered", "asked in return"))
+		last := d.turns[len(d.turns)-1]
+		return sentence(name(last.speaker) + " " + quote(reply, outcomeRunes, "answered", "asked in return"))
 	case d.after != nil:
-		return sentence("then " + name(d.after.speaker) + " " + said(d.after.text, outcomeRunes, "said", "asked"))
+		return sentence("then " + name(d.after.speaker) + " " + quote(d.after.text, outcomeRunes, "said", "asked"))
 	default:
 		return sentence(
-			"nobody answered, and these words were the last: " + quoted(gist(d.said[len(d.said)-1].text, outcomeRunes)))
+			"nobody answered, and these words were the last: " + quoted(gist(d.turns[len(d.turns)-1].text, outcomeRunes)))
 	}
 }
 
 // sides are the words of the first speaker and those of the one who spoke last, tools left out when somebody else
 // answered.
 func (d *draft) sides() (opening, reply string) {
-	first, last := d.said[0].speaker, d.said[len(d.said)-1].speaker
+	first, last := d.turns[0].speaker, d.turns[len(d.turns)-1].speaker
 	var a, b []string
-	for _, t := range d.said {
+	for _, t := range d.turns {
 		switch {
 		case t.speaker == first && len(b) == 0:
 			a = append(a, t.text)
@@ -150,9 +150,9 @@ func answered(d, next *draft) bool {
 	return next != nil && next.ep.Speaker != "" && d.ep.Speaker != "" && next.ep.Speaker != d.ep.Speaker
 }
 
-// said is `said: “…”`, or the asking verb when the words end in a question.
-func said(text string, n int, says, asks string) string {
-	text, shown := parted(text)
+// quote is `said: “…”`, or the asking verb when the words end in a question.
+func quote(text string, n int, says, asks string) string {
+	text, shown := splitPhoto(text)
 	words := passage(text, n)
 	verb := says
 	if strings.HasSuffix(strings.TrimRight(words, `"'”’) `), "?") {
@@ -161,8 +161,8 @@ func said(text string, n int, says, asks string) string {
 	return verb + ": " + quoted(words) + shown
 }
 
-// parted takes the photo off the end of a turn's words: it was shown, not said.
-func parted(text string) (words, shown string) {
+// splitPhoto takes the photo off the end of a turn's words: it was shown, not said.
+func splitPhoto(text string) (words, shown string) {
 	if i := strings.LastIndex(text, shownPhoto); i > 0 && strings.HasSuffix(text, ".)") {
 		return strings.TrimRight(text[:i], ". "),
 			" and showed a photo of " + clip(text[i+len(shownPhoto):len(text)-2], 120)
@@ -173,8 +173,8 @@ func parted(text string) (words, shown string) {
 // shownPhoto begins what a reader adds to the words of a turn that came with a photo.
 const shownPhoto = " (Shows a photo of "
 
-// season places a time as one remembers it: "on a Monday afternoon in May 2023".
-func season(at time.Time, clock bool) string {
+// describeTime places a time as one remembers it: "on a Monday afternoon in May 2023".
+func describeTime(at time.Time, clock bool) string {
 	if !clock {
 		return fmt.Sprintf("on a %s in %s %d", at.Weekday(), at.Month(), at.Year())
 	}
@@ -217,8 +217,8 @@ func sentence(s string) string {
 	return s
 }
 
-// company adds a speaker to those who take part. Tools take no part.
-func company(cast []string, t *turn) []string {
+// addParticipant adds a speaker to those who take part. Tools take no part.
+func addParticipant(cast []string, t *turn) []string {
 	if t == nil || t.speaker == "" || t.taint == dream.FromTool || t.taint == dream.FromWeb ||
 		slices.Contains(cast, t.speaker) {
 		return cast

@@ -69,8 +69,8 @@ func due(at time.Time, strength float64) time.Time {
 
 func options() importer.Options { return importer.Options{Now: now, Due: due, FileTime: true} }
 
-// bring imports and expects no error.
-func bring(t testing.TB, s memory.Store, a dream.Agent, opts importer.Options, files ...importer.File) importer.Report {
+// importFiles imports and expects no error.
+func importFiles(t testing.TB, s memory.Store, a dream.Agent, opts importer.Options, files ...importer.File) importer.Report {
 	t.Helper()
 	report, err := importer.Import(context.Background(), s, a, files, opts)
 	require.NoError(t, err)

@@ -7,8 +7,8 @@ import (
 	"github.com/hybridgroup/yzma/pkg/utils"
 )
 
-// said keeps the last complaints of llama.cpp, which explains its failures in its log only.
-var said log
+// logTail keeps the last error messages of llama.cpp, which explains its failures in its log only.
+var logTail log
 
 // kept is how many lines are remembered.
 const kept = 16
@@ -48,7 +48,7 @@ func (l *log) hear(level int32, text *byte, _ uintptr) uintptr {
 	return 0
 }
 
-// clear forgets what was said, before something is tried.
+// clear drops the messages, before something is tried.
 func (l *log) clear() {
 	l.Lock()
 	defer l.Unlock()
