@@ -7,8 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// affectOf reads affect off words: the mean of the affects that words carry, drawn towards neutral when there are few.
-// A negation up to three words before turns pleasure and dominance around and dampens all; a word such as "very"
+// affectOf estimates affect from words: the mean of the affects of known words, drawn towards neutral when there are
+// few. A negation up to three words before inverts pleasure and dominance and dampens all; a word such as "very"
 // strengthens; exclamation marks raise arousal.
 func affectOf(tokens []word, exclaimed int) mood.PAD {
 	var sum mood.PAD
@@ -16,7 +16,7 @@ func affectOf(tokens []word, exclaimed int) mood.PAD {
 	negated, stressed := -10, -10
 	for i, w := range tokens {
 		if w.initial {
-			negated, stressed = -10, -10 // the last sentence does not reach into this one
+			negated, stressed = -10, -10 // the last sentence does not affect this one
 		}
 		switch {
 		case negations[w.hash]:

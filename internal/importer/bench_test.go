@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// BenchmarkImport is the speed of importing our JSONL: into nothing (reading and deriving alone), into a SQLite file,
-// and into a SQLite file with vectors of 384 numbers that cost nothing to make.
+// BenchmarkImport is the speed of importing our JSONL: without a store (reading and deriving alone), into a SQLite
+// file, and into a SQLite file with vectors of 384 numbers that cost nothing to make.
 func BenchmarkImport(b *testing.B) {
 	const items = 20_000
 	file := text("year.jsonl", year(items))

@@ -21,7 +21,7 @@ type chatLine struct {
 	chatTimes
 }
 
-// chatTimes are the names under which a time is found in the wild, in the order of preference.
+// chatTimes are the field names that other programs use for a time, in the order of preference.
 type chatTimes struct {
 	Timestamp  json.RawMessage `json:"timestamp"`
 	CreatedAt  json.RawMessage `json:"created_at"`
@@ -91,7 +91,7 @@ func readChat(src *source, to *sink) error {
 	return errors.Join(err, loose.end())
 }
 
-// talks keeps conversations apart whose messages stand on lines of their own, up to manyTalks at once.
+// talks separates conversations whose messages are on lines of their own, up to manyTalks at once.
 type talks struct {
 	src  *source
 	to   *sink
@@ -171,7 +171,7 @@ func (s *source) message(x *exchanger, raw []byte, line int, session string, whe
 		when, undated = m, false
 	}
 	if role == "system" || role == "developer" {
-		return nil // instructions are nothing that happened
+		return nil // instructions are no event
 	}
 	return x.take(turn{
 		line:    line,
@@ -189,7 +189,8 @@ func (c chatTimes) when(s *source) (moment, bool, error) {
 	return m, reported, err
 }
 
-// speakerOf keeps a person's or a tool's own name and otherwise the role, ShareGPT's names made OpenAI's.
+// speakerOf keeps a person's or a tool's own name, and otherwise the role, with ShareGPT's names translated to
+// OpenAI's.
 func speakerOf(role, name string) string {
 	name = flat(clean(name))
 	switch {

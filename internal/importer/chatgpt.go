@@ -147,7 +147,7 @@ func (c *gptConversation) newestLeaf() string {
 	return best
 }
 
-// taint of what a browsing tool brought in is web, whatever the tool is called.
+// taint is web for the result of a browsing tool, whatever the tool is called.
 func (m *gptMessage) taint() dream.Taint {
 	switch {
 	case m.Author.Role != "tool":
@@ -160,7 +160,7 @@ func (m *gptMessage) taint() dream.Taint {
 	}
 }
 
-// text of a message; a call of a tool is told as such, settings of the account are left out.
+// text is the text of a message; a tool call is described, settings of the account are left out.
 func (m *gptMessage) text() string {
 	if m.Content.Type == "user_editable_context" || m.Content.Type == "model_editable_context" {
 		return ""

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// dated is what a heading of a diary says of time.
+// dated is what a heading of a diary says about its time.
 type dated struct {
 	year  int // 0 when the heading does not name one
 	month time.Month
 	day   int
-	clock time.Duration // since midnight; -1 when it tells only the day
-	rest  string        // what stands behind it
-	full  bool          // the year is told
-	sure  bool          // false when day and month might be the other way round
+	clock time.Duration // since midnight; -1 when it has only the day
+	rest  string        // what follows it
+	full  bool          // it has the year
+	sure  bool          // false when day and month might be exchanged
 }
 
 const (
@@ -26,7 +26,7 @@ const (
 // The forms of a date, tried in this order. All may follow a weekday.
 var dateForms = []struct {
 	shape  *regexp.Regexp
-	groups string // what the groups are
+	groups string // what the groups of the pattern are
 }{
 	{regexp.MustCompile(`(?i)^` + weekday + `(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:T|\b)`), "ymd"},
 	{
@@ -54,8 +54,8 @@ var (
 		`(?i)^(\d{1,2}):(\d{2})(?::\d{2})?\s*([ap]\.?m\.?)?(?:$|\s*[:|–—-]\s+|\s+[–—-]\s*)`)
 )
 
-// dateLine reads a line that begins with a date. A line that is no heading must say nothing else, or go on after a
-// colon, a dash or a bar; so prose that happens to begin with a date stays prose.
+// dateLine parses a line that begins with a date. A line that is no heading must have nothing else, or continue after
+// a colon, a dash or a bar; so prose that happens to begin with a date stays prose.
 func dateLine(line string, heading, dayFirst bool) (dated, bool) {
 	for _, form := range dateForms {
 		m := form.shape.FindStringSubmatch(line)
@@ -106,7 +106,7 @@ func assemble(groups string, g []string, dayFirst bool) (dated, bool) {
 func (d dated) valid() bool {
 	year := d.year
 	if !d.full {
-		year = 2024 // a leap year: 29 February may stand without its year
+		year = 2024 // a leap year: 29 February may come without its year
 	}
 	at := time.Date(year, d.month, d.day, 0, 0, 0, 0, time.UTC)
 	return d.month >= 1 && d.month <= 12 && at.Month() == d.month && at.Day() == d.day
@@ -153,7 +153,7 @@ func clockOf(hours, minutes, half string) (time.Duration, bool) {
 	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute, h < 24 && m < 60
 }
 
-// timeLine reads a line that begins with a time of day and nothing before it.
+// timeLine parses a line that begins with a time of day.
 func timeLine(line string, heading bool) (clock time.Duration, rest string, ok bool) {
 	m := timeAlone.FindStringSubmatch(line)
 	if m == nil {

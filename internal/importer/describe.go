@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// The most runes of a derived action, outcome and of what is quoted as having been said just before.
+// The most runes of a derived action, outcome and of a quotation of what was said just before.
 const (
 	actionRunes  = 280
 	outcomeRunes = 240
@@ -99,7 +99,8 @@ func (d *draft) actionOf(next *draft) string {
 	return sentence(passage(text, actionRunes))
 }
 
-// outcomeOf is the reply; or the last sentence; or what came next; or else a plain sentence about the words themselves.
+// outcomeOf is the reply; else the last sentence; else what came next; else a plain sentence about the words
+// themselves.
 func (d *draft) outcomeOf(next *draft) string {
 	if d.turns != nil {
 		return d.replyOf()
@@ -130,8 +131,7 @@ func (d *draft) replyOf() string {
 	}
 }
 
-// sides are the words of the first speaker and those of the one who spoke last, tools left out when somebody else
-// answered.
+// sides are the texts of the first speaker and of the last one, tools left out when another speaker answered.
 func (d *draft) sides() (opening, reply string) {
 	first, last := d.turns[0].speaker, d.turns[len(d.turns)-1].speaker
 	var a, b []string
@@ -150,7 +150,7 @@ func answered(d, next *draft) bool {
 	return next != nil && next.ep.Speaker != "" && d.ep.Speaker != "" && next.ep.Speaker != d.ep.Speaker
 }
 
-// quote is `said: “…”`, or the asking verb when the words end in a question.
+// quote is `said: “…”`, with the asking verb when the text ends in a question.
 func quote(text string, n int, says, asks string) string {
 	text, shown := splitPhoto(text)
 	words := passage(text, n)
@@ -161,7 +161,7 @@ func quote(text string, n int, says, asks string) string {
 	return verb + ": " + quoted(words) + shown
 }
 
-// splitPhoto takes the photo off the end of a turn's words: it was shown, not said.
+// splitPhoto removes the description of a photo from the end of a turn's text: it was shown, not said.
 func splitPhoto(text string) (words, shown string) {
 	if i := strings.LastIndex(text, shownPhoto); i > 0 && strings.HasSuffix(text, ".)") {
 		return strings.TrimRight(text[:i], ". "),
@@ -170,10 +170,10 @@ func splitPhoto(text string) (words, shown string) {
 	return text, ""
 }
 
-// shownPhoto begins what a reader adds to the words of a turn that came with a photo.
+// shownPhoto begins the text that a reader adds to a turn with a photo.
 const shownPhoto = " (Shows a photo of "
 
-// describeTime places a time as one remembers it: "on a Monday afternoon in May 2023".
+// describeTime describes a time in words: "on a Monday afternoon in May 2023".
 func describeTime(at time.Time, clock bool) string {
 	if !clock {
 		return fmt.Sprintf("on a %s in %s %d", at.Weekday(), at.Month(), at.Year())

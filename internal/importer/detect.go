@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Detect tells a format from a file's name and its first bytes (64 KiB are plenty). The bytes decide; the name only
-// settles what is plain text.
+// Detect finds the format by a file's name and its first bytes (64 KiB are enough). The bytes decide; the name only
+// decides about plain text.
 func Detect(name string, head []byte) (Format, error) {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
 	ext := strings.ToLower(filepath.Ext(name))
 	if ext == ".jsonl" || ext == ".ndjson" {
-		for line := range bytes.Lines(head) { // a broken first line does not hide what the file is
+		for line := range bytes.Lines(head) { // a broken first line does not hide the format
 			if f := detectJSON(bytes.TrimSpace(line)); f != "" {
 				return f, nil
 			}

@@ -12,12 +12,12 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// A passage is about as long as one turn of thought: paragraphs are put together up to the first figure, and one
-// paragraph longer than the second is split between sentences.
+// A passage is about as long as one thought: paragraphs are joined up to the first number of runes, and one paragraph
+// longer than the second is split between sentences.
 const (
 	passageRunes = 700
 	longestRunes = 1200
-	noon         = 12 * time.Hour // an entry that tells only its day
+	noon         = 12 * time.Hour // an entry that has only its day
 )
 
 // diary is a diary being read.
@@ -26,10 +26,10 @@ type diary struct {
 	to       *sink
 	dayFirst bool
 
-	year    int // last named, for headings that leave it out
+	year    int // of the last heading that had one, for headings without
 	day     time.Time
 	clock   time.Duration
-	hasDay  bool // a day is known
+	hasDay  bool // a day has been read
 	section string
 	matter  bool // inside front matter
 
@@ -40,10 +40,10 @@ type diary struct {
 	position  int // passages since the last heading, to keep them in order
 }
 
-// readDiary reads entries under dated headings: 2024-03-05, 5 March 2024, March 5th, 2024, Tuesday 5.3.2024 and so on,
-// as Markdown headings, in bold, after "Date:", in front matter, or alone on a line; with a time of day or under times
-// of day. 3/5/2024 is month first unless a number above 12 in the same file says otherwise. A file without any date
-// takes the one in its name, or the caller's.
+// readDiary reads entries under dated headings: 2024-03-05, 5 March 2024, March 5th, 2024, Tuesday 5.3.2024 and so
+// on, as Markdown headings, in bold, after "Date:", in front matter, or alone on a line; with a time of day or under
+// times of day. 3/5/2024 is month first unless a number above 12 in the same file shows otherwise. A file without any
+// date takes the one in its name, or the caller's.
 func readDiary(src *source, to *sink) error {
 	body, err := io.ReadAll(io.LimitReader(src.in, MaxDiary+1))
 	if err != nil {
@@ -149,7 +149,7 @@ func (d *diary) open(found dated) {
 	d.position = 0
 }
 
-// trailing puts what stands behind a date where it belongs: a heading's is a title, a line's begins the entry.
+// trailing handles what follows a date: a heading's is a title, a line's begins the entry.
 func (d *diary) trailing(number int, rest string, dressed bool) error {
 	rest = strings.Trim(rest, " *_")
 	switch {
@@ -173,7 +173,7 @@ func (d *diary) endParagraph() {
 	d.para = nil
 }
 
-// full hands on what makes a passage already.
+// full emits what makes a passage already.
 func (d *diary) full() error {
 	n := 0
 	for _, p := range d.passages {

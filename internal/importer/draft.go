@@ -10,26 +10,26 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// draft is an episode as far as its source tells it.
+// draft is an episode as far as its source describes it.
 type draft struct {
 	line     int
 	ep       dream.Episode
-	stamp    string // the time as the source writes it; empty when it tells none
+	stamp    string // the time as the source writes it; empty when it has none
 	undated  bool   // the time must come from the file
 	exact    bool   // the line is an export: nothing is filled in
 	salient  bool   // the source states salience,
 	surprise bool   // surprise,
 	felt     bool   // affect
 
-	scene  string // where it happened, such as "in the diary"; empty when nobody knows
+	scene  string // where it happened, such as "in the diary"; empty when unknown
 	dated  bool   // a clock time is known, not only a day
-	turns  []turn // the exchange, when the episode is talk
-	before *turn  // what was said just before, in the same conversation
-	after  *turn  // what was said just after
+	turns  []turn // the turns of the exchange, when the episode is talk
+	before *turn  // the turn just before, in the same conversation
+	after  *turn  // the turn just after
 	cast   []string
 }
 
-// turn is what one speaker said at once.
+// turn is what one speaker said without interruption.
 type turn struct {
 	line    int
 	speaker string
@@ -38,7 +38,7 @@ type turn struct {
 	session string
 	when    moment
 	undated bool
-	name    string // that the source gives the turn; empty when it gives none
+	name    string // the source's id of the turn; empty when it has none
 }
 
 // id names an episode by its content, so that importing twice adds nothing.
@@ -60,7 +60,7 @@ func contentID(prefix string, parts ...string) string {
 // origin is "file:line".
 func (s *source) origin(line int) string { return filepath.Base(s.name) + ":" + strconv.Itoa(line) }
 
-// originOf is "file:line"; of turns that their source names, "file:" and the names.
+// originOf is "file:line"; for turns with ids in their source, "file:" and the ids.
 func (s *source) originOf(turns []turn) string {
 	var names []string
 	for _, t := range turns {
@@ -72,7 +72,7 @@ func (s *source) originOf(turns []turn) string {
 	return filepath.Base(s.name) + ":" + strings.Join(names, ",")
 }
 
-// taintOf maps the roles of chat formats. Nothing is trusted for lack of a role: it counts as human.
+// taintOf translates the roles of chat formats. An unknown role counts as human.
 func taintOf(role string) dream.Taint {
 	switch role {
 	case "assistant", "model", "gpt", "ai", "bot":
@@ -87,7 +87,7 @@ func taintOf(role string) dream.Taint {
 // voice is a text and who spoke it.
 type voice struct{ speaker, text string }
 
-// voices are the words of a draft without the names before them.
+// voices are the texts of a draft without the names before them.
 func (d *draft) voices(into []voice) []voice {
 	if d.turns == nil {
 		return append(into, voice{d.ep.Speaker, d.ep.Content})

@@ -17,7 +17,7 @@ type elements struct {
 	begun bool
 }
 
-// errCut marks a last element that the file does not finish.
+// errCut marks a last element that is incomplete at the end of the file.
 var errCut = errors.New("the file ends in the middle of this element")
 
 // next returns the raw text of one element and the line where it begins, valid until the next call.

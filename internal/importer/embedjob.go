@@ -14,51 +14,52 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// How long a claim on a job lasts unless it is renewed, which is done three times as often, and how often a worker
-// looks for jobs. A process that was killed leaves its job to another one after the first.
+// How long a claim on a job lasts unless it is renewed, which happens three times as often, and how often a worker
+// looks for jobs. The job of a killed process goes to another one after the first.
 const (
 	claimFor  = 15 * time.Second
 	lookEvery = 2 * time.Second
 )
 
-// A job that failed is tried again after the first of these, then after twice as long each time, up to the second.
+// A failed job is retried after the first of these, then after twice as long each time, up to the second.
 const (
 	retryFirst   = time.Minute
 	retryLongest = 30 * time.Minute
 )
 
-// EmbedStore keeps memories, and who embeds them.
+// EmbedStore stores memories and the jobs of embedding them.
 type EmbedStore interface {
 	memory.Store
 	memory.EmbedQueue
 }
 
-// EmbedWorker embeds agents' memories under a claim in the store, so that of all processes one does the work. Whatever
-// ends it early, what is embedded stays so, and the next one goes on with what has no vector.
+// EmbedWorker embeds agents' memories under a claim in the store, so that only one process does the work. Vectors
+// that were made before it stopped stay, and the next process continues with items without a vector.
 type EmbedWorker struct {
 	Store  EmbedStore
 	Holder string // names this process in the store; no two share one
 	Now    func() time.Time
 	Log    *slog.Logger // nil: silent
 
-	// Serving is the embedder that serves an agent.
+	// Serving returns the embedder that serves an agent.
 	Serving func(ctx context.Context, agent dream.Agent) (Embedder, error)
 }
 
 // EmbedHeld is the error of a job that another process holds.
 type EmbedHeld struct{ Job memory.EmbedJob }
 
+// Error names the process that holds the job, and its progress.
 func (h *EmbedHeld) Error() string {
 	return fmt.Sprintf("process %s embeds these memories: %d of %d are done", h.Job.Holder, h.Job.Done, h.Job.Total)
 }
 
-// RequestEmbedding asks for an agent's memories to be embedded in the background.
+// RequestEmbedding adds a job that embeds an agent's memories in the background.
 func RequestEmbedding(ctx context.Context, jobs memory.EmbedQueue, agent dream.Agent, now time.Time) error {
 	_, err := jobs.PutEmbedJob(ctx, memory.EmbedJob{Agent: agent.ID, Requested: now.UTC()}, now)
 	return err
 }
 
-// Run does the jobs that the store keeps, one after the other, until ctx ends.
+// Run does the jobs in the store, one after the other, until ctx ends.
 func (w *EmbedWorker) Run(ctx context.Context) {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -81,7 +82,7 @@ func (w *EmbedWorker) log() *slog.Logger {
 	return w.Log
 }
 
-// Round does what is due now. The failure of a job is kept with it and ends no round.
+// Round does the jobs that are due. The failure of a job is stored with it and ends no round.
 func (w *EmbedWorker) Round(ctx context.Context) error {
 	jobs, err := w.Store.EmbedJobs(ctx)
 	if err != nil {
@@ -93,7 +94,7 @@ func (w *EmbedWorker) Round(ctx context.Context) error {
 			continue
 		}
 		agent, err := w.Store.Agent(ctx, j.Agent)
-		if errors.Is(err, memory.ErrNotFound) { // it was removed
+		if errors.Is(err, memory.ErrNotFound) { // the agent was removed
 			_, err = w.Store.EndEmbedJob(ctx, j)
 			if err != nil {
 				return err
@@ -119,7 +120,7 @@ func (w *EmbedWorker) Round(ctx context.Context) error {
 	return nil
 }
 
-// serve embeds with the embedder that serves the agent, which stays in its space: a move is asked for by a person.
+// serve embeds with the embedder that serves the agent, in its own space: only a person requests a move.
 func (w *EmbedWorker) serve(ctx context.Context, agent dream.Agent) (Moved, error) {
 	e, err := w.Serving(ctx, agent)
 	if err != nil {
@@ -129,8 +130,8 @@ func (w *EmbedWorker) serve(ctx context.Context, agent dream.Agent) (Moved, erro
 	return w.Embed(ctx, agent, e, nil)
 }
 
-// Embed gives every live memory of an agent that lacks one a vector of the embedder, as Reembed does, and announces the
-// end. *EmbedHeld when another process is at it.
+// Embed gives every live memory of an agent that lacks one a vector of the embedder, as Reembed does, and announces
+// the end. It returns *EmbedHeld when another process does so already.
 func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
 	progress func(done, total int64),
 ) (Moved, error) {
@@ -182,7 +183,7 @@ type embedClaim struct {
 	job    memory.EmbedJob
 }
 
-// run embeds until nothing lacks a vector and nobody has asked for more.
+// run embeds until every item has a vector and no further request came.
 func (c *embedClaim) run(ctx context.Context, agent dream.Agent, e Embedder,
 	progress func(done, total int64),
 ) (Moved, error) {
@@ -234,7 +235,7 @@ func (c *embedClaim) count(done, total int) {
 	}
 }
 
-// end removes the job; false when more was asked for, which is done under the same claim.
+// end removes the job; false when another request came, which is done under the same claim.
 func (c *embedClaim) end(ctx context.Context) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,7 +246,7 @@ func (c *embedClaim) end(ctx context.Context) (bool, error) {
 	return false, c.renew(ctx)
 }
 
-// renew keeps the claim for longer, with what was done so far. Its caller holds the lock.
+// renew extends the claim and records the progress. Its caller holds the lock.
 func (c *embedClaim) renew(ctx context.Context) error {
 	now := c.worker.Now()
 	c.job.Until = now.Add(claimFor).UTC()
@@ -259,7 +260,7 @@ func (c *embedClaim) renew(ctx context.Context) error {
 	return err
 }
 
-// keep renews the claim until ctx ends, and ends the work when another process has it.
+// keep renews the claim until ctx ends, and ends the work when another process has the claim.
 func (c *embedClaim) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(claimFor / 3)
 	defer tick.Stop()
@@ -290,11 +291,11 @@ func (c *embedClaim) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// releaseWithin bounds how long the store may take to note that a job was given up.
+// releaseWithin bounds how long the store may take to record that a job was given up.
 const releaseWithin = 2 * time.Second
 
-// release leaves the job to whoever comes next: at once where this process was told to stop, else after a while, with
-// why. A move to another space is left to the person who asked for it.
+// release gives the job up for another process: at once where this process was told to stop, else after a while, with
+// the reason. A move to another space is left to the person who requested it.
 func (c *embedClaim) release(why error, stopped, moving bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseWithin)
 	defer cancel()
@@ -319,7 +320,7 @@ func (c *embedClaim) release(why error, stopped, moving bool) {
 	}
 }
 
-// plainFailure says how embedding failed, without what a provider may have quoted of the texts.
+// plainFailure says how embedding failed, without text that a provider may have quoted.
 func plainFailure(err error) string {
 	if f, ok := inference.AsFailure(err); ok {
 		return "the embedder failed: " + string(f.Kind)

@@ -14,8 +14,8 @@ const (
 	longPause = 6 * time.Hour
 )
 
-// exchanger makes episodes of talk: one exchange is what somebody said and what was answered, up to the point where
-// anybody but the answerer speaks again. In chats everything between two turns of the user is the answer.
+// exchanger makes episodes of talk: one exchange is what one speaker said and what was answered, up to the point
+// where anyone but the answerer speaks again. In chats everything between two turns of the user is the answer.
 type exchanger struct {
 	src          *source
 	to           *sink
@@ -26,7 +26,7 @@ type exchanger struct {
 	open   []turn
 	size   int
 	before *turn
-	latest time.Time // of the last exchange: order is kept where a source gives many turns one time
+	latest time.Time // of the last exchange: keeps the order where a source gives many turns one time
 }
 
 // take adds a turn. Turns without words are dropped.
@@ -73,7 +73,7 @@ func (x *exchanger) closes(t turn) bool {
 	return true
 }
 
-// end closes the conversation under way.
+// end ends the current conversation.
 func (x *exchanger) end() error {
 	var err error
 	if len(x.open) > 0 {
@@ -83,7 +83,7 @@ func (x *exchanger) end() error {
 	return err
 }
 
-// finish hands on the open exchange.
+// finish emits the open exchange.
 func (x *exchanger) finish(next *turn) error {
 	first := x.open[0]
 	d := &draft{

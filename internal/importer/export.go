@@ -20,8 +20,8 @@ type ExportOptions struct {
 // exportPage is how many items are held at once.
 const exportPage = 1000
 
-// Export writes what the agent remembers as our JSONL, kind by kind, oldest first, and says how many items that were.
-// Import gives back every item as it is, under the same id. Vectors are left out: they are made again on import.
+// Export writes what the agent remembers as our JSONL, kind by kind, oldest first, and returns the number of items.
+// Import restores every item as it is, under the same id. Vectors are left out: they are made again on import.
 func Export(ctx context.Context, store memory.Store, agent dream.Agent, w io.Writer,
 	opts ExportOptions,
 ) (n int, err error) {
@@ -48,8 +48,8 @@ func Export(ctx context.Context, store memory.Store, agent dream.Agent, w io.Wri
 	return n, out.Flush()
 }
 
-// pages walks an answer by time. A page begins at the last one's latest moment, whose items may be seen again and are
-// then passed over; a moment fuller than a page makes the page grow.
+// pages walks the result of a query by time. A page begins at the last one's latest moment, whose items may come
+// again and are then skipped; a moment with more items than a page makes the page grow.
 func pages(ctx context.Context, store memory.Store, q memory.Query, do func(dream.Item) error) error {
 	seen := map[string]bool{} // at the moment where the page begins
 	for q.Limit = exportPage; ; {

@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// now is when every test imports.
+// now is the time of every test's import.
 var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 func someone(id string) dream.Agent {
@@ -101,7 +101,7 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got)
 }
 
-// letters is a small embedder that remembers what it was asked.
+// letters is a small embedder that records its calls.
 type letters struct {
 	space string
 	calls [][]string
@@ -127,7 +127,7 @@ func (l *letters) texts() int {
 	return n
 }
 
-// year is a life of n small invented episodes.
+// year is n small invented episodes.
 func year(n int) string {
 	who := []string{"Ada", "Bruno", "Cleo"}
 	what := []string{

@@ -36,7 +36,8 @@ func (s *memoryStore) Commit(_ context.Context, w memory.Write) (memory.Receipt,
 	return r, nil
 }
 
-// fuzz imports arbitrary bytes twice. Whatever they are, nothing panics, what goes in is whole, and twice is once.
+// fuzz imports arbitrary bytes twice. Nothing may panic, every imported item is valid, and the second import adds
+// nothing.
 func fuzz(f *testing.F, format importer.Format, seeds ...string) {
 	f.Helper()
 	for _, name := range seeds {
@@ -58,7 +59,7 @@ func fuzz(f *testing.F, format importer.Format, seeds ...string) {
 		file := text("some/file.x", string(body))
 		report, err := importer.Import(context.Background(), s, a, []importer.File{file}, opts)
 		if err != nil {
-			return // a file that is no such file at all
+			return // a file of another kind
 		}
 		require.Equal(t, len(s.items), report.Added)
 		require.LessOrEqual(t, int64(len(report.Bad)), report.BadCount)

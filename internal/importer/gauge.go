@@ -7,20 +7,20 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// rawMarks are what one episode's words weigh by themselves, before they are ranked within the import.
+// rawMarks are the weights of one episode's words by themselves, before they are ranked within the import.
 type rawMarks struct {
 	salience float32
 	length   float32
 	surprise float32
 }
 
-// The weights of salience. Only their proportions count, because what comes out is a rank.
+// The weights of salience. Only their proportions count, because the result is a rank.
 const (
-	weighTurning = 1.0 // a word that tells of a turn of events; up to three count
+	weighTurning = 1.0 // a word for a turn of events; up to three count
 	weighFeeling = 1.2 // times the strength of the affect, 0 to 1
 	weighName    = .45 // a capitalised word inside a sentence; up to four count
 	weighNumber  = .30 // a word with a digit; up to three count
-	weighNew     = 1.5 // share of words never met before, above what is usual
+	weighNew     = 1.5 // share of words that occur for the first time, above the usual
 	weighAsking  = .25 // a question; up to two count
 	weighLength  = 1.0 // times the percentile of the length
 )
@@ -28,7 +28,7 @@ const (
 // The memory of the gauge.
 const (
 	window     = 50      // episodes back that surprise compares with
-	vocabulary = 200_000 // words remembered as met; after that no word counts as new
+	vocabulary = 200_000 // words remembered; after that no word counts as new
 	settled    = 10      // episodes after which the first impressions count in full
 )
 
@@ -92,7 +92,7 @@ func (g *gauge) measure(d *draft) rawMarks {
 	return raw
 }
 
-// newness is by how much the share of words met for the first time exceeds the usual share.
+// newness is by how much the share of new words exceeds the usual share.
 func (g *gauge) newness(fresh int) float64 {
 	share := float64(fresh) / float64(len(g.hashes)+3)
 	above := math.Max(0, share-g.usual)
@@ -140,7 +140,7 @@ func exclamations(spoken []voice) int {
 	return n
 }
 
-// turningWords tell that something changed or was not expected.
+// turningWords say that something changed or was unexpected.
 var turningWords = hashed(`
 		suddenly unexpectedly unexpected surprisingly surprised surprise surprising shocked shocking stunned unbelievable unusual strange strangely odd weird
 		never finally realised realized discovered noticed learned changed decided quit resigned fired hired promoted lost won died dead born pregnant

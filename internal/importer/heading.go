@@ -18,7 +18,7 @@ func dayFirst(rows []string) bool {
 	return false
 }
 
-// stripMarkup takes the dress off a heading: #, **, [[ ]], "Date:".
+// stripMarkup removes the markup of a heading: #, **, [[ ]], "Date:".
 func stripMarkup(row string) (text string, dressed bool) {
 	s := strings.TrimSpace(row)
 	if m := heading.FindStringSubmatch(s); m != nil {

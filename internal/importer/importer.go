@@ -1,9 +1,9 @@
-// Package importer reads other people's memories into an agent's, derives by plain local rules what their source
-// lacks, and gives everything back.
+// Package importer imports memories from other formats into an agent's memory, fills in by plain local rules what a
+// source lacks, and exports everything again.
 //
-// A memory is imported in two readings of its files. The first validates every record and measures the import as a
-// whole, because salience and surprise are ranks within it; the second writes. No rule asks a model or a network.
-// What a rule filled in is named in the item's Derived list:
+// An import reads its files twice. The first reading validates every record and measures the import as a whole,
+// because salience and surprise are ranks within it; the second writes. No rule calls a model or a network. What a
+// rule filled in is named in the item's Derived list:
 //
 //   - at: the file's own time, records of one file a second apart, when the source tells no time.
 //   - context: weekday, part of day and month; who was talking or where it stands; what was said just before.
@@ -53,40 +53,40 @@ const (
 	MaxLine   = 16 << 20  // bytes of one line of JSONL
 	MaxValue  = 256 << 20 // bytes of one conversation in a JSON array
 	MaxDiary  = 64 << 20  // bytes of one diary
-	MaxBad    = 1000      // bad lines that are told one by one; the rest are only counted
+	MaxBad    = 1000      // bad lines that are listed one by one; the rest are only counted
 	MaxEmbed  = 64        // texts in one call of Embed
 	farFuture = 24 * time.Hour
 )
 
-// ErrStrict is returned when Strict was asked for and something was bad: nothing was written.
+// ErrStrict is returned when Strict was set and a record was bad: nothing was written.
 var ErrStrict = errors.New("strict import refused")
 
-// ErrUndated is returned where a diary tells no date at all and nobody said when it was: nothing was written.
+// ErrUndated is returned for a diary without any date when no other time was given: nothing was written.
 var ErrUndated = errors.New("no date is told")
 
 // File is one source. Open is called twice, once for each reading.
 type File struct {
 	Name    string
 	Size    int64     // bytes, for progress; 0 when unknown
-	ModTime time.Time // stands in for the time of records that carry none
+	ModTime time.Time // the time of records that carry none
 	Open    func() (io.ReadCloser, error)
 }
 
-// Embed gives one vector per text and names the space they lie in.
+// Embed returns one vector per text and the name of their space.
 type Embed func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
 
 // Options of an import. The zero value detects the format, writes 500 items at a time and makes no vectors.
 type Options struct {
 	Format   Format // empty: detected file by file
 	Dialogue string // LoCoMo: sample id or number from 1; empty reads all
-	// the time of records that tell none, in the place of the file's own
+	// the time of records without one, in the place of the file's own
 	Date time.Time
 	// a diary without any date is taken as of its file's own time; else ErrUndated
 	FileTime bool
-	Strict   bool // one bad record: write nothing
-	// times more than a day after it are refused; zero is the clock's
+	Strict   bool // on one bad record write nothing
+	// later times than a day after it are refused; zero is the clock's
 	Now time.Time
-	// embeds at once what was stored, at most MaxEmbed texts a call; nil: whoever imports sees to it
+	// embeds at once what was stored, at most MaxEmbed texts a call; nil: the caller embeds later
 	Embed     Embed
 	Storing   func(ctx context.Context) error // called before each write; nil: nothing is
 	Progress  func(done, total int64)         // bytes of the sources; the last call has done == total
@@ -109,24 +109,24 @@ func (b BadLine) String() string { return fmt.Sprintf("%s:%d: %s", b.File, b.Lin
 
 // Report says what an import did.
 type Report struct {
-	Read      int64     `json:"read"`      // records understood: lines, turns of talk, diary passages
+	Read      int64     `json:"read"`      // records parsed: lines, turns of talk, diary passages
 	Added     int       `json:"added"`     // items new to the memory, derived knowledge included
-	Existing  int       `json:"known"`     // items that were there already, or twice in the source
+	Existing  int       `json:"known"`     // items that existed already, or twice in the source
 	Bad       []BadLine `json:"bad"`       // the first MaxBad
 	BadCount  int64     `json:"bad_count"` // all of them
 	Episodes  int       `json:"episodes"`  // episodes found in the sources
 	Semantics int       `json:"semantics"` // knowledge found in the sources or derived from them
 	First     time.Time `json:"first"`     // the earliest episode
 	Last      time.Time `json:"last"`      // the latest
-	Formats   []Format  `json:"formats"`   // as which the files were read, in their order
+	Formats   []Format  `json:"formats"`   // the formats of the files, in their order
 }
 
-// Nothing says whether nothing came in, neither new nor known: the files hold nothing that their formats know.
+// Nothing says whether the files hold no item at all, neither new nor existing.
 func (r Report) Nothing() bool { return r.Added == 0 && r.Existing == 0 }
 
-// Import reads the files into the agent's memory. Bad records are reported and the rest goes in; with Strict any bad
-// record ends in ErrStrict before the first write. Ids come from content, so a second import of the same files adds
-// nothing, and an import cut short is finished by doing it again. Known items that have no vector yet get theirs.
+// Import reads the files into the agent's memory. Bad records are reported and the rest is imported; with Strict any
+// bad record ends in ErrStrict before the first write. Ids come from content, so a second import of the same files
+// adds nothing, and an interrupted import is finished by repeating it. Existing items without a vector get theirs.
 func Import(ctx context.Context, store memory.Store, agent dream.Agent, files []File, opts Options) (Report, error) {
 	job, err := newJob(ctx, store, agent, files, opts)
 	if err != nil {

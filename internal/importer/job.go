@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// job is one import under way.
+// job is one import.
 type job struct {
 	ctx     context.Context
 	store   memory.Store
@@ -99,7 +99,7 @@ func (j *job) survey() error {
 	return j.checkDated()
 }
 
-// checkDated refuses diaries that tell no date at all, unless it was said when they were: their memories would be of today.
+// checkDated refuses diaries without any date, unless another time was given: their memories would be dated today.
 func (j *job) checkDated() error {
 	var mute []string
 	for i, f := range j.files {

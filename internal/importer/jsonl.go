@@ -172,7 +172,7 @@ func portion(field string, v *float64) (float64, bool, error) {
 	return *v, true, nil
 }
 
-// checkHead refuses labels that nothing else in the house would understand.
+// checkHead refuses values that the rest of the program would not understand.
 func checkHead(h *dream.Head) error {
 	if h.ID != "" &&
 		(len(h.ID) > 128 ||

@@ -19,10 +19,10 @@ const (
 	perEpisode = 4   // episodes for one entry, in large imports
 	keptTraces = 8   // newest source episodes that an entry names
 	roomTopics = 60_000
-	roomQuotes = 4000 // weightiest statements from which entries are made
+	roomQuotes = 4000 // statements with the most weight from which entries are made
 )
 
-// trace is what is remembered of something that keeps coming up.
+// trace is what is counted of a recurring subject.
 type trace struct {
 	count   int // episodes
 	last    time.Time
@@ -54,8 +54,8 @@ func (t *trace) note(ep *dream.Episode) bool {
 	return true
 }
 
-// knowledge gathers what the episodes of an import say again and again, and what their speakers say of themselves.
-// It is deterministic, and bounded: when it is full it forgets what came up only once.
+// knowledge collects what the episodes of an import repeat, and what their speakers say about themselves. It is
+// deterministic and bounded: when it is full it drops what occurred only once.
 type knowledge struct {
 	agent      string
 	topics     map[uint64]*topic
@@ -86,7 +86,7 @@ func (k *knowledge) add(ep *dream.Episode, d *draft) {
 	k.spoken = d.voices(k.spoken[:0])
 	for _, v := range k.spoken {
 		if d.turns == nil {
-			v.speaker = "" // a note with a speaker may tell of them as well as quote them
+			v.speaker = "" // a note with a speaker may be about them as well as by them
 		}
 		if len(k.speakers) < 500 {
 			k.speakers[v.speaker]++
@@ -99,7 +99,7 @@ func (k *knowledge) add(ep *dream.Episode, d *draft) {
 	forgetOnce(k.statements, func(s *statement) int { return s.count })
 }
 
-// forgetOnce halves a map that is full, so that making room stays rare. Which entries go depends on their counts alone.
+// forgetOnce halves a full map, so that making room stays rare. Which entries go depends only on their counts.
 func forgetOnce[T any](m map[uint64]*T, count func(*T) int) {
 	if len(m) <= roomTopics {
 		return
@@ -113,19 +113,19 @@ func forgetOnce[T any](m map[uint64]*T, count func(*T) int) {
 	}
 }
 
-// candidate is a candidate entry.
+// candidate is a possible entry.
 type candidate struct {
 	content string
 	weight  float64
 	trace   *trace
 	speaker string
-	telling bool   // a subject that says something without an illustration
+	telling bool   // a subject that is meaningful without an illustration
 	about   string // of a subject: what to look for in statements, lower case
-	words   string // of a statement: what was said
+	words   string // of a statement: its text
 }
 
-// entries are the knowledge of the import: half subjects, half statements where both abound, heaviest first. What is
-// only a quotation of one episode is none: the episode is there.
+// entries are the knowledge of the import: half subjects, half statements where both are plenty, by weight. A
+// quotation of only one episode is left out, because the episode is there.
 func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	room := min(mostLore, max(k.episodes/perEpisode, min(k.episodes/2, enough+4)))
 	topics, statements := k.topicCandidates(), k.statementCandidates()
@@ -147,8 +147,9 @@ func (k *knowledge) entries(opts Options) []*dream.Semantic {
 	return out
 }
 
-// illustrate adds to each subject the weightiest statement of the same speaker about it, each statement once, until it
-// has n subjects. Names and pairs of words say something without; other subjects that nothing illustrates come last.
+// illustrate adds to each subject the weightiest statement of the same speaker about it, each statement once, until
+// it has n subjects. Names and pairs of words are meaningful without one; other subjects without an illustration come
+// last.
 func illustrate(topics, statements []candidate, used map[string]bool, n int) (shown, bare []candidate) {
 	lower := make([]string, len(statements))
 	for i, s := range statements {
@@ -183,7 +184,7 @@ func illustrate(topics, statements []candidate, used map[string]bool, n int) (sh
 	return shown, bare
 }
 
-// mentions says whether a text has a subject as words of their own, a plural included; both are in lower case.
+// mentions says whether a text has a subject as separate words, plural included; both are in lower case.
 func mentions(text, subject string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], subject)
@@ -199,9 +200,9 @@ func mentions(text, subject string) bool {
 	}
 }
 
-// entry makes a semantic entry of a candidate. Its strength grows with how often it came up and halves with every
-// half-life that it has not come up before the end of the import; it begins a little above the threshold, so that
-// what is oldest is near its demurrage, not past it.
+// entry makes a semantic entry of a candidate. Its strength grows with how often it occurred and halves with every
+// half-life without an occurrence before the end of the import; it begins a little above the threshold, so that the
+// oldest are near their demurrage, not past it.
 func (k *knowledge) entry(l candidate, opts Options) *dream.Semantic {
 	t := l.trace
 	floor := opts.FadeBelow + .02
@@ -242,8 +243,8 @@ func heaviest(all []candidate) []candidate {
 	return all
 }
 
-// isPast says whether something has not come up in the last third of the time from its kind's first to the import's
-// end.
+// isPast says whether something has not occurred in the last third of the time from its kind's first occurrence to
+// the end of the import.
 func (k *knowledge) isPast(t *trace, first time.Time) bool {
 	return k.last.Sub(t.last) > k.last.Sub(first)/3 && k.last.Sub(t.last) > 30*24*time.Hour
 }

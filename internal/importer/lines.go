@@ -68,7 +68,7 @@ func (l *lines) each(to *sink, do func(line []byte) error) error {
 	}
 }
 
-// skipMark passes over a UTF-8 byte order mark and refuses UTF-16, which would read as noise.
+// skipMark skips a UTF-8 byte order mark and refuses UTF-16, which would be read as garbage.
 func skipMark(in *bufio.Reader, name string) error {
 	head, err := in.Peek(3)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -24,13 +24,13 @@ type locomoTurn struct {
 	Caption string `json:"blip_caption"`
 }
 
-// The file tells when a session began; its exchanges are set a minute apart from there.
+// The file has the time at which a session began; its exchanges are set a minute apart from there.
 const locomoPace = 30 * time.Second
 
 var locomoSession = regexp.MustCompile(`^session_(\d{1,6})$`)
 
-// readLoCoMo reads the talk only. Questions, answers, summaries and observations of the file are the benchmark's, not
-// memories.
+// readLoCoMo reads the conversations only. Questions, answers, summaries and observations in the file belong to the
+// benchmark and are no memories.
 func readLoCoMo(src *source, to *sink) error {
 	in := elements{in: src.in}
 	var names []string

@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// firstShare is what the first reading counts for in the progress that is told: it parses and writes nothing.
+// firstShare is the share of the first reading in the reported progress: it parses and writes nothing.
 const firstShare = .25
 
-// meter tells progress in bytes of the sources.
+// meter reports progress in bytes of the sources.
 type meter struct {
 	total    int64
 	bytes    int64 // of this reading
@@ -44,7 +44,7 @@ func (m *meter) report(done int64) {
 	}
 }
 
-// meteredReader counts what is read and stops when the import is called off.
+// meteredReader counts what is read and stops when the import is canceled.
 type meteredReader struct {
 	in    io.Reader
 	meter *meter

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// embedded are the kinds that have a place in a space. A night has no words of its own, and a marker's place is that of
+// embedded are the kinds that get a vector. A dream record has no text of its own, and a marker's vector is that of
 // its sources.
 var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool {
 	return k == dream.KindRecord || k == dream.KindMarker || k == dream.KindProposal
@@ -20,7 +20,7 @@ var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) b
 // errUnnamedSpace is returned when vectors come without the name of their space.
 var errUnnamedSpace = errors.New("the embedder does not name its space")
 
-// embedItems asks for the vectors of at most MaxEmbed items, all of one space.
+// embedItems gets the vectors of at most MaxEmbed items, all of one space.
 func embedItems(ctx context.Context, embed Embed, items []dream.Item) ([]memory.Vector, error) {
 	texts := textsOf(items)
 	vectors, space, err := embed(ctx, texts)
@@ -44,7 +44,7 @@ func textsOf(items []dream.Item) []string {
 	for i, item := range items {
 		texts[i] = item.Text()
 		if strings.TrimSpace(texts[i]) == "" {
-			texts[i] = string(item.Header().Kind) // an embedder cannot place silence
+			texts[i] = string(item.Header().Kind) // an embedder has no vector for an empty text
 		}
 	}
 	return texts

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// PlaybookMarkdown writes PLAYBOOK.md: the heuristics an agent acts by, surest first, and the hypotheses that are
-// on trial, promoted or refuted. Archived and superseded entries are left out, refuted hypotheses are not.
+// PlaybookMarkdown writes PLAYBOOK.md: the heuristics of an agent, by confidence, and the hypotheses that are staged,
+// promoted or refuted. Archived and superseded entries are left out, refuted hypotheses are not.
 func PlaybookMarkdown(entries []*dream.Playbook, hyps []*dream.Hypothesis) string {
 	var rules, staged, promoted, refuted []line
 	for _, p := range entries {
@@ -64,7 +64,7 @@ func PlaybookMarkdown(entries []*dream.Playbook, hyps []*dream.Hypothesis) strin
 	return b.String()
 }
 
-// line is one entry with what is told below it.
+// line is one entry with the details below it.
 type line struct {
 	text       string
 	confidence float64
@@ -91,8 +91,8 @@ func section(b *strings.Builder, title, empty string, lines []line) {
 	}
 }
 
-// prose is text on one line in which nothing is taken for Markdown. Addresses stand as code: renderers make links of
-// bare ones, and what was dreamt, or said by a stranger, must not become something to click on.
+// prose is text on one line in which nothing is Markdown. Addresses are written as code: renderers make links of bare
+// ones, and text of dreams or strangers must not become clickable.
 func prose(s string) string {
 	s = flat(clean(s))
 	var b strings.Builder

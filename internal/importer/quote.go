@@ -21,8 +21,8 @@ func quoted(s string) string {
 
 var innerMarks = strings.NewReplacer(`"`, "'", "“", "‘", "”", "’")
 
-// closeQuotes mends the quotation marks of a piece of text: one that opens before the cut is closed, one that closes what
-// opened before the piece is left out. Texts that write „so“ are left alone.
+// closeQuotes repairs the quotation marks of a piece of text: one that opens before the cut is closed, one that
+// closes what opened before the piece is removed. Texts that write „so“ are left alone.
 func closeQuotes(s string) string {
 	if !strings.ContainsAny(s, `"“”`) || strings.Contains(s, "„") {
 		return s
@@ -57,8 +57,8 @@ func closedCurly(s string) string {
 	return b.String() + strings.Repeat("”", open)
 }
 
-// standalone makes a piece of text fit to stand alone: its marks are closed and it begins with a capital, but for words
-// such as iPhone.
+// standalone makes a piece of text complete in itself: its marks are closed and it begins with a capital, except
+// words such as iPhone.
 func standalone(s string) string {
 	s = closeQuotes(s)
 	first, size := utf8.DecodeRuneInString(s)

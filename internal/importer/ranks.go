@@ -8,7 +8,7 @@ const (
 	salientFrom       = .7
 )
 
-// ranks turns weights into percentiles over the whole import, so that every import has its salient tenth whatever
+// ranks turns weights into percentiles over the whole import, so that a tenth of every import is salient, whatever
 // its subject, its language or its length.
 type ranks struct {
 	lengths, saliences, surprises []float32 // sorted
@@ -33,7 +33,7 @@ func sorted(all []rawMarks, of func(rawMarks) float32) []float32 {
 	return out
 }
 
-// settle writes salience and surprise into an episode that does not state its own. The heaviest episode of an import
+// settle writes salience and surprise into an episode that does not state its own. The episode of the greatest weight
 // is always salient.
 func (r *ranks) settle(d *draft, m rawMarks) {
 	if !d.salient {
@@ -48,7 +48,7 @@ func (r *ranks) settle(d *draft, m rawMarks) {
 	}
 }
 
-// salience spends [0, .7) on the lower nine tenths and [.7, 1] on the upper one.
+// salience maps the lower nine tenths to [0, .7) and the upper one to [.7, 1].
 func salience(p float64) float64 {
 	if p < salientPercentile {
 		return salientFrom * p / salientPercentile
@@ -63,5 +63,5 @@ func percentile(sorted []float32, v float32) float64 {
 	return float64(below+upTo) / 2 / float64(len(sorted))
 }
 
-// round keeps four decimals: more would pretend a precision that a rank does not have.
+// round keeps four decimals: a rank has no higher precision.
 func round(v float64) float64 { return float64(int64(v*1e4+.5)) / 1e4 }

@@ -11,19 +11,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Embedder places memories, and knows which spaces are its own.
+// Embedder makes the vectors of memories, and knows which spaces are its own.
 type Embedder struct {
 	Embed Embed
-	Makes func(space string) bool // nil: nobody knows before it answers
-	Stay  bool                    // the agent stays in its space: an embedder that answers in another one is refused
+	Makes func(space string) bool // nil: unknown before it answers
+	Stay  bool                    // the agent stays in its space: an answer in another space is refused
 }
 
 func (e Embedder) makes(space string) bool { return e.Makes != nil && e.Makes(space) }
 
-// Unplaced is what an embedder has still to place of a memory.
+// Unplaced is the work that is left for an embedder.
 type Unplaced struct {
-	From  string     // the space that the memory lies in; empty when it lies in none
-	To    string     // the embedder's space; empty while nobody can know its name
+	From  string     // the space of the memory; empty when it has none
+	To    string     // the embedder's space; empty while its name is unknown
 	Calls [][]string // the texts, call by call
 }
 
@@ -36,7 +36,7 @@ func (u Unplaced) Count() int {
 	return n
 }
 
-// Survey says what Reembed would do, and asks the embedder nothing.
+// Survey says what Reembed would do, without calling the embedder.
 func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder) (Unplaced, error) {
 	m := mover{store: store, agent: agent, embedder: e}
 	if err := m.orient(ctx); err != nil {
@@ -50,8 +50,7 @@ func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedd
 	return u, err
 }
 
-// Pending counts the live memories of an agent that have no vector in its space, and those that have or are to have
-// one.
+// Pending counts the live memories of an agent that have no vector in its space, and all that have or need one.
 func Pending(ctx context.Context, store memory.Store, agent string) (pending, of int, err error) {
 	space, err := store.Space(ctx, agent)
 	if err != nil {
@@ -72,13 +71,13 @@ func Pending(ctx context.Context, store memory.Store, agent string) (pending, of
 type Moved struct {
 	From   string `json:"from"`   // the space before; empty for none
 	To     string `json:"to"`     // the space now
-	Placed int    `json:"placed"` // memories placed by this call
+	Placed int    `json:"placed"` // memories embedded by this call
 }
 
-// Reembed places every live memory in the embedder's space and then moves the agent there. Until it moves, search and
-// dreams go on in the old space. Whatever ends it early, what is placed stays placed, and the next call goes on from
-// there; Moved then tells what this one did. memory.ErrTaken when all is placed and a dream is still measuring in the
-// old space.
+// Reembed gives every live memory a vector in the embedder's space and then moves the agent there. Until then, search
+// and dreams use the old space. When it is interrupted, its vectors stay, and the next call continues from there;
+// Moved then has the work of this call. It returns memory.ErrTaken when all vectors are made and a running dream
+// still uses the old space.
 func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder,
 	progress func(done, total int64),
 ) (Moved, error) {
@@ -90,7 +89,7 @@ func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embed
 	return Moved{From: m.before, To: m.to, Placed: m.placed}, err
 }
 
-// mover carries one agent's memory to a space.
+// mover moves one agent's memory to a space.
 type mover struct {
 	store    memory.Store
 	agent    dream.Agent
@@ -98,12 +97,12 @@ type mover struct {
 	progress func(done, total int64)
 	from, to string
 	before   string // the space when it began
-	others   bool   // vectors of some other space are kept as well
+	others   bool   // vectors of another space are stored, too
 	placed   int
 	total    int
 }
 
-// page is how many memories are read at a time: every reading passes over all that have a place already.
+// page is how many memories are read at a time: every reading skips those that have a vector already.
 const page = 32 * MaxEmbed
 
 func (m *mover) run(ctx context.Context) error {
@@ -129,11 +128,11 @@ func (m *mover) run(ctx context.Context) error {
 			return fmt.Errorf("%d items have a place in %s and cannot be given one in %s: %w", missing, m.from, m.to,
 				memory.ErrSpace)
 		}
-		before = m.placed // somebody remembered more in the meantime
+		before = m.placed // memories were added in the meantime
 	}
 }
 
-// orient finds out where the memory lies and, if it can be known without asking, where it is to go.
+// orient finds the memory's space and, if it is known without a call, the embedder's.
 func (m *mover) orient(ctx context.Context) error {
 	spaces, err := m.store.Spaces(ctx, m.agent.ID)
 	if err == nil {
@@ -171,7 +170,7 @@ func (m *mover) bare(ctx context.Context, limit int) ([]dream.Item, error) {
 	return m.store.WithoutVector(ctx, m.agent.ID, m.to, embedded, limit)
 }
 
-// carry places memories call by call. An answer in an unexpected space ends it: what is bare there is another question.
+// carry embeds memories call by call. An answer in an unexpected space ends it: there other memories lack vectors.
 func (m *mover) carry(ctx context.Context, items []dream.Item) error {
 	for some := range slices.Chunk(items, MaxEmbed) {
 		vectors, err := embedItems(ctx, m.embedder.Embed, some)
@@ -201,7 +200,7 @@ func (m *mover) carry(ctx context.Context, items []dream.Item) error {
 	return nil
 }
 
-// keepWithin bounds how long what was paid for may take to be kept when whoever asked for it is gone.
+// keepWithin bounds how long storing paid vectors may take after the caller is gone.
 const keepWithin = 10 * time.Second
 
 func (m *mover) keep(ctx context.Context, vectors []memory.Vector) error {
@@ -212,12 +211,12 @@ func (m *mover) keep(ctx context.Context, vectors []memory.Vector) error {
 	}
 	_, err := m.store.Commit(ctx, memory.Write{Agent: m.agent.ID, Cause: "embed", Vectors: vectors})
 	if err == nil {
-		m.from = m.to // the first vectors found the agent's space
+		m.from = m.to // the first vectors define the agent's space
 	}
 	return err
 }
 
-// move makes the new space the agent's. In its own it only drops what was collected of others, which can wait.
+// move makes the new space the agent's. In its own space it only drops vectors of others, which can wait.
 func (m *mover) move(ctx context.Context) (int, error) {
 	if m.to == "" || m.to == m.from && (m.embedder.Stay || !m.others) {
 		return 0, nil

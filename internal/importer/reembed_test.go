@@ -13,13 +13,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// old is the space that the lives of these tests lie in, next the one they are to move to.
+// old is the space in which these tests begin, next the one they move to.
 const (
 	old  = "letters/1/4"
 	next = "numbers/2/4"
 )
 
-// withMemories is a memory of n episodes and some knowledge, placed in the old space.
+// withMemories is a store with n episodes and some knowledge, with vectors in the old space.
 func withMemories(t *testing.T, n int) (memory.Store, dream.Agent) {
 	t.Helper()
 	a := someone("a")

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// sink takes what a reader finds. draft and item may refuse to go on with an error.
+// sink takes what a reader finds. draft and item may return an error to stop the import.
 type sink struct {
 	draft func(*draft) error
 	item  func(item dream.Item, line int) error
@@ -57,7 +57,7 @@ func (j *job) read(f File, to *sink) (err error) {
 	return nil
 }
 
-// source is an opened file with what its reader must know.
+// source is an opened file with what its reader needs.
 type source struct {
 	in       *bufio.Reader
 	name     string

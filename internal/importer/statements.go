@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// statement is a sentence that says something by itself.
+// statement is a sentence that is meaningful alone.
 type statement struct {
 	trace
 	speaker      string
@@ -23,7 +23,7 @@ const (
 	mostStated  = 180
 )
 
-// addStatements keeps sentences about the speaker's own life and what is said more than once.
+// addStatements collects sentences about the speaker's own life and repeated sentences.
 func (k *knowledge) addStatements(ep *dream.Episode, v voice, scene string) {
 	who, _ := fold(v.speaker)
 	for _, text := range sentences(v.text) {
@@ -72,7 +72,7 @@ func (k *knowledge) addStatements(ep *dream.Episode, v voice, scene string) {
 	}
 }
 
-// ofOneself recognises what somebody says of their own life: "I used to …", "my dream is …", "we plan to …".
+// ofOneself recognises sentences about the speaker's own life: "I used to …", "my dream is …", "we plan to …".
 func ofOneself(tokens []word) bool {
 	for i := 0; i < len(tokens) && i < 6; i++ {
 		if own[tokens[i].hash] && i+1 < len(tokens) &&
@@ -86,7 +86,7 @@ func ofOneself(tokens []word) bool {
 var (
 	own     = hashed("i i'm i've i'd we we're we've my our")
 	address = hashed("you your yours yourself you're you've you'd you'll")
-	// Words that lean on what was said before, so that a sentence says less by itself.
+	// Words that refer to what was said before, so that a sentence means less alone.
 	leaning = hashed(
 		"you your yours yourself you're you've you'd you'll it it's its this that these those they them he she him there yeah yes yep also too so thanks")
 	lasting = hashed(
@@ -95,7 +95,7 @@ var (
 		prefer miss became studying building writing saving trying joined moved met found won bought adopted`)
 )
 
-// statementCandidates words the statements, what was said more than once before all others, and at most one of an episode.
+// statementCandidates makes candidates of the statements, repeated ones first, and at most one of an episode.
 func (k *knowledge) statementCandidates() []candidate {
 	all := make([]candidate, 0, len(k.statements))
 	for _, s := range k.statements {

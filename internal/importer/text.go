@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes text safe to keep: valid UTF-8, no NUL or other control characters but line break and tab, line breaks
+// clean makes text safe to store: valid UTF-8, no NUL or other control characters but line break and tab, line breaks
 // as \n, no blanks around it. Words are never changed.
 func clean(s string) string {
 	if !needsCleaning(s) {
@@ -29,7 +29,7 @@ func clean(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// cleaner is clean, but for exports, which must come back as they were: there only NUL goes.
+// cleaner is clean, except for exports, which must come back as they were: there only NUL is removed.
 func cleaner(exact bool) func(string) string {
 	if exact {
 		return func(s string) string { return strings.ReplaceAll(s, "\x00", "") }
@@ -126,7 +126,7 @@ func substance(texts []string) []string {
 	return texts
 }
 
-// passage is what a text says in at most n runes: whole sentences from the first of substance on.
+// passage is the text in at most n runes: whole sentences from the first of substance on.
 func passage(s string, n int) string {
 	texts := substance(sentences(s))
 	if len(texts) == 0 {
@@ -142,7 +142,7 @@ func passage(s string, n int) string {
 	return standalone(out)
 }
 
-// gist is the one sentence of a text that says most, in at most n runes; of equals the earlier.
+// gist is the one sentence of a text with the most content words, in at most n runes; of equals the earlier.
 func gist(s string, n int) string {
 	best, most := "", -1
 	for _, sentence := range sentences(s) {

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// thread completes episodes in the order in which they come. It holds each one until it has seen the next, because
-// what follows may be the outcome.
+// thread completes episodes in order. It holds each one until it has the next, because what follows may be the
+// outcome.
 type thread struct {
 	agent  string
 	zone   *time.Location
@@ -38,7 +38,7 @@ func (t *thread) release(next *draft) error {
 	return t.done(&d.ep, d)
 }
 
-// neighbour is a draft of the same session, not a day away; talk knows its own neighbours.
+// neighbour is a draft of the same session within a day; exchanges have their own neighbours.
 func neighbour(other, d *draft) *draft {
 	if other == nil || d.turns != nil || other.turns != nil || d.ep.Session == "" || other.ep.Session != d.ep.Session {
 		return nil

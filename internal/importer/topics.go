@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// topic is a subject that one speaker comes back to: a name, a noun or two words that go together.
+// topic is a subject that one speaker repeats: a name, a noun or two words that go together.
 type topic struct {
 	trace
 	speaker string
@@ -125,7 +125,8 @@ var (
 		"a an my your his her its our their another each every of in for with about on at from into by through without during between towards")
 )
 
-// topicCandidates words the subjects that came up often enough: in two episodes at least, in three when the import is large.
+// topicCandidates makes candidates of subjects that occurred often enough: in two episodes at least, in three when
+// the import is large.
 func (k *knowledge) topicCandidates() []candidate {
 	least := 2
 	if k.episodes >= 100 {
@@ -160,8 +161,8 @@ func (k *knowledge) topicCandidates() []candidate {
 	return heaviest(out)
 }
 
-// covered are single words that mostly occur inside a longer subject of the same speaker, and longer subjects that say
-// hardly more than a word.
+// covered are single words that mostly occur inside a longer subject of the same speaker, and longer subjects that
+// add hardly anything to a word.
 func (k *knowledge) covered() map[uint64]bool {
 	out := map[uint64]bool{}
 	for key, t := range k.topics {
@@ -185,7 +186,7 @@ func (k *knowledge) covered() map[uint64]bool {
 	return out
 }
 
-// isSpeaker says whether a subject is somebody who speaks here, nicknames included.
+// isSpeaker says whether a subject is one of the speakers, nicknames included.
 func (k *knowledge) isSpeaker(surface string) bool {
 	for speaker := range k.speakers {
 		for _, part := range strings.Fields(speaker) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// moment is a time as a source tells it. The stamp goes into ids: times without a zone are hashed as they are
-// written, so that an agent who moves does not remember everything twice.
+// moment is a time as a source states it. The stamp goes into ids: times without a zone are hashed as they are
+// written, so that an agent that moves to another zone does not remember everything twice.
 type moment struct {
 	at    time.Time // UTC
 	stamp string
@@ -35,8 +35,8 @@ var wallLayouts = []string{
 	"2006-01-02 15:04", "2006-01-02", "2006/01/02 15:04:05", "2006/01/02 15:04", "2006/01/02",
 }
 
-// readTime understands what a JSON value says of a time: RFC 3339 and its relatives, a date, or a Unix count in
-// seconds, milliseconds, microseconds or nanoseconds, told apart by size. Times without a zone are in the agent's.
+// readTime parses a JSON value as a time: RFC 3339 and its relatives, a date, or a Unix count in seconds,
+// milliseconds, microseconds or nanoseconds, distinguished by size. Times without a zone are in the agent's.
 func readTime(raw json.RawMessage, zone *time.Location) (moment, error) {
 	s := strings.TrimSpace(string(raw))
 	if strings.HasPrefix(s, `"`) {
@@ -86,7 +86,7 @@ func unixTime(n int64) moment {
 	}
 }
 
-// firstTime reads the first of several fields that holds a value.
+// firstTime parses the first of several fields that has a value.
 func firstTime(zone *time.Location, fields ...json.RawMessage) (m moment, reported bool, err error) {
 	for _, raw := range fields {
 		if s := strings.TrimSpace(string(raw)); s != "" && s != "null" && s != `""` {
@@ -97,7 +97,7 @@ func firstTime(zone *time.Location, fields ...json.RawMessage) (m moment, report
 	return moment{}, false, nil
 }
 
-// partOfDay names an hour the way people do.
+// partOfDay is the usual name of an hour's part of the day.
 func partOfDay(hour int) string {
 	switch {
 	case hour < 5:

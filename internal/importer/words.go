@@ -14,7 +14,7 @@ type word struct {
 	capital bool
 	digits  bool
 	joined  bool // only a blank stands between it and the word before
-	plain   bool // a function word or a courtesy: it carries no subject
+	plain   bool // a function word or a courtesy: no subject
 }
 
 // words appends the tokens of a text to a reusable slice: runs of letters and digits, joined by apostrophes and
@@ -121,7 +121,7 @@ func article(what string) string {
 	return "a"
 }
 
-// contentWords counts the words of a text that carry a subject.
+// contentWords counts the words of a text that can be a subject.
 func contentWords(s string) int {
 	n := 0
 	var room [32]word
@@ -133,8 +133,8 @@ func contentWords(s string) int {
 	return n
 }
 
-// plainWords are English function words, the small change of talk, and common verbs and adjectives that name no
-// subject by themselves.
+// plainWords are English function words, small talk, and common verbs and adjectives that are no subject by
+// themselves.
 var plainWords = hashed(plainList)
 
 const plainList = `

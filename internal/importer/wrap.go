@@ -17,8 +17,8 @@ const (
 
 var ownRow = regexp.MustCompile("^(?:[-*+•–—]\\s|\\d{1,3}[.)]\\s|#{1,6}\\s|[|>]|```)")
 
-// unwrapped joins lines that were broken only for their width: those which had no room left for the first word of the
-// next, and longer ones that plainly lead on. Lists, tables, headings and lines of verse keep their breaks.
+// unwrapped joins lines that were broken only for their width: those which had no room for the first word of the
+// next, and longer ones that clearly continue. Lists, tables, headings and lines of verse keep their breaks.
 func unwrapped(s string) string {
 	if !strings.Contains(s, "\n") {
 		return s

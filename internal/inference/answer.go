@@ -10,19 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is read: an answer of more bytes is not looked at, deeper nesting is refused, and so is an answer
-// with more places where a value might begin.
+// Bounds of what is parsed: a longer answer is refused, as are deeper nesting and an answer with more places where a
+// value might begin.
 const (
 	answerBytes  = 1 << 20
 	answerDepth  = 64
 	answerStarts = 32
 )
 
-// ReadJSON reads the one JSON value that an answer holds into a non-nil pointer. It forgives what models are known to
-// do around a value: code fences, prose before and after it, commas before a closing bracket, typographic quotes
-// instead of straight ones, and an end that was cut off (what is open is closed; the array element or the member that
-// was being written is dropped). Everything else is an error that says what was wrong and where; into is then
-// unchanged.
+// ReadJSON parses the one JSON value in an answer into a non-nil pointer. It accepts what models are known to add
+// around a value: code fences, prose before and after it, commas before a closing bracket, typographic quotes instead
+// of straight ones, and a cut-off end (open brackets are closed; the array element or the member that was being
+// written is dropped). Everything else is an error that says what was wrong and where; into is then unchanged.
 func ReadJSON(text string, into any) error {
 	target := reflect.ValueOf(into)
 	if target.Kind() != reflect.Pointer || target.IsNil() {
@@ -50,8 +49,8 @@ func ReadJSON(text string, into any) error {
 	return problem
 }
 
-// readInside tries each place where an object or array might begin. Where one really began and then broke, nothing
-// further is looked for: what stands inside a broken value is not the answer.
+// readInside tries each place where an object or array might begin. Where one really began and then broke, the search
+// ends: what is inside a broken value is not the answer.
 func readInside(body string, target reflect.Value) error {
 	var problem error
 	tried := 0
@@ -85,14 +84,14 @@ func readInside(body string, target reflect.Value) error {
 	return problem
 }
 
-// begun says whether a bracket opens a value and is not one of prose, as in [r1] or {sic}.
+// begun says whether a bracket opens a value and is not part of prose, as in [r1] or {sic}.
 func begun(text string) bool {
 	inside := strings.TrimLeft(text[1:], " \t\r\n")
 	r, _ := utf8.DecodeRuneInString(inside)
 	return inside != "" && (isQuote(r) || r == '\'' || text[0] == '[' && (r == '{' || r == '['))
 }
 
-// accept decodes into a fresh value first, so that a failure leaves the target alone.
+// accept decodes into a fresh value first, so that a failure leaves the target unchanged.
 func accept(clean []byte, target reflect.Value) error {
 	fresh := reflect.New(target.Type().Elem())
 	if err := json.Unmarshal(clean, fresh.Interface()); err != nil {
@@ -114,7 +113,7 @@ func accept(clean []byte, target reflect.Value) error {
 	return nil
 }
 
-// unfenced takes the inside of the first code fence that holds a bracket, or all of the text.
+// unfenced returns the inside of the first code fence that has a bracket, or all of the text.
 func unfenced(text string) string {
 	rest := text
 	for {
@@ -154,7 +153,8 @@ func excerpt(text string, at int) string {
 	return fmt.Sprintf("%q", string(runes))
 }
 
-// Repair gives the messages that ask once more for an answer that could not be read; they follow the first request.
+// Repair returns the messages that request a corrected answer after one that could not be parsed; they follow the
+// first request.
 func Repair(problem error, bad string) []Message {
 	shown := strings.ToValidUTF8(bad, "\uFFFD")
 	if runes := []rune(shown); len(runes) > repairShown {

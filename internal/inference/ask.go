@@ -1,10 +1,10 @@
 package inference
 
-// SchemaAsk is what a model that cannot be held to a schema is asked instead; the schema follows it.
+// SchemaAsk introduces the schema in the prompt of a model that cannot be held to a schema otherwise.
 const SchemaAsk = "Answer with exactly one JSON value that fits this JSON Schema, and with nothing else:\n"
 
-// MessagesFor is the conversation as it is really sent to a model of the given mode: where the schema is not enforced by the
-// provider it is asked for at the end of the last user message. Whoever counts a prompt counts this.
+// MessagesFor is the conversation as it is really sent to a model of this mode: where the provider does not enforce
+// the schema, it is appended to the last user message. A count of the prompt must use these messages.
 func (r Request) MessagesFor(mode JSONMode) []Message {
 	if r.Schema == nil || mode == JSONSchema {
 		return r.Messages

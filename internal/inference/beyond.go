@@ -75,7 +75,7 @@ var beyondTokens = []BeyondTokens{
 	{"web_search_options", perSearch},
 }
 
-// FieldsBeyondTokens lists the fields that a paid model is asked with only where the deployment allows them, by name.
+// FieldsBeyondTokens lists the fields that are sent to a paid model only where the deployment allows them by name.
 func FieldsBeyondTokens() []BeyondTokens { return slices.Clone(beyondTokens) }
 
 var beyondByKey = func() map[string]BeyondTokens {
@@ -86,14 +86,13 @@ var beyondByKey = func() map[string]BeyondTokens {
 	return all
 }()
 
-// FieldBeyondTokens finds a field of the list in whatever spelling.
+// FieldBeyondTokens finds a field of the list in any spelling.
 func FieldBeyondTokens(name string) (BeyondTokens, bool) {
 	f, ok := beyondByKey[FieldKey(name)]
 	return f, ok
 }
 
-// FieldKey is a field's name without regard to case, underscores and hyphens: the loosest that readers of JSON compare
-// by.
+// FieldKey is a field's name without case, underscores and hyphens: the loosest comparison that JSON parsers make.
 func FieldKey(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' {

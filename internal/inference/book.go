@@ -60,7 +60,7 @@ type book struct {
 
 var embeddedBook = sync.OnceValues(func() (*book, error) { return readBook(knownData) })
 
-// readBook reads the data and checks it; the embedded data is held to this by a test.
+// readBook parses and checks the data; a test checks the embedded data with it.
 func readBook(data []byte) (*book, error) {
 	b := &book{byName: map[string]*entry{}}
 	d := json.NewDecoder(bytes.NewReader(data))
@@ -125,7 +125,8 @@ func (b *book) profile(name string) (*entry, error) {
 
 var dated = regexp.MustCompile(`(?:[-@](?:\d{4}-\d{2}-\d{2}|20\d{6}|\d{4})|-latest|:latest)$`)
 
-// find takes the exact name before the undated one, and then the first family that fits the name without its maker.
+// find returns the entry of the exact name, else of the name without a date, else the first family that fits the name
+// without its maker.
 func (b *book) find(model, lists string) *entry {
 	if lists != "" && (lists == prefixedNames) == strings.Contains(model, "/") {
 		for _, name := range []string{model, dated.ReplaceAllString(model, "")} {

@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// Calibration says what the cosines of an embedder's space mean. Two embedders share no threshold: in one, texts that
-// have nothing to do with each other lie at a cosine of 0, in another at .75. Ordered: Unrelated <= Related <= Novel <=
-// Same.
+// Calibration says what the cosines of an embedder's space mean. Two embedders share no threshold: in one, unrelated
+// texts have a cosine of 0, in another .75. Ordered: Unrelated <= Related <= Novel <= Same.
 type Calibration struct {
-	Unrelated float64 `json:"unrelated"` // below it two texts have nothing to do with each other
+	Unrelated float64 `json:"unrelated"` // below it two texts are unrelated
 	Related   float64 `json:"related"`   // from it on they are about the same thing
-	Novel     float64 `json:"novel"`     // a text whose nearest is below it says something new
+	Novel     float64 `json:"novel"`     // a text whose nearest neighbour is below it is new
 	// Same: from it on they say the same in the same words. One changed number or name can lie above it too: what must
 	// not take a correction for a repetition compares the words as well.
 	Same float64 `json:"same"`
@@ -25,8 +24,7 @@ func (c Calibration) Measured() bool { return c.Same > c.Unrelated }
 // the same below .95.
 var Cautious = Calibration{Unrelated: .3, Related: .5, Novel: .7, Same: .97}
 
-// Closeness puts a cosine on a scale that all embedders share: 0 for texts that have nothing to do with each other, 1
-// for the same.
+// Closeness maps a cosine to a scale that all embedders share: 0 for unrelated texts, 1 for equal ones.
 func (c Calibration) Closeness(cosine float64) float64 {
 	if !c.Measured() {
 		c = Cautious

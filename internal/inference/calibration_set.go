@@ -3,8 +3,8 @@ package inference
 // Reference is a text, another that says much the same in other words, and one that differs from it by next to nothing.
 type Reference struct{ Text, Reworded, Repeated string }
 
-// References are what an embedder is calibrated by. The texts of two references have nothing to do with each other.
-// They are fixed: another list is another calibration.
+// References are the texts that an embedder is calibrated with. The texts of two references are unrelated. They are
+// fixed: another list would be another calibration.
 var References = []Reference{
 	{
 		"My brother works as a teacher in Oslo.", "He has a job at a school in the Norwegian capital.",

@@ -10,24 +10,24 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// JSONMode says how a provider can be held to a schema.
+// JSONMode says how a provider can be made to follow a schema.
 type JSONMode string
 
 // The modes.
 const (
 	JSONSchema JSONMode = "json_schema" // response_format json_schema
 	JSONObject JSONMode = "json_object" // response_format json_object
-	JSONPrompt JSONMode = "prompt"      // only by asking
+	JSONPrompt JSONMode = "prompt"      // only by the prompt
 )
 
-// Spec is what is known of a model: who serves it, what it costs, what it refuses.
+// Spec describes a model: who serves it, what it costs, what it refuses.
 type Spec struct {
 	Name     string        `json:"name"`     // the catalogue's name: "provider/model"
 	Provider string        `json:"provider"` // which Model serves it
 	Wire     string        `json:"wire"`     // the name the provider knows it by
 	Price    *budget.Price `json:"price"`    // nil: unpriced, every call is refused
 	Context  int           `json:"context"`  // tokens of prompt and answer together
-	// Context is what such servers often have: nobody stated the model's own
+	// Context is what such servers often have: the model's own is not known
 	Guessed bool `json:"-"`
 	// "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
 	Tokenizer      string   `json:"tokenizer,omitempty"`
@@ -41,14 +41,14 @@ type Spec struct {
 	Embeds         bool     `json:"embeds"`    // an embedding model
 	// its scores in JSON mean something; false: measure with the embedder
 	Judges   bool    `json:"judges"`
-	BuiltIn  bool    `json:"built_in"`            // announced on every screen
+	BuiltIn  bool    `json:"built_in"`            // marked as built-in on every screen
 	Space    string  `json:"space,omitempty"`     // of its vectors; empty: "<provider>/<wire>/<dimensions>"
-	LogProbs bool    `json:"log_probs,omitempty"` // tells the log-probability of each token when asked
+	LogProbs bool    `json:"log_probs,omitempty"` // returns the log-probability of each token when requested
 	Steers   *Steers `json:"steers,omitempty"`    // how it is steered; nil: it is not
 
-	Lexical bool `json:"lexical,omitempty"` // an embedder that compares spellings and knows no meaning
+	Lexical bool `json:"lexical,omitempty"` // an embedder that compares spellings and not meanings
 
-	// Calibration says what cosines in the space of an embedder mean; the zero value where nobody has measured it.
+	// Calibration says what cosines in the space of an embedder mean; zero where it was not measured.
 	Calibration Calibration `json:"calibration,omitzero"`
 }
 
@@ -60,8 +60,8 @@ func (s Spec) Makes(space string) bool {
 	return strings.HasPrefix(space, s.Provider+"/"+s.Wire+"/")
 }
 
-// Fit says why a model cannot take a role that embeds, or one that writes, with the line of configuration that would be
-// right.
+// Fit returns why a model cannot take a role that embeds, or one that writes, with the line of configuration that
+// would be right.
 func (s Spec) Fit(embeds bool) error {
 	switch {
 	case embeds == s.Embeds:
@@ -136,7 +136,7 @@ func (s Spec) Clip(text string) string {
 	return text[:cut]
 }
 
-// Catalog knows every model of a deployment.
+// Catalog has every model of a deployment.
 type Catalog interface {
 	// Lookup returns a *Failure of kind Unknown, with the line of configuration to add, when there is none.
 	Lookup(model string) (Spec, error)
@@ -157,8 +157,8 @@ func (t Table) Lookup(model string) (Spec, error) {
 		}
 }
 
-// Remembered is a Catalog that looks each model up once, for whoever asks at every request. What it stands on must not
-// change.
+// Remembered is a Catalog that looks each model up once, for callers that look up at every request. The underlying
+// catalog must not change.
 func Remembered(c Catalog) Catalog { return &remembered{from: c} }
 
 type remembered struct {

@@ -15,8 +15,8 @@ const (
 	perPrompt         = 16
 )
 
-// Tokenizers that are known, by the name a Spec gives them. They make a binary about 9 MB larger. A vocabulary is built
-// when it is first asked for: 20 to 40 ms and 3 to 6 MiB of memory, which a process with local models never spends.
+// Supported tokenizers, by the name a Spec gives them. They make a binary about 9 MB larger. A vocabulary is built at
+// its first use: 20 to 40 ms and 3 to 6 MiB of memory, which a process with local models never spends.
 var tokenizers = map[string]func() *codec.Codec{
 	"o200k_base":  sync.OnceValue(codec.NewO200kBase),
 	"cl100k_base": sync.OnceValue(codec.NewCl100kBase),
@@ -54,7 +54,7 @@ func CountText(spec Spec, text string) int64 {
 }
 
 // tangled texts have a stretch of one kind of character so long that a tokenizer, which merges it pair by pair in
-// quadratic time, would be kept busy by it.
+// quadratic time, would take too long.
 func tangled(text string) bool {
 	run, before := 0, 0
 	for _, r := range text {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// passedHeaders are the headers of a client that every provider sees. Nothing else of them travels: proxies put
-// identity tokens into headers, and gateways are steered by them.
+// passedHeaders are the headers of a client that every provider gets. No other header is passed on: proxies put
+// identity tokens into headers, and gateways are controlled by them.
 var passedHeaders = []string{
 	"Accept", "Content-Type", "User-Agent", "Traceparent", "Tracestate", "Openai-Beta", "Anthropic-Beta",
 	"Anthropic-Version", "X-Title", "Http-Referer",
@@ -15,8 +15,8 @@ var passedHeaders = []string{
 // PassedHeaders lists them.
 func PassedHeaders() []string { return slices.Clone(passedHeaders) }
 
-// What no configuration passes on: credentials, who somebody is, where a request came from, what belongs to one
-// connection, and what steers a gateway. Names that end in a hyphen stand for all that begin so.
+// Headers that no configuration passes on: credentials, identities, origins of a request, those of one connection,
+// and those that control a gateway. A name that ends in a hyphen stands for all that begin with it.
 var keptHeaders = []string{
 	"Authorization", "Proxy-", "Cookie", "Set-Cookie", "Cookie2", "Api-Key", "X-Api-Key", "X-Goog-", "X-Access-Token",
 	"X-Csrf-Token",
@@ -32,7 +32,7 @@ var keptHeaders = []string{
 	"X-Portkey-", "Helicone-", "X-Litellm-", "X-Bf-", "X-Kong-", "X-Tyk-", "Mcp-", "X-Oneiros-",
 }
 
-// HeaderStaysHere says whether no configuration passes a header on.
+// HeaderStaysHere says whether no configuration can pass a header on.
 func HeaderStaysHere(name string) bool {
 	name = canonicalHeader(strings.TrimSpace(name))
 	return slices.ContainsFunc(keptHeaders, func(kept string) bool {
@@ -40,7 +40,7 @@ func HeaderStaysHere(name string) bool {
 	})
 }
 
-// Onward is what of a client's headers a provider sees: the usual ones, and those that are configured for it.
+// Onward returns the headers of a client that a provider gets: the usual ones, and those configured for it.
 func Onward(header map[string][]string, more []string) map[string][]string {
 	out := make(map[string][]string, len(passedHeaders))
 	for _, name := range passedHeaders {

@@ -1,4 +1,4 @@
-// Package inference says what may be asked of a model: request, answer, usage, cost and the kinds of failure.
+// Package inference is the port to models: request, answer, usage, cost and the kinds of failure.
 package inference
 
 import (
@@ -18,7 +18,7 @@ type Message struct {
 	Content string `json:"content"`
 }
 
-// Sampling is what a generation is asked for; nil fields are left to the provider. Temperature 0 means exactly 0.
+// Sampling is the requested sampling; nil fields are left to the provider. Temperature 0 means exactly 0.
 type Sampling struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	MinP        *float64 `json:"min_p,omitempty"`
@@ -26,7 +26,7 @@ type Sampling struct {
 	Seed        *int64   `json:"seed,omitempty"`
 }
 
-// String is a stable rendering such as "temperature=1.31 min_p=0.1 seed=7"; empty when nothing is asked for.
+// String is a stable rendering such as "temperature=1.31 min_p=0.1 seed=7"; empty when nothing is set.
 func (s Sampling) String() string {
 	var parts []string
 	add := func(name string, v *float64) {
@@ -43,13 +43,13 @@ func (s Sampling) String() string {
 	return strings.Join(parts, " ")
 }
 
-// Schema asks for an answer that is one JSON value of this JSON Schema.
+// Schema requests an answer that is one JSON value of this JSON Schema.
 type Schema struct {
 	Name string          `json:"name"`
 	JSON json.RawMessage `json:"schema"`
 }
 
-// Request is one generation. It carries no tools: dreams have no hands.
+// Request is one generation. It carries no tools: a dream cannot act.
 type Request struct {
 	Model     string // a name of the catalogue
 	Messages  []Message
@@ -61,7 +61,7 @@ type Request struct {
 	Key       string        // idempotency key of this attempt, sent to the provider
 	IdleToken time.Duration // longest silence between two tokens; 0 for none
 	LogProbs  bool          // wants Answer.LogProb, where the model tells it
-	Steering  *Steering     // nil for none; a model whose Spec.Steers is nil is never asked
+	Steering  *Steering     // nil for none; only for a model whose Spec.Steers is set
 }
 
 // Finish says why a generation ended.
@@ -96,9 +96,9 @@ type Answer struct {
 	Provider  string        `json:"provider"`  // the provider's id of the answer
 	Model     string        `json:"model"`     // as the provider named it
 
-	// mean natural logarithm of the probabilities of the visible tokens; nil when not told
+	// mean natural logarithm of the probabilities of the visible tokens; nil when not reported
 	LogProb *float64 `json:"log_prob,omitempty"`
-	Steered string   `json:"steered,omitempty"` // the steering that was really asked for, rendered by Steering.String
+	Steered string   `json:"steered,omitempty"` // the steering that was really requested, rendered by Steering.String
 }
 
 // Vectors is what an embedding call gave: one unit vector per text, in order.
@@ -119,7 +119,7 @@ type Model interface {
 	Embed(ctx context.Context, model string, texts []string, key string) (Vectors, error)
 }
 
-// Kind sorts failures by what to do about them.
+// Kind groups failures by what to do about them.
 type Kind string
 
 // The kinds of failure.
@@ -128,9 +128,9 @@ const (
 	Unauthorized Kind = "unauthorized"  // 401, 403: never again
 	NoMoney      Kind = "no_money"      // 402, or 429 with an exhausted quota: never again
 	RateLimited  Kind = "rate_limited"  // 429, with the provider's own delay when it names one
-	Unavailable  Kind = "unavailable"   // 408, 409, 5xx, or nobody answers
+	Unavailable  Kind = "unavailable"   // 408, 409, 5xx, or no answer
 	Broken       Kind = "broken"        // the stream ended before its end, or fell silent
-	Malformed    Kind = "malformed"     // an answer that cannot be read
+	Malformed    Kind = "malformed"     // an answer that cannot be parsed
 	Unpriced     Kind = "unpriced"      // the model has no price: nothing was sent
 	Unknown      Kind = "unknown_model" // the model is not in the catalogue: nothing was sent
 )

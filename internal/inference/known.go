@@ -11,10 +11,10 @@ import (
 type Profile struct {
 	Name    string `json:"name"`
 	About   string `json:"about"`
-	Implies Spec   `json:"implies"` // what a model takes there when nothing more is known of it; unpriced
+	Implies Spec   `json:"implies"` // what a model accepts there when nothing more is known about it; unpriced
 }
 
-// Override is what a deployment says of a model against what is known; nil fields leave what is known.
+// Override is what a deployment configures for a model; nil fields leave the known values.
 type Override struct {
 	Wire           *string
 	Price          *budget.Price
@@ -34,7 +34,7 @@ type Override struct {
 	Local          bool // the provider is declared local: a model without a price costs nothing
 }
 
-// PricesAsOf is the day the embedded list prices stand for, and the note that goes with them.
+// PricesAsOf is the day of the embedded list prices, and the note that goes with them.
 func PricesAsOf() (day, note string) {
 	b, err := embeddedBook()
 	if err != nil {
@@ -43,7 +43,7 @@ func PricesAsOf() (day, note string) {
 	return b.AsOf, b.Note
 }
 
-// Profiles are the kinds of server that are known, and what each implies. Names of fields are the gateway's affair.
+// Profiles are the known kinds of server, and what each implies. Names of fields belong to the gateway.
 func Profiles() []Profile {
 	b, err := embeddedBook()
 	if err != nil {
@@ -56,8 +56,8 @@ func Profiles() []Profile {
 	return out
 }
 
-// KnownModel says what is known of a model on a kind of server: by its name, by its name without a date, or by its family.
-// What the server does not accept is taken off. A model known only by its family has no price.
+// KnownModel is the embedded data about a model on a kind of server: by its name, by its name without a date, or by
+// its family. What the server does not accept is removed. A model known only by its family has no price.
 func KnownModel(profile, model string) (Spec, bool) {
 	b, err := embeddedBook()
 	if err != nil || model == "" {
@@ -83,8 +83,9 @@ func KnownModel(profile, model string) (Spec, bool) {
 	return s, true
 }
 
-// Resolve builds the catalogue's entry "provider/model": what the profile implies, over it what is known of the model,
-// over that what the deployment says. An entry without a price is returned as it is; whoever pays refuses it.
+// Resolve builds the catalogue's entry "provider/model": what the profile implies, overridden by the data about the
+// model, overridden by the deployment's configuration. An entry without a price is returned as it is; a paid call of
+// it is refused.
 func Resolve(provider, profile, model string, override *Override) (Spec, error) {
 	if provider == "" || model == "" {
 		return Spec{}, fmt.Errorf("provider %q and model %q must both be named", provider, model)
@@ -143,7 +144,7 @@ func replace[T any](field *T, value *T) {
 	}
 }
 
-// Embedded is all that is known, as a table by "profile/wire name", for a door that looks models up by exact name.
+// Embedded is all embedded data, as a table by "profile/wire name", for an API that looks models up by exact name.
 func Embedded() Table {
 	t := Table{}
 	b, err := embeddedBook()

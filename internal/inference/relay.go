@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/budget"
 )
 
-// RelayRequest is a body to be passed on as it is. Whoever relays edits the body before; nobody rebuilds it.
+// RelayRequest is a body to be passed on unchanged. Its caller may have edited it before.
 type RelayRequest struct {
 	Method string              // GET or POST
 	Path   string              // below the provider's base address, such as "/chat/completions"
@@ -25,7 +25,7 @@ type RelayResponse struct {
 	Seen   func() RelayObserved // what has been observed so far; final once Body has ended or was closed
 }
 
-// RelayObserved is what was overheard while the bytes went by.
+// RelayObserved is what was read from the bytes that passed.
 type RelayObserved struct {
 	Tokens    budget.Tokens
 	UsageFrom UsageFrom // ByProvider only when the provider's usage went by

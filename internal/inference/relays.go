@@ -13,7 +13,7 @@ type Relays struct {
 
 var _ Relay = Relays{}
 
-// Relay asks the provider of r.Model.
+// Relay passes the body to the provider of r.Model.
 func (s Relays) Relay(ctx context.Context, r RelayRequest) (*RelayResponse, error) {
 	via, err := s.find(r.Model)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// errCutOff says that the text ended inside a value; what was whole until there has been kept.
+// errCutOff says that the text ended inside a value; the complete parts before have been kept.
 var errCutOff = errors.New("the answer ends in the middle of a value")
 
 // scanner reads one value leniently and writes it as plain JSON.
@@ -113,7 +113,7 @@ func (s *scanner) array(depth int) ([]byte, error) {
 		}
 		element, err := s.value(depth + 1)
 		if errors.Is(err, errCutOff) {
-			return append(out, ']'), err // half an element says something its writer did not
+			return append(out, ']'), err // half an element would have another meaning
 		}
 		if err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ const (
 	SteerAlpha = 1.5
 )
 
-// Steering asks that a vector be added to what layers put out while an answer is made, and while its prompt is read.
+// Steering adds a vector to the output of layers while a prompt is read and an answer is made.
 type Steering struct {
 	Vector string  `json:"vector"` // the name by which the provider knows it
 	From   int     `json:"from"`   // first layer, from 1
@@ -34,7 +34,7 @@ func (s Steering) String() string {
 	return fmt.Sprintf("%s x %g at layers %d-%d", s.Vector, s.Alpha, s.From, s.To)
 }
 
-// Validate says what no provider could do.
+// Validate refuses what no provider could do.
 func (s Steering) Validate() error {
 	switch {
 	case s.Vector == "":
@@ -57,13 +57,13 @@ type Steers struct {
 	// first layer; 0: SteerLayer of SteerOf, scaled to the depth
 	From   int                        `json:"from,omitempty"`
 	To     int                        `json:"to,omitempty"`     // last layer; 0: the first
-	Alpha  *float64                   `json:"alpha,omitempty"`  // nil: what the deployment asks for
+	Alpha  *float64                   `json:"alpha,omitempty"`  // nil: the deployment's strength
 	Fields map[string]json.RawMessage `json:"fields,omitempty"` // of the request, with the places that Fill fills
 	Alias  string                     `json:"alias,omitempty"`  // the name of the steered model on the wire
 }
 
-// Ask is what to ask of this model where a deployment wants a strength at a layer of SteerOf. Nil when the model is not
-// steered, or with strength 0.
+// Ask is the steering of this model for a strength at a layer of SteerOf that a deployment wants. Nil when the model
+// is not steered, or with strength 0.
 func (s *Steers) Ask(layer int, alpha float64) *Steering {
 	if s == nil || s.Vector == "" {
 		return nil

@@ -1,4 +1,4 @@
-// Package inferencetest holds every inference.Model to the promises of the port.
+// Package inferencetest is the contract suite of inference.Model.
 package inferencetest
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Stage is a model to be held to its promises, fresh for each of them.
+// Stage is a model under test, fresh for each test of the suite.
 type Stage struct {
 	Model inference.Model
 	// of a priced model of its catalogue that generates at least 20 tokens when asked for a story
@@ -28,7 +28,7 @@ type Stage struct {
 	Break    func()     // makes the next call fail on the other side; nil when it cannot fail
 }
 
-// Run holds what open gives to the promises of inference.Model.
+// Run runs the suite on the models that open returns.
 func Run(t *testing.T, open func(t *testing.T) Stage) {
 	t.Helper()
 	for _, promise := range []struct {
@@ -57,7 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) Stage) {
 	}
 }
 
-// Story is a request that every model has something to say to.
+// Story is a request that every model can answer at length.
 func Story(model string) inference.Request {
 	return inference.Request{
 		Model:     model,
