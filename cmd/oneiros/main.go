@@ -1,4 +1,4 @@
-// Command oneiros gives AI agents a memory and dreams over it: it reads the configuration, builds the deployment and runs one command.
+// Command oneiros is the product: it reads the configuration, builds the deployment and runs one command.
 package main
 
 import (
