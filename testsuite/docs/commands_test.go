@@ -311,9 +311,8 @@ func TestTheQuestionOfREADMEIsAnsweredFromTheDiary(t *testing.T) {
 	const inTheDiary = "he repairs clocks now"
 	require.Contains(t, content, inTheDiary)
 	require.Contains(t, string(readme), inTheDiary)
-	for name := range answer.Header {
-		if strings.HasPrefix(name, "X-Oneiros-") {
-			require.Contains(t, string(readme), "\n"+name+": ", "README shows this header")
-		}
+	for _, name := range []string{"X-Oneiros-Agent", "X-Oneiros-Conversation", "X-Oneiros-Recalled", "X-Oneiros-Woke"} {
+		require.NotEmpty(t, answer.Header.Get(name), name)
+		require.Contains(t, string(readme), "\n"+name+": ", "README shows this header")
 	}
 }

@@ -19,7 +19,7 @@ const root = "../.."
 
 // handbook are the documents whose commands are run, in reading order.
 var handbook = []string{
-	"README.md", "docs/install.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md",
+	"README.md", "docs/install.md", "docs/dream.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md",
 	"docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
 	"docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md",
 	"docs/ablation.md", "docs/serving.md", "docs/dreams-api.md",
