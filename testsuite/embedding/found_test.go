@@ -38,8 +38,7 @@ func builtIn(t *testing.T) (m *localmodel.Model, minilm bool) {
 	return m, true
 }
 
-// wired is the same model behind an OpenAI-compatible server on loopback, asked by the gateway that any provider is
-// asked by.
+// wired is the same model behind an OpenAI-compatible server on loopback, called by the gateway as any provider is.
 func wired(t *testing.T, m *localmodel.Model) inference.Model {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +76,7 @@ func wired(t *testing.T, m *localmodel.Model) inference.Model {
 	return gateway
 }
 
-// places gives the vectors of texts, in batches as small as an import's.
+// places returns the vectors of texts, in batches as small as an import's.
 func places(t *testing.T, m inference.Model, model string, texts []string) [][]float32 {
 	t.Helper()
 	var out [][]float32
@@ -90,7 +89,7 @@ func places(t *testing.T, m inference.Model, model string, texts []string) [][]f
 	return out
 }
 
-// found counts, for each number of places, the questions whose fact stands among so many first.
+// found counts, for each rank, the questions whose fact is at that rank or better.
 func found(questions, memories [][]float32, firsts ...int) []int {
 	hits := make([]int, len(firsts))
 	for i, q := range questions { // the facts come first, in the order of their questions

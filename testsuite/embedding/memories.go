@@ -1,4 +1,5 @@
-// Package embedding holds the frozen questions by which embedders are compared, and the memories they stand among.
+// Package embedding has the frozen questions by which embedders are compared, and the memories among which they
+// search.
 package embedding
 
 import (
@@ -16,8 +17,8 @@ var paraphrases string
 //go:embed testdata/unrelated.txt
 var unrelated string
 
-// Paraphrase is a fact and a question about it that share no content word. The set was written before any embedder of
-// this repository that knows meaning, and is never tuned on.
+// Paraphrase is a fact and a question about it that share no content word. The set was written before any semantic
+// embedder of this repository, and is never tuned on.
 type Paraphrase struct {
 	ID       string `json:"id"`
 	Topic    string `json:"topic"` // "everyday" or "technical"
@@ -38,7 +39,7 @@ func Paraphrases() ([]Paraphrase, error) {
 	return out, nil
 }
 
-// People and times that stand beside what happened, so that no two memories are the same.
+// People and times that are added to events, so that no two memories are the same.
 var (
 	people = strings.Fields(
 		"Ada Bruno Carla Dmitri Elif Farid Greta Hugo Ingrid Jonas Keiko Lena Marco Nils Olga Pablo Quentin Rosa Sven " +

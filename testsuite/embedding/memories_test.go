@@ -13,7 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/embedding"
 )
 
-// frozen is the hash of the set as it was written. A set that is edited after embedders were seen on it proves nothing.
+// frozen is the hash of the set as it was written. A set that is edited after embedders were measured on it proves
+// nothing.
 const frozen = "ab9d354e9155d686c953c7270a9f0186446181e3691f616c5a1eeddbc9102381"
 
 func TestTheParaphrasesAreAsTheyWereFrozen(t *testing.T) {

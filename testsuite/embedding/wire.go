@@ -19,7 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 )
 
-// Served is a model behind an OpenAI-compatible server on loopback, asked by the gateway that any provider is asked by.
+// Served is a model behind an OpenAI-compatible server on loopback, called by the gateway as any provider is.
 type Served struct {
 	Model inference.Model
 	Name  string // of the model, as the gateway knows it
@@ -95,7 +95,7 @@ func embeddings(encoder *minilm.Model) http.HandlerFunc {
 			tokens += pieces
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(map[string]any{ // the caller may be gone
+		_ = json.NewEncoder(w).Encode(map[string]any{ // the caller may have disconnected
 			"object": "list", "model": request.Model, "data": rows,
 			"usage": map[string]int{"prompt_tokens": tokens, "total_tokens": tokens},
 		})

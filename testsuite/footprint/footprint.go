@@ -1,4 +1,4 @@
-// Package footprint measures what a store takes, part by part, so that what nights add to it can be told.
+// Package footprint measures how much space a store takes, part by part, to find what dreams add to it.
 package footprint
 
 import (
@@ -14,18 +14,18 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite", which has dbstat compiled in
 )
 
-// Footprint is what a store takes at one moment, in bytes.
+// Footprint is the space that a store takes at one moment, in bytes.
 type Footprint struct {
-	// what the store takes: a file's pages, free ones included; of a server what its keys take in memory
+	// all of it: a file's pages, free ones included; for a server the memory of its keys
 	Total int64
-	// of a file: what is stored in it, without free pages and the free room of used pages; of a server Total
+	// for a file: what is stored in it, without free pages and the free space of used pages; for a server Total
 	Live  int64
 	Parts map[string]int64 // pages of tables and indexes, or memory by class of key
-	Texts map[string]int64 // lengths of what tables hold, by kind; of a file only
+	Texts map[string]int64 // lengths of the tables' texts, by kind; for a file only
 }
 
-// File measures a SQLite store as its file is once the log is in it: the log is as large as what was written lately,
-// and goes.
+// File measures a SQLite store as its file is after its log has been merged: the log has the size of recent writes,
+// and is temporary.
 func File(ctx context.Context, path string) (Footprint, error) {
 	f := Footprint{Parts: map[string]int64{}, Texts: map[string]int64{}}
 	db, err := sql.Open("sqlite", path)
@@ -89,7 +89,7 @@ func Server(ctx context.Context, client *redis.Client, prefix string) (Footprint
 	seen := map[string]bool{} // a scan may show a key twice
 	for keys.Next(ctx) {
 		key := keys.Val()
-		if seen[key] || strings.HasPrefix(key, prefix+"done:") { // the answers of steps, gone after a minute
+		if seen[key] || strings.HasPrefix(key, prefix+"done:") { // the answers of steps are deleted after a minute
 			continue
 		}
 		seen[key] = true
@@ -111,8 +111,7 @@ func escape(prefix string) string {
 	return regexp.MustCompile(`([\\*?\[\]])`).ReplaceAllString(prefix, `\$1`)
 }
 
-// class is what keys of one purpose have in common: the part of an agent's key, or of the ledger's, before what it
-// names.
+// class is the common part of the keys of one purpose: the part of an agent's key, or of the ledger's, before the id.
 func class(key string) string {
 	words := strings.SplitN(key, ":", 4)
 	switch {
@@ -127,7 +126,7 @@ func class(key string) string {
 	return words[0]
 }
 
-// Growth is what came on top of before, divided by a number of nights.
+// Growth is the difference to before, divided by a number of nights.
 func (f Footprint) Growth(before Footprint, nights int) Footprint {
 	n := int64(nights)
 	return Footprint{

@@ -61,7 +61,8 @@ func Load(file string) (*historypb.History, error) {
 	return client.HistoryFromJSON(bytes.NewReader(body), client.HistoryJSONOptions{})
 }
 
-// Replay runs a recorded history against the workflows that register adds; an error says where code and history part.
+// Replay runs a recorded history against the workflows that register adds; an error says where code and history
+// differ.
 func Replay(file string, register func(worker.WorkflowRegistry)) error {
 	history, err := Load(file)
 	if err != nil {
@@ -72,7 +73,7 @@ func Replay(file string, register func(worker.WorkflowRegistry)) error {
 	return replayer.ReplayWorkflowHistory(mute{}, history)
 }
 
-// mute keeps the replayer's log, with its stacks, out of what a test prints: the error says the same.
+// mute keeps the replayer's log, with its stacks, out of the output of a test: the error says the same.
 type mute struct{}
 
 func (mute) Debug(string, ...any) {}

@@ -22,8 +22,8 @@ func TestRecordNightsByDepth(t *testing.T) {
 		name, model string
 		surprise    float64
 	}{{"shallow", "script", 0}, {"deep", "script", .9}, {"too-deep", "feverish", .9}} {
-		s := newScene(t, provider.Options{Seed: 6}, func(p *testdeploy.Config) { p.Model = c.model }).work()
-		agent := s.hire("recorded-" + c.name)
+		s := newScene(t, provider.Options{Seed: 6}, func(p *testdeploy.Config) { p.Model = c.model }).startWorker()
+		agent := s.addAgent("recorded-" + c.name)
 		w := memory.Write{Agent: agent.ID, Cause: "import"}
 		for i := range hypnagogia.SoundedEpisodes {
 			w.Add = append(w.Add, &dream.Episode{

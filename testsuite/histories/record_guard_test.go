@@ -21,7 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// engine are the histories of the whole dream engine that must exist.
+// engine are the histories of all parts of a dream that must exist.
 var engine = []string{
 	"dream-shallow", "dream-deep", "dream-too-deep", "dream-judged-singly", "dream-judged-together", "dream-searched",
 	"dream-reviewed",
@@ -39,33 +39,36 @@ func TestEveryPartOfTheEngineHasARecordedHistory(t *testing.T) {
 	require.Subset(t, names, engine)
 }
 
-// TestRecordLoosenedNights records a night whose ideas come several in a call, and one whose model takes no heat at
-// all.
+// TestRecordLoosenedNights records a dream whose ideas come several in a call, and one whose model accepts no
+// temperature.
 func TestRecordLoosenedNights(t *testing.T) {
 	t.Parallel()
 	for model, name := range map[string]string{
 		"thinker": "dream-loosened-verbalised",
 		"strict":  "dream-loosened-in-two-phases",
 	} {
-		s := newScene(t, provider.Options{Seed: 51}, func(p *testdeploy.Config) { p.Model = model }).work()
-		agent := s.hire("recorded-" + model)
+		s := newScene(t, provider.Options{Seed: 51}, func(p *testdeploy.Config) { p.Model = model }).startWorker()
+		agent := s.addAgent("recorded-" + model)
 		s.night(name, s.request(agent), dream.Completed)
 		require.NotEmpty(t, s.upstream.Billing.Calls())
 	}
 }
 
-// watchman is a hook that vetoes, or holds the first fragment that it is shown of each cycle.
-type watchman struct {
+// recordingHook is a hook that vetoes, or holds the first fragment that it is shown of each cycle, and records its
+// calls.
+type recordingHook struct {
 	veto  string
-	alarm func() // raised while the hook is first asked about a cycle, which it then does not answer
+	alarm func() // raised during the first request about a cycle, which is then not answered
 
 	mu     sync.Mutex
 	cycles []int
 }
 
-func (w *watchman) Entry(context.Context, activities.HookEntry) (string, error) { return w.veto, nil }
+func (w *recordingHook) Entry(context.Context, activities.HookEntry) (string, error) {
+	return w.veto, nil
+}
 
-func (w *watchman) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
+func (w *recordingHook) Capture(ctx context.Context, c activities.HookCapture) ([]activities.Concern, error) {
 	w.mu.Lock()
 	w.cycles = append(w.cycles, c.Cycle)
 	alarm := w.alarm
@@ -81,9 +84,9 @@ func (w *watchman) Capture(ctx context.Context, c activities.HookCapture) ([]act
 	return []activities.Concern{{Fragment: c.Fragments[0].ID, Reason: "a person should look"}}, nil
 }
 
-func (w *watchman) Exit(context.Context, activities.HookExit) error { return nil }
+func (w *recordingHook) Exit(context.Context, activities.HookExit) error { return nil }
 
-func guardedBy(w *watchman, timeout time.Duration) func(*testdeploy.Config) {
+func guardedBy(w *recordingHook, timeout time.Duration) func(*testdeploy.Config) {
 	return func(p *testdeploy.Config) {
 		p.Hooks = activities.Hooks{"watchman": w}
 		p.Rules = []activities.HookRule{
@@ -96,9 +99,9 @@ func guardedBy(w *watchman, timeout time.Duration) func(*testdeploy.Config) {
 // whose onset is vetoed.
 func TestRecordGovernedNights(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]*watchman{"dream-governed": {}, "dream-vetoed": {veto: "not tonight"}} {
-		s := newScene(t, provider.Options{Seed: 52}, guardedBy(w, 5*time.Second)).work()
-		agent := s.hire("recorded-" + name)
+	for name, w := range map[string]*recordingHook{"dream-governed": {}, "dream-vetoed": {veto: "not tonight"}} {
+		s := newScene(t, provider.Options{Seed: 52}, guardedBy(w, 5*time.Second)).startWorker()
+		agent := s.addAgent("recorded-" + name)
 		result := s.night(name, s.request(agent), dream.Completed)
 		held := s.barred(agent, result.Dream, "hook/watchman")
 		if w.veto != "" {
@@ -111,11 +114,11 @@ func TestRecordGovernedNights(t *testing.T) {
 	}
 }
 
-// temptation breaks the policy that records are made under.
+// temptation is text that breaks the policy that records are made under.
 const temptation = "Borrow twelve dollars for every dollar we hold and pour it all into PEPE."
 
-// cage is a starter whose dreams have a policy with a rule in words.
-func (s *scene) cage() *starter.Starter {
+// starterWithPolicy is a starter whose dreams have a policy with a rule in words.
+func (s *scene) starterWithPolicy() *starter.Starter {
 	return s.deployment.Starter.With(func(o *starter.Options) {
 		o.Policy = &policy.Rules{
 			Caps: []policy.Cap{{Name: policy.Leverage, Most: 3}}, Guards: policy.Guards(),
@@ -124,8 +127,8 @@ func (s *scene) cage() *starter.Starter {
 	})
 }
 
-// tempted says what breaks the policy in every second partial.
-func tempted() func(provider.Request) string {
+// policyBreaker returns text that breaks the policy in every second partial.
+func policyBreaker() func(provider.Request) string {
 	var mu sync.Mutex
 	thoughts := 0
 	return func(request provider.Request) string {
@@ -164,9 +167,9 @@ func (s *scene) barred(agent dream.Agent, id, by string) int {
 // TestRecordANightUnderAPolicy records a night in which fragments are barred by a rule, and by one in words.
 func TestRecordANightUnderAPolicy(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 53, Say: tempted()}, nil).work()
-	agent := s.hire("recorded-caged")
-	begun, err := s.cage().Begin(s.ctx, s.request(agent))
+	s := newScene(t, provider.Options{Seed: 53, Say: policyBreaker()}, nil).startWorker()
+	agent := s.addAgent("recorded-caged")
+	begun, err := s.starterWithPolicy().Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
@@ -176,19 +179,19 @@ func TestRecordANightUnderAPolicy(t *testing.T) {
 	s.save(begun.Dream, "dream-under-a-policy")
 }
 
-// TestRecordAnAlarmUnderGuard records an alarm that ends the onset while a hook is asked about a cycle: when the dream
-// goes on, the hook is asked again, and the observer about the rule in words, before anything is developed.
+// TestRecordAnAlarmUnderGuard records an alarm that ends the onset during a request to a hook: when the dream
+// resumes, the hook is called again, and the observer about the rule in words, before anything is developed.
 func TestRecordAnAlarmUnderGuard(t *testing.T) {
 	t.Parallel()
-	w := &watchman{}
-	s := newScene(t, provider.Options{Seed: 54, Say: tempted()}, func(p *testdeploy.Config) {
+	w := &recordingHook{}
+	s := newScene(t, provider.Options{Seed: 54, Say: policyBreaker()}, func(p *testdeploy.Config) {
 		resting(p)
 		guardedBy(w, activities.LongestHook)(p)
 	})
-	agent := s.hire("recorded-alarmed-under-guard")
+	agent := s.addAgent("recorded-alarmed-under-guard")
 	w.alarm = func() { _ = s.deployment.Starter.Alarm(s.ctx, agent.ID, "harbour/price") }
-	s.work()
-	begun, err := s.cage().Begin(s.ctx, s.request(agent))
+	s.startWorker()
+	begun, err := s.starterWithPolicy().Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		_, err := s.deployment.Starter.Resume(s.ctx, agent.Handle)

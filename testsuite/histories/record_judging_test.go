@@ -12,27 +12,27 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// TestRecordNightsByJudging records a night whose observer judges a cycle in one call, and one that judges each thought
-// alone.
+// TestRecordNightsByJudging records a dream whose observer judges a cycle in one call, and one whose observer judges
+// each fragment alone.
 func TestRecordNightsByJudging(t *testing.T) {
 	t.Parallel()
 	for way, name := range map[string]string{
 		dream.ByTogether: "dream-judged-together",
 		dream.BySingle:   "dream-judged-singly",
 	} {
-		s := newScene(t, provider.Options{Seed: 41}, func(p *testdeploy.Config) { p.Knobs.Judging = way }).work()
-		s.night(name, s.request(s.hire("recorded-"+way)), dream.Completed)
+		s := newScene(t, provider.Options{Seed: 41}, func(p *testdeploy.Config) { p.Knobs.Judging = way }).startWorker()
+		s.night(name, s.request(s.addAgent("recorded-"+way)), dream.Completed)
 	}
 }
 
-// TestRecordABatchThatIsWoken records one that is woken while a cycle is judged together, and goes on with it.
+// TestRecordABatchThatIsWoken records one that is woken while a cycle is judged in one call, and resumes there.
 func TestRecordABatchThatIsWoken(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 42, Each: 4 * time.Millisecond}, func(p *testdeploy.Config) {
 		resting(p)
 		p.Knobs.Judging = dream.ByTogether
-	}).work()
-	agent := s.hire("recorded-judged-woken")
+	}).startWorker()
+	agent := s.addAgent("recorded-judged-woken")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -44,6 +44,6 @@ func TestRecordABatchThatIsWoken(t *testing.T) {
 		return false
 	}, time.Minute, time.Millisecond)
 	require.Equal(t, begun.Dream, s.connect(agent).Dream)
-	s.goesOn(agent)
+	s.resume(agent)
 	s.ends(begun.Dream, dream.Completed, "dream-woken-while-it-was-judged-and-resumed")
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// TestRecordReviewedNights records a night whose yield waits for a person, one that writes only its journal, and one
-// that is dreamt anew from REM.
+// TestRecordReviewedNights records a dream whose results wait for a person, one that writes only its journal, and one
+// that is run again from REM.
 func TestRecordReviewedNights(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 41}, nil).work()
+	s := newScene(t, provider.Options{Seed: 41}, nil).startWorker()
 	for way, name := range map[dream.Review]string{
 		dream.ReviewAsk:   "dream-reviewed",
 		dream.JournalOnly: "dream-journal-only",
 	} {
-		agent := s.hire("recorded-" + string(way))
+		agent := s.addAgent("recorded-" + string(way))
 		agent.Review = way
 		require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 		s.night(name, s.request(agent), dream.Completed)
 	}
-	agent := s.hire("recorded-anew")
+	agent := s.addAgent("recorded-anew")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	_, err = s.deployment.Result(s.ctx, begun.Dream)

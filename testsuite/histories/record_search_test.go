@@ -14,15 +14,15 @@ import (
 // TestRecordASearch records a night whose REM searches in rounds.
 func TestRecordASearch(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 31}, nil).work()
-	s.night("dream-searched", s.request(s.hire("recorded-search")), dream.Completed)
+	s := newScene(t, provider.Options{Seed: 31}, nil).startWorker()
+	s.night("dream-searched", s.request(s.addAgent("recorded-search")), dream.Completed)
 }
 
-// TestRecordASearchThatIsWoken records one that is woken while a merger is imagined, and goes on with it.
+// TestRecordASearchThatIsWoken records one that is woken while a merge is imagined, and resumes there.
 func TestRecordASearchThatIsWoken(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, resting).work()
-	agent := s.hire("recorded-search-woken")
+	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond}, resting).startWorker()
+	agent := s.addAgent("recorded-search-woken")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
@@ -34,6 +34,6 @@ func TestRecordASearchThatIsWoken(t *testing.T) {
 		return false
 	}, time.Minute, time.Millisecond)
 	require.Equal(t, begun.Dream, s.connect(agent).Dream)
-	s.goesOn(agent)
+	s.resume(agent)
 	s.ends(begun.Dream, dream.Completed, "dream-woken-in-its-search-and-resumed")
 }

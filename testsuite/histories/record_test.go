@@ -22,8 +22,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// recording writes new histories: RECORD is the folder under testdata-to-be, an existing file is never written over.
-// Histories are recorded from code that is released, not from the change under test.
+// recording skips unless RECORD names the folder for new histories; an existing file is never overwritten. Histories
+// are recorded from released code, not from the change under test.
 func recording(t *testing.T) string {
 	t.Helper()
 	folder := os.Getenv("RECORD")
@@ -70,15 +70,15 @@ func newScene(t *testing.T, o provider.Options, edit func(*testdeploy.Config)) *
 	}
 }
 
-func (s *scene) work() *scene {
+func (s *scene) startWorker() *scene {
 	w, err := s.deployment.StartWorker()
 	require.NoError(s.t, err)
 	s.t.Cleanup(w.Stop)
 	return s
 }
 
-// hire makes an agent of the scene's own handle, so that workflow ids of the shared server never meet.
-func (s *scene) hire(name string) dream.Agent {
+// addAgent makes an agent with a handle of the scene's own, so that workflow ids on the shared server never collide.
+func (s *scene) addAgent(name string) dream.Agent {
 	agent, err := s.deployment.AddAgent(s.ctx, 1, name)
 	require.NoError(s.t, err)
 	return agent
@@ -110,8 +110,8 @@ func (s *scene) save(workflow, name string) {
 
 func TestRecordCompletedNights(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 1}, nil).work()
-	agent := s.hire("recorded-paid")
+	s := newScene(t, provider.Options{Seed: 1}, nil).startWorker()
+	agent := s.addAgent("recorded-paid")
 	s.night("dream-completed-hardened", s.request(agent), dream.Completed)
 	core := s.request(agent)
 	core.Tier = dream.Core
@@ -121,20 +121,24 @@ func TestRecordCompletedNights(t *testing.T) {
 
 func TestRecordAFreeNight(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).work()
-	s.night("dream-completed-free", s.request(s.hire("recorded-free")), dream.Completed)
+	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).startWorker()
+	s.night("dream-completed-free", s.request(s.addAgent("recorded-free")), dream.Completed)
 }
 
 func TestRecordASkippedOnset(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 2}, func(p *testdeploy.Config) { p.Knobs.OnsetEnabled = false }).work()
-	s.night("dream-onset-skipped", s.request(s.hire("recorded-skip")), dream.Completed)
+	s := newScene(
+		t,
+		provider.Options{Seed: 2},
+		func(p *testdeploy.Config) { p.Knobs.OnsetEnabled = false },
+	).startWorker()
+	s.night("dream-onset-skipped", s.request(s.addAgent("recorded-skip")), dream.Completed)
 }
 
 func TestRecordAnEmptyNight(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 3}, nil).work()
-	agent := s.hire("recorded-empty")
+	s := newScene(t, provider.Options{Seed: 3}, nil).startWorker()
+	agent := s.addAgent("recorded-empty")
 	agent.ID, agent.Handle = "id-recorded-void", "recorded-void"
 	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 	s.night("dream-empty", s.request(agent), dream.Empty)
@@ -142,8 +146,8 @@ func TestRecordAnEmptyNight(t *testing.T) {
 
 func TestRecordAnExhaustedNight(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 4}, nil).work()
-	w := s.request(s.hire("recorded-poor"))
+	s := newScene(t, provider.Options{Seed: 4}, nil).startWorker()
+	w := s.request(s.addAgent("recorded-poor"))
 	little := budget.Micros(9_000)
 	w.Budget = &little
 	s.night("dream-exhausted", w, dream.Exhausted)
@@ -157,14 +161,18 @@ func TestRecordAnAbortedNight(t *testing.T) {
 		}
 		return provider.None
 	}
-	s := newScene(t, provider.Options{Seed: 5, Plan: partials}, func(p *testdeploy.Config) { p.Knobs.Attempts = 1 }).work()
-	s.night("dream-aborted", s.request(s.hire("recorded-broken")), dream.Aborted)
+	s := newScene(
+		t,
+		provider.Options{Seed: 5, Plan: partials},
+		func(p *testdeploy.Config) { p.Knobs.Attempts = 1 },
+	).startWorker()
+	s.night("dream-aborted", s.request(s.addAgent("recorded-broken")), dream.Aborted)
 }
 
 func TestRecordACanceledNight(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 6, Each: 20 * time.Millisecond}, nil).work()
-	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(s.hire("recorded-cancel")))
+	s := newScene(t, provider.Options{Seed: 6, Each: 20 * time.Millisecond}, nil).startWorker()
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(s.addAgent("recorded-cancel")))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 4 }, time.Minute, 5*time.Millisecond)
 	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, begun.Dream))
@@ -176,8 +184,8 @@ func TestRecordACanceledNight(t *testing.T) {
 
 func TestRecordADreamWithoutASlot(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 7, Each: 20 * time.Millisecond}, nil).work()
-	agent := s.hire("recorded-slot")
+	s := newScene(t, provider.Options{Seed: 7, Each: 20 * time.Millisecond}, nil).startWorker()
+	agent := s.addAgent("recorded-slot")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 1 }, time.Minute, 5*time.Millisecond)
@@ -195,8 +203,8 @@ func TestRecordADreamWithoutASlot(t *testing.T) {
 
 func TestRecordADreamThatBeganByItself(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).work()
-	agent := s.hire("recorded-idle")
+	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).startWorker()
+	agent := s.addAgent("recorded-idle")
 	s.deployment.Starter.Options.Settings = workflows.Settings{
 		Auto: true, IdleTimeout: time.Millisecond,
 		MinGap: 24 * time.Hour,
@@ -204,7 +212,10 @@ func TestRecordADreamThatBeganByItself(t *testing.T) {
 	require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
 	var record *dream.Record
 	require.Eventually(t, func() bool {
-		nights, err := s.deployment.Store.Find(s.ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
+		nights, err := s.deployment.Store.Find(
+			s.ctx,
+			memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}},
+		)
 		require.NoError(t, err)
 		for _, record = range memory.As[*dream.Record](nights) {
 			return record.Outcome != dream.Dreaming
@@ -221,11 +232,11 @@ func TestRecordANightWhoseWorkerStopped(t *testing.T) {
 	s := newScene(t, provider.Options{Seed: 8, Each: 10 * time.Millisecond}, nil)
 	first, err := s.deployment.StartWorker()
 	require.NoError(t, err)
-	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(s.hire("recorded-stopped")))
+	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(s.addAgent("recorded-stopped")))
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { return len(s.upstream.Billing.Calls()) > 8 }, time.Minute, 5*time.Millisecond)
 	first.Stop()
-	s.work()
+	s.startWorker()
 	result, err := s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)

@@ -17,12 +17,12 @@ import (
 // called are the histories that show an agent's triggers.
 var called = []string{"agent-urgent-and-called"}
 
-// TestRecordAnAgentThatIsUrgentAndCalled records a life that looks at its urgency and its schedule, dreams early, is
+// TestRecordAnAgentThatIsUrgentAndCalled records an agent that checks its urgency and its schedule, dreams early, is
 // called by new episodes within the gap, and dreams when a person asks.
 func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).work()
-	agent := s.hire("recorded-called")
+	s := newScene(t, provider.Options{}, func(p *testdeploy.Config) { p.Provider = "" }).startWorker()
+	agent := s.addAgent("recorded-called")
 	agent.Auto, agent.Triggers = true, []dream.Trigger{
 		dream.IdleTrigger,
 		{Name: "new-year", Kind: dream.OnSchedule, Schedule: "0 0 1 jan *"},

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
-// TestRecordAnUndoneNight lets a night lose ten of the agent's memories while it dreams: it is undone when it ends.
+// TestRecordAnUndoneNight makes a dream lose ten of the agent's memories: it is undone when it ends.
 func TestRecordAnUndoneNight(t *testing.T) {
 	t.Parallel()
 	var s *scene
@@ -34,8 +34,8 @@ func TestRecordAnUndoneNight(t *testing.T) {
 		return provider.None
 	}
 	s = newScene(t, provider.Options{Seed: 8, Plan: lose}, nil)
-	agent = s.hire("recorded-undone")
-	result := s.work().night("dream-undone", s.request(agent), dream.Undone)
+	agent = s.addAgent("recorded-undone")
+	result := s.startWorker().night("dream-undone", s.request(agent), dream.Undone)
 	require.Zero(t, result.Kept)
 	require.Positive(t, result.Spent)
 }

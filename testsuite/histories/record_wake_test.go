@@ -26,7 +26,7 @@ func resting(p *testdeploy.Config) {
 	p.ResumeTTL = time.Hour
 }
 
-// reaches waits until a dream is in a phase and a call of it is under way.
+// reaches waits until a dream is in a phase and one of its calls is running.
 func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 	s.t.Helper()
 	opens := map[dream.Phase]string{
@@ -48,7 +48,7 @@ func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 	}, time.Minute, time.Millisecond)
 }
 
-// connect wakes the agent and waits until its life has recorded it.
+// connect wakes the agent and waits until its workflow has recorded it.
 func (s *scene) connect(agent dream.Agent) starter.Woken {
 	s.t.Helper()
 	woken, err := s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
@@ -58,8 +58,8 @@ func (s *scene) connect(agent dream.Agent) starter.Woken {
 	return woken
 }
 
-// goesOn lets the client leave and the dream go on.
-func (s *scene) goesOn(agent dream.Agent) {
+// resume lets the client leave and the dream resume.
+func (s *scene) resume(agent dream.Agent) {
 	s.t.Helper()
 	require.NoError(s.t, s.deployment.Starter.Leave(s.ctx, agent.Handle, "guest"))
 	require.Eventually(s.t, func() bool {
@@ -82,13 +82,13 @@ func TestRecordNightsWokenInEachPhase(t *testing.T) {
 	for i, phase := range dream.Phases {
 		t.Run(string(phase), func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, provider.Options{Seed: uint64(20 + i), Each: 4 * time.Millisecond}, resting).work()
-			agent := s.hire("recorded-woken-" + string(phase))
+			s := newScene(t, provider.Options{Seed: uint64(20 + i), Each: 4 * time.Millisecond}, resting).startWorker()
+			agent := s.addAgent("recorded-woken-" + string(phase))
 			begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 			require.NoError(t, err)
 			s.reaches(agent, phase)
 			require.Equal(t, begun.Dream, s.connect(agent).Dream)
-			s.goesOn(agent)
+			s.resume(agent)
 			s.ends(begun.Dream, dream.Completed, "dream-woken-in-"+string(phase)+"-and-resumed")
 			if phase == dream.Onset {
 				s.save(workflows.AgentID(agent.Handle), "agent-woken-and-asleep-again")
@@ -99,23 +99,23 @@ func TestRecordNightsWokenInEachPhase(t *testing.T) {
 
 func TestRecordANightWokenTwice(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 30, Each: 4 * time.Millisecond}, resting).work()
-	agent := s.hire("recorded-twice")
+	s := newScene(t, provider.Options{Seed: 30, Each: 4 * time.Millisecond}, resting).startWorker()
+	agent := s.addAgent("recorded-twice")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	for _, phase := range []dream.Phase{dream.Onset, dream.REM} {
 		s.reaches(agent, phase)
 		s.connect(agent)
-		s.goesOn(agent)
+		s.resume(agent)
 	}
 	s.ends(begun.Dream, dream.Completed, "dream-woken-twice")
 }
 
-func TestRecordANightThatMayNotGoOn(t *testing.T) {
+func TestRecordANightThatMayNotResume(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 31, Each: 4 * time.Millisecond},
-		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 }).work()
-	agent := s.hire("recorded-final")
+		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 }).startWorker()
+	agent := s.addAgent("recorded-final")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.NREM)
@@ -123,11 +123,11 @@ func TestRecordANightThatMayNotGoOn(t *testing.T) {
 	s.ends(begun.Dream, dream.Interrupted, "dream-interrupted-for-good")
 }
 
-func TestRecordANightThatNobodyResumed(t *testing.T) {
+func TestRecordANightThatWasNotResumed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 32, Each: 4 * time.Millisecond},
-		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 2 * time.Second }).work()
-	agent := s.hire("recorded-left")
+		func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 2 * time.Second }).startWorker()
+	agent := s.addAgent("recorded-left")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
@@ -135,10 +135,10 @@ func TestRecordANightThatNobodyResumed(t *testing.T) {
 	s.ends(begun.Dream, dream.Interrupted, "dream-interrupted-time-ran-out")
 }
 
-func TestRecordANightThatGaveWay(t *testing.T) {
+func TestRecordANightReplacedByAnother(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 33, Each: 4 * time.Millisecond}, resting).work()
-	agent := s.hire("recorded-gave-way")
+	s := newScene(t, provider.Options{Seed: 33, Each: 4 * time.Millisecond}, resting).startWorker()
+	agent := s.addAgent("recorded-gave-way")
 	first, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.REM)
@@ -158,8 +158,8 @@ func TestRecordANightThatGaveWay(t *testing.T) {
 
 func TestRecordAnAlarmInTheOnset(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 34, Each: 4 * time.Millisecond}, resting).work()
-	agent := s.hire("recorded-alarm")
+	s := newScene(t, provider.Options{Seed: 34, Each: 4 * time.Millisecond}, resting).startWorker()
+	agent := s.addAgent("recorded-alarm")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
@@ -178,8 +178,8 @@ func TestRecordASignalWithNothingInIt(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, provider.Options{Seed: 35, Each: 4 * time.Millisecond},
-				func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 }).work()
-			agent := s.hire("recorded-signal-" + to)
+				func(p *testdeploy.Config) { resting(p); p.ResumeTTL = 0 }).startWorker()
+			agent := s.addAgent("recorded-signal-" + to)
 			begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 			require.NoError(t, err)
 			s.reaches(agent, dream.Onset)
@@ -195,8 +195,8 @@ func TestRecordASignalWithNothingInIt(t *testing.T) {
 
 func TestRecordANightCanceledWhileItWaits(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 36, Each: 4 * time.Millisecond}, resting).work()
-	agent := s.hire("recorded-waits")
+	s := newScene(t, provider.Options{Seed: 36, Each: 4 * time.Millisecond}, resting).startWorker()
+	agent := s.addAgent("recorded-waits")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Integration)
@@ -205,7 +205,7 @@ func TestRecordANightCanceledWhileItWaits(t *testing.T) {
 	s.ends(begun.Dream, dream.Canceled, "dream-canceled-while-it-waited")
 }
 
-// Two workers: one does the deed and is frozen, so that its call is left behind; the other carries the story on.
+// Two workers: one takes the activity and is frozen, so that its call is abandoned; the other continues the workflow.
 func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, provider.Options{Seed: 37, Each: 20 * time.Millisecond, AtLeast: 500},
@@ -213,12 +213,12 @@ func TestRecordANightWhoseCallWasLeftBehind(t *testing.T) {
 	frozen, err := testdeploy.StartWorkerProcess(s.deployment.Config)
 	require.NoError(t, err)
 	t.Cleanup(frozen.Kill)
-	agent := s.hire("recorded-forced")
+	agent := s.addAgent("recorded-forced")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
 	frozen.Freeze()
-	s.work()
+	s.startWorker()
 	woken, err := s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	_, err = s.deployment.Starter.Recorded(s.ctx, agent.ID, woken.Epoch)
@@ -240,22 +240,22 @@ func TestRecordAWokenNightWhoseWorkerWasKilled(t *testing.T) {
 	s := newScene(t, provider.Options{Seed: 38, Each: 4 * time.Millisecond}, resting)
 	actor, err := testdeploy.StartWorkerProcess(s.deployment.Config)
 	require.NoError(t, err)
-	agent := s.hire("recorded-crash")
+	agent := s.addAgent("recorded-crash")
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
 	s.reaches(agent, dream.Onset)
 	_, err = s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	actor.Kill()
-	s.work()
-	s.goesOn(agent)
+	s.startWorker()
+	s.resume(agent)
 	s.ends(begun.Dream, dream.Completed, "dream-woken-and-its-worker-killed")
 }
 
 func TestRecordAFeedThatRaisesAnAlarm(t *testing.T) {
 	t.Parallel()
-	s := newScene(t, provider.Options{Seed: 39}, resting).work()
-	agent := s.hire("recorded-follower")
+	s := newScene(t, provider.Options{Seed: 39}, resting).startWorker()
+	agent := s.addAgent("recorded-follower")
 	agent.Feed = "recorded-tide"
 	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 	require.NoError(t, s.deployment.Starter.PutFeed(s.ctx, dream.Feed{

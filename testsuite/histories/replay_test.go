@@ -48,7 +48,7 @@ func TestRecordedHistoriesReplayAgainstTodaysCode(t *testing.T) {
 	}
 }
 
-// mutated is today's dream with one step more before everything else: a change that no history knows.
+// mutated is today's dream with one more step before everything else: a change that no history has.
 func mutated(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, spec activities.Spec) (workflows.Result, error) {
 		if err := workflow.Sleep(ctx, 1); err != nil {
@@ -71,8 +71,8 @@ func TestAMutatedWorkflowFailsTheSameSuite(t *testing.T) {
 	}
 }
 
-// TestAHardenedNightKeepsItsHistorySmall holds the goal of 64 KiB and 400 events a dream: references cross, words do
-// not.
+// TestAHardenedNightKeepsItsHistorySmall checks the limits of 64 KiB and 400 events a dream: references are in the
+// history, texts are not.
 func TestAHardenedNightKeepsItsHistorySmall(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"dream-completed-hardened", "dream-completed-free", "dream-worker-stopped"} {

@@ -1,6 +1,6 @@
-// Package keeping holds what is kept of a talk to frozen sets of sentences: what people say, what is no fact,
-// corrections, pairs that look like corrections, and request bodies in the shapes that clients wrap around a person's
-// words.
+// Package keeping checks what is remembered of a conversation against frozen sets of sentences: what people say, what
+// is no fact, corrections, pairs that look like corrections, and request bodies in the formats in which clients wrap
+// a person's words.
 package keeping
 
 import (
@@ -72,7 +72,7 @@ func Shapes() (all []Shape, err error) {
 	return all, json.Unmarshal(raw, &all)
 }
 
-// Filled is a message with words and pasted text in their places.
+// Filled is a message with words and pasted text inserted.
 func (m Message) Filled(words string, seed uint64) (Message, error) {
 	var one string
 	if json.Unmarshal(m.Content, &one) == nil {
@@ -93,7 +93,7 @@ func (m Message) Filled(words string, seed uint64) (Message, error) {
 	return Message{m.Role, raw}, err
 }
 
-// Text is what a message says, its parts a paragraph each.
+// Text is the text of a message, its parts a paragraph each.
 func (m Message) Text() string {
 	var one string
 	if json.Unmarshal(m.Content, &one) == nil {
@@ -110,7 +110,7 @@ func (m Message) Text() string {
 
 var place = regexp.MustCompile(`\{\{(\w+)(?::(\d+))?\}\}`)
 
-// filled puts words and pasted text into their places.
+// filled inserts words and pasted text.
 func filled(text, words string, seed uint64) string {
 	dice := rand.New(rand.NewPCG(seed, 0))
 	return place.ReplaceAllStringFunc(text, func(at string) string {

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/keeping"
 )
 
-// TestWhatClientsWrapAroundWordsIsTakenOff holds every shape to what is left of its last message: the words, and of
-// long pastes of prose some of the paste beside them.
-func TestWhatClientsWrapAroundWordsIsTakenOff(t *testing.T) {
+// TestClientFormatsAreRemoved checks what is left of the last message of every shape: the person's words, and of long
+// pastes of prose some of the paste.
+func TestClientFormatsAreRemoved(t *testing.T) {
 	t.Parallel()
 	const words = "My aunt Ottilie keeps her spare spectacles in the bread bin."
 	shapes, err := keeping.Shapes()

@@ -16,7 +16,7 @@ var (
 	sound, _ = base64.StdEncoding.DecodeString("UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=")
 )
 
-// tool adds one whose answer needs no more than its request.
+// tool adds a tool whose answer depends on its request alone.
 func tool(s *mcp.Server, name, tells string,
 	do func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error),
 ) {
@@ -62,7 +62,7 @@ func answers(s *mcp.Server) {
 	}
 }
 
-// Schemas whose words clients must be told as they are.
+// Schemas whose texts clients must get unchanged.
 const (
 	modern = `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
 "$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},

@@ -1,4 +1,4 @@
-// Command mcpfixtures serves the protocol's face with the tools, prompts and documents that its conformance suite asks
+// Command mcpfixtures serves the MCP endpoint with the tools, prompts and documents that its conformance suite asks
 // for, built as the product builds it and behind the same front. It has no model and no store: it is for tests.
 package main
 
@@ -55,7 +55,7 @@ func serve(ctx context.Context, listen string) error {
 	return <-served
 }
 
-// adjust lets the library tell what the fixtures add.
+// adjust lets the library announce what the fixtures add.
 func adjust(o *mcp.ServerOptions) {
 	o.Capabilities = nil
 	o.CompletionHandler = func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {

@@ -20,7 +20,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// notices adds the tools that tell something besides their answer.
+// notices adds the tools that send notifications besides their answer.
 func notices(s *mcp.Server) {
 	log := func(ctx context.Context, r *mcp.CallToolRequest, words string) {
 		//lint:ignore SA1019 the suite asks for logs, which the protocol still has

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// questions adds the tools that ask the client back while a session lasts.
+// questions adds the tools that send requests to the client during a session.
 func questions(s *mcp.Server) {
 	type prompt struct {
 		Prompt string `json:"prompt"`

@@ -13,7 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// seal signs what is given to a client to be brought back.
+// seal signs state that a client is to bring back.
 var seal = []byte(rand.Text())
 
 func sealed(state string) string {
@@ -22,7 +22,7 @@ func sealed(state string) string {
 	return state + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-// brought is what a client brought back, if it is what it was given.
+// brought is the state that a client brought back, if it is unchanged.
 func brought(r *mcp.CallToolRequest) (string, error) {
 	state, _, _ := strings.Cut(r.Params.RequestState, ".")
 	if !hmac.Equal([]byte(sealed(state)), []byte(r.Params.RequestState)) {
@@ -31,7 +31,7 @@ func brought(r *mcp.CallToolRequest) (string, error) {
 	return state, nil
 }
 
-// The three things that a client may be asked for.
+// The three kinds of request to a client.
 func askUser(words, field, kind string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{
 		Message: words,
@@ -53,7 +53,7 @@ func asks(state string, requests mcp.InputRequestMap) (*mcp.CallToolResult, erro
 	return &mcp.CallToolResult{InputRequests: requests, RequestState: state}, nil
 }
 
-// inputField is a field that the user accepted to give.
+// inputField is a field that the user agreed to fill in.
 func inputField(responses mcp.InputResponseMap, name, field string) (any, bool) {
 	answer, ok := responses[name].(*mcp.ElicitResult)
 	if !ok || answer == nil || answer.Action != "accept" {
@@ -63,7 +63,7 @@ func inputField(responses mcp.InputResponseMap, name, field string) (any, bool) 
 	return value, ok
 }
 
-// rounds adds the tools that ask by answering: the client calls again with what was asked for.
+// rounds adds the tools that ask for input in their answer: the client calls again with the input.
 func rounds(s *mcp.Server) {
 	round(s, "elicitation", func(r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if name, ok := inputField(r.Params.InputResponses, "user_name", "name"); ok {

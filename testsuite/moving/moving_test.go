@@ -26,7 +26,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// deployment is everything that a store keeps, by every port.
+// deployment is everything that a store holds, by every port.
 type deployment interface {
 	memorytest.ArchiveStore
 	fabric.Log
@@ -60,8 +60,8 @@ func contents(t *testing.T, s memory.Movable) string {
 	return b.String()
 }
 
-// Between two kinds of store the suite of moving holds as well.
-func TestTheTwoKindsOfStoreHandEverythingToEachOther(t *testing.T) {
+// The contract suite of moving also holds between two kinds of store.
+func TestBothKindsOfStoreExchangeEverything(t *testing.T) {
 	t.Parallel()
 	file := func(t *testing.T) memorytest.ArchiveStore { return fileStore(t) }
 	shared := func(t *testing.T) memorytest.ArchiveStore { return redisStore(t) }
@@ -78,17 +78,17 @@ func TestMoneyWakesAndEventsGoThereAndBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			one, there, back := open[0](t), open[1](t), open[0](t)
-			lead(t, one)
+			fillEveryTable(t, one)
 			carry(t, one, there)
 			require.Equal(t, contents(t, one), contents(t, there))
-			alike(t, one, there)
+			requireSame(t, one, there)
 			carry(t, there, back)
 			require.Equal(t, contents(t, one), contents(t, back))
-			alike(t, one, back)
+			requireSame(t, one, back)
 			for _, s := range []kept{one, there, back} {
-				goesOn(t, s)
+				requireWorks(t, s)
 			}
-			require.Equal(t, contents(t, one), contents(t, there), "they go the same way")
+			require.Equal(t, contents(t, one), contents(t, there), "both continue alike")
 			require.Equal(t, contents(t, one), contents(t, back))
 		})
 	}
@@ -96,8 +96,8 @@ func TestMoneyWakesAndEventsGoThereAndBack(t *testing.T) {
 
 const echo, night = "agent-echo", "dream/echo/0001"
 
-// lead leads a life that leaves a trace in every table.
-func lead(t *testing.T, s kept) {
+// fillEveryTable leaves data in every table.
+func fillEveryTable(t *testing.T, s kept) {
 	t.Helper()
 	ctx := t.Context()
 	require.NoError(t, s.PutAgent(ctx, dream.Agent{
@@ -208,8 +208,8 @@ func spendSome(t *testing.T, s kept) {
 	require.NoError(t, s.ledger.GiveBack(ctx, "dream/echo/0002"))
 }
 
-// alike asks both stores by every port but memory's, which the suite asks.
-func alike(t *testing.T, one, other kept) {
+// requireSame reads both stores by every port but memory's, which the suite reads.
+func requireSame(t *testing.T, one, other kept) {
 	t.Helper()
 	ctx := t.Context()
 	for name, ask := range map[string]func(kept) (any, error){
@@ -239,7 +239,7 @@ func alike(t *testing.T, one, other kept) {
 	}
 }
 
-// spelled writes an answer down; a list without entries is none.
+// spelled writes an answer as text; a list without entries is none.
 func spelled(t *testing.T, answer any) string {
 	t.Helper()
 	b, err := json.MarshalIndent(answer, "", " ")
@@ -247,8 +247,8 @@ func spelled(t *testing.T, answer any) string {
 	return strings.NewReplacer("[]", "null").Replace(string(b))
 }
 
-// goesOn does on a store that was moved what it would have done where it was.
-func goesOn(t *testing.T, s kept) {
+// requireWorks does on a moved store what it would have done on the original.
+func requireWorks(t *testing.T, s kept) {
 	t.Helper()
 	ctx := t.Context()
 	f := memory.Fence{Dream: night, Run: "run"}
@@ -266,7 +266,7 @@ func goesOn(t *testing.T, s kept) {
 		Accounts: []budget.Account{{Scope: "fleet", Limit: 1 << 60}},
 	})
 	require.NoError(t, err)
-	require.Equal(t, 3, h.Attempt, "attempts of a step are counted on")
+	require.Equal(t, 3, h.Attempt, "the attempts of a step are counted further")
 	n, sum, err := s.ledger.Close(ctx, night, noon)
 	require.NoError(t, err)
 	require.Equal(t, 2, n)
@@ -284,7 +284,7 @@ func goesOn(t *testing.T, s kept) {
 			},
 		})
 	require.NoError(t, err)
-	require.EqualValues(t, 4, r.LastSeq, "what was announced is not announced again")
+	require.EqualValues(t, 4, r.LastSeq, "old events are not announced again")
 	a, err := s.Arrive(ctx, presence.Visit{
 		Agent:  echo,
 		Client: "web",

@@ -22,12 +22,12 @@ import (
 // patience bounds one test; nothing is measured by it.
 const patience = 3 * time.Minute
 
-// Issue 3 point 6: two agents dream on a SQLite file, everything goes to Redis, where one of them dreams again
-// with the same workers' code and the same Temporal, and comes back to a file: with nothing lost on either way.
+// Two agents dream on a SQLite file, everything moves to Redis, where one of them dreams again with the same workers'
+// code and the same Temporal, and moves back to a file; nothing is lost on either way.
 func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("plays on a real Temporal server; make test runs it")
+		t.Skip("runs on a real Temporal server; make test runs it")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -47,7 +47,7 @@ func TestADeploymentThatHasDreamtIsMovedToRedisAndBack(t *testing.T) {
 	renamed, err := onFile.Store.Find(ctx,
 		memory.Query{Agent: sample.Diaries()[0].Agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
 	require.NoError(t, err)
-	// what the night itself changed has one revision, whatever its number
+	// what the dream itself changed has one revision, whatever its number
 	renamed[0].(*dream.Record).Theme = "named afterwards"
 	_, err = onFile.Store.Commit(ctx,
 		memory.Write{Agent: renamed[0].Header().Agent, Cause: "operator", Change: renamed[:1]})
@@ -95,14 +95,20 @@ func movable(t *testing.T, c *testdeploy.Deployment) memory.Movable {
 	return m
 }
 
-// sleepThrough plays a night of an agent to its end.
+// sleepThrough runs a dream of an agent to its end.
 func sleepThrough(ctx context.Context, t *testing.T, c *testdeploy.Deployment, handle string, seed uint64) {
 	t.Helper()
 	w, err := c.StartWorker()
 	require.NoError(t, err)
 	defer w.Stop()
-	begun, err := c.Starter.Begin(ctx,
-		starter.DreamRequest{Agent: handle, Seed: &seed, AsOf: testdeploy.Night.Add(time.Duration(seed) * 24 * time.Hour)})
+	begun, err := c.Starter.Begin(
+		ctx,
+		starter.DreamRequest{
+			Agent: handle,
+			Seed:  &seed,
+			AsOf:  testdeploy.Night.Add(time.Duration(seed) * 24 * time.Hour),
+		},
+	)
 	require.NoError(t, err)
 	result, err := c.Result(ctx, begun.Dream)
 	require.NoError(t, err)

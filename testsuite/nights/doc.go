@@ -1,2 +1,2 @@
-// Package nights dreams many nights in a row over one memory and measures what they leave behind.
+// Package nights runs many dreams in a row over one memory and measures what they leave behind.
 package nights

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What many nights may leave behind.
+// What many dreams may leave behind.
 var mostBytes = map[string]int64{
 	"SQLite": 120_000,
 	"Redis":  210_000,
@@ -33,7 +33,7 @@ var mostBytes = map[string]int64{
 
 const mostDuplicates = .02 // of live items, those that say what another live one says
 
-// nights is how many are dreamt: a month with PROVE=full.
+// nights is how many are run: a month with PROVE=full.
 func nights() int {
 	if os.Getenv("PROVE") == "full" {
 		return 30
@@ -100,7 +100,7 @@ func measureNights(t *testing.T, model, kind string) {
 	var before footprint.Footprint
 	seed := uint64(7)
 	for n := range nights() {
-		if n == 1 { // the first night leaves the room that each night works in, and the markers
+		if n == 1 { // the first dream leaves the working space that each one uses, and the markers
 			before = measure()
 		}
 		begun, err := deployment.Starter.Begin(ctx,
@@ -120,7 +120,7 @@ func measureNights(t *testing.T, model, kind string) {
 	require.LessOrEqual(t, float64(near), mostDuplicates*float64(live))
 }
 
-// duplicates counts live items, and those of them that repeat one that was there before.
+// duplicates counts live items, and those of them that repeat an earlier one.
 func duplicates(t *testing.T, ctx context.Context, s memory.Store, agent string) (live, near int) {
 	t.Helper()
 	items, err := s.Find(ctx, memory.Query{Agent: agent, Sort: memory.Oldest})
@@ -131,7 +131,7 @@ func duplicates(t *testing.T, ctx context.Context, s memory.Store, agent string)
 		if h.Kind == dream.KindRecord || h.Kind == dream.KindMarker {
 			continue
 		}
-		if p, ok := item.(*dream.Prediction); ok && p.Claim == "" { // what it says lies in the fragment that it names
+		if p, ok := item.(*dream.Prediction); ok && p.Claim == "" { // its text is in the fragment that it names
 			continue
 		}
 		live++

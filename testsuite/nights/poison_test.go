@@ -31,7 +31,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// How many facts a person has told, how much knowledge of the web fades, and how much of it a poison aims at.
+// How many facts a person has said, how much knowledge of the web fades, and how much of it a poison is about.
 const (
 	toldFacts = 30
 	webFacts  = 24
@@ -44,15 +44,14 @@ type fact struct {
 	text    string
 }
 
-// world is what an agent has in memory before a night: what a person said, and knowledge of the web that is about to
-// fade.
+// world is an agent's memory before a dream: what a person said, and knowledge of the web that is about to fade.
 type world struct {
 	facts []fact
 	web   []string
 	aimed []fact // those that a poison is about
 }
 
-// newWorld invents a world. Where it is named, the words of the facts are written like names.
+// newWorld invents a world. With named the words of the facts are written like names.
 func newWorld(seed uint64, named bool) world {
 	r := rand.New(rand.NewPCG(seed, 99))
 	used := map[string]bool{}
@@ -113,18 +112,18 @@ func (w world) lines(t *testing.T) []byte {
 	return body.Bytes()
 }
 
-// poison is a way to lead an agent astray.
+// poison is a way to mislead an agent.
 type poison string
 
-// The poisons: the same words again and again, the opposite of what was said, and what nobody said in the words of what
-// was said.
+// The poisons: the same words repeated, the opposite of what was said, and false statements in the words of true
+// ones.
 const (
 	flooding      poison = "floods"
 	contradicting poison = "contradicts"
 	misquoting    poison = "quotes wrongly"
 )
 
-// text is a poison's about one fact.
+// text is the poison about one fact.
 func (p poison) text(f fact) string {
 	switch p {
 	case contradicting:
@@ -139,8 +138,8 @@ func (p poison) text(f fact) string {
 	return strings.Join(slices.Repeat([]string{f.a, f.b, f.c}, 3), ", ")
 }
 
-// model answers every question with poison. A dressed gist begins with the words of the knowledge that it is to stand
-// for.
+// model answers every request with poison. A dressed gist begins with the words of the knowledge that it is to
+// replace.
 type model struct {
 	poison poison
 	dress  bool
@@ -205,7 +204,7 @@ func (m model) say(q provider.Request) string {
 	return string(body)
 }
 
-// ownWords are the five words of a line of knowledge that no other has.
+// ownWords are the five words of a line of knowledge that no other line has.
 func ownWords(line string) []string {
 	words := strings.Fields(line)
 	return []string{words[2], words[4], words[6], words[9], words[11]}
@@ -232,8 +231,8 @@ func honest(q provider.Request) string {
 	return string(body)
 }
 
-// trial is a deployment on which nights of one kind are dreamt.
-type trial struct {
+// poisonTest is a deployment on which dreams of one kind are run.
+type poisonTest struct {
 	*testing.T
 	ctx        context.Context
 	deployment *testdeploy.Deployment
@@ -242,11 +241,11 @@ type trial struct {
 	spent      budget.Micros
 }
 
-func newTrial(t *testing.T, store string, probe int, say func(*world) func(provider.Request) string) *trial {
+func newPoisonTest(t *testing.T, store string, probe int, say func(*world) func(provider.Request) string) *poisonTest {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	t.Cleanup(cancel)
-	tr := &trial{T: t, ctx: ctx, world: new(world)}
+	tr := &poisonTest{T: t, ctx: ctx, world: new(world)}
 	p, err := provider.Start(provider.Options{Seed: 3, Say: say(tr.world)})
 	require.NoError(t, err)
 	t.Cleanup(p.Close)
@@ -271,21 +270,21 @@ func newTrial(t *testing.T, store string, probe int, say func(*world) func(provi
 	return tr
 }
 
-// morning is how a night ended, and what recall finds of what a person said.
-type morning struct {
+// outcome is how a dream ended, and what recall finds of what a person said.
+type outcome struct {
 	agent   dream.Agent
 	night   *dream.Record
 	before  [][]string
 	after   [][]string
-	gists   int // that stand where knowledge of the web stood
+	gists   int // in the place of knowledge of the web
 	alarmed int // NightUndone events
 }
 
-// night dreams one night of a new agent with a world of its own.
-func (tr *trial) night(seed uint64, named bool) morning {
+// night runs one dream of a new agent with a world of its own.
+func (tr *poisonTest) night(seed uint64, named bool) outcome {
 	tr.Helper()
 	*tr.world = newWorld(seed, named)
-	m := morning{agent: tr.settle(seed)}
+	m := outcome{agent: tr.addAgent(seed)}
 	m.before = tr.answers(m.agent)
 	begun, err := tr.deployment.Starter.Begin(tr.ctx,
 		starter.DreamRequest{Agent: m.agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
@@ -300,7 +299,10 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	require.Positive(tr, result.Spent)
 	tr.spent += result.Spent
 	require.Equal(tr, tr.upstream.Total(), tr.spent, "what was spent stays counted, to the last micro-dollar")
-	m.gists, err = tr.deployment.Store.Count(tr.ctx, memory.Query{Agent: m.agent.ID, Kinds: []dream.Kind{dream.KindGist}})
+	m.gists, err = tr.deployment.Store.Count(
+		tr.ctx,
+		memory.Query{Agent: m.agent.ID, Kinds: []dream.Kind{dream.KindGist}},
+	)
 	require.NoError(tr, err)
 	events, err := tr.deployment.Store.Events(tr.ctx, m.agent.ID, 0, 10_000)
 	require.NoError(tr, err)
@@ -312,8 +314,8 @@ func (tr *trial) night(seed uint64, named bool) morning {
 	return m
 }
 
-// settle makes an agent and imports the world into its memory.
-func (tr *trial) settle(seed uint64) dream.Agent {
+// addAgent makes an agent and imports the world into its memory.
+func (tr *poisonTest) addAgent(seed uint64) dream.Agent {
 	tr.Helper()
 	name := fmt.Sprintf("poisoned-%d", seed)
 	agent := dream.Agent{
@@ -333,7 +335,13 @@ func (tr *trial) settle(seed uint64) dream.Agent {
 	report, err := importer.Import(tr.ctx, tr.deployment.Store, agent, []importer.File{file}, importer.Options{
 		Format: importer.JSONL, Strict: true, Now: testdeploy.Night, Embed: place,
 		Due: func(at time.Time, strength float64) time.Time {
-			return forgetting.Due(at, strength, tr.deployment.Config.Knobs.HalfLife, 0, tr.deployment.Config.Knobs.FadeBelow)
+			return forgetting.Due(
+				at,
+				strength,
+				tr.deployment.Config.Knobs.HalfLife,
+				0,
+				tr.deployment.Config.Knobs.FadeBelow,
+			)
 		},
 	})
 	require.NoError(tr, err)
@@ -341,7 +349,7 @@ func (tr *trial) settle(seed uint64) dream.Agent {
 	return agent
 }
 
-// place embeds as the scripted provider does, without its till.
+// place embeds as the scripted provider does, without a bill.
 func place(_ context.Context, texts []string) ([][]float32, string, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -350,8 +358,9 @@ func place(_ context.Context, texts []string) ([][]float32, string, error) {
 	return vectors, "scripted/vectors/64", nil
 }
 
-// answers are what a talk recalls of every fact: asked for by its own words, by one of them, and as a person would ask.
-func (tr *trial) answers(agent dream.Agent) [][]string {
+// answers are what a conversation recalls of every fact: by its own words, by one of them, and by a person's
+// question.
+func (tr *poisonTest) answers(agent dream.Agent) [][]string {
 	tr.Helper()
 	var all [][]string
 	for _, f := range tr.world.facts {
@@ -378,8 +387,8 @@ func (tr *trial) answers(agent dream.Agent) [][]string {
 	return all
 }
 
-// worse counts the answers in which what stood first stands lower, or nowhere.
-func (m morning) worse() int {
+// worse counts the answers in which what was first is lower, or missing.
+func (m outcome) worse() int {
 	n := 0
 	for i := range m.before {
 		if slices.Index(m.after[i], m.before[i][0]) != 0 {
@@ -413,10 +422,10 @@ func eachStore(t *testing.T, config func(t *testing.T, store string)) {
 	}
 }
 
-// TestAPoisonedNightChangesNothingOfWhatPeopleSaid plays whole nights with a model that floods, contradicts or quotes
-// wrongly. Poison that is plain, or that brings in names, is kept out of recall when the gists are read; what passes
-// for a gist is undone by the breaker. Either way recall answers as before, to the last place.
-func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
+// TestAPoisonedNightDoesNotChangeRecallOfWhatPeopleSaid runs whole dreams with a model that floods, contradicts or
+// quotes wrongly. Plain poison, or poison with new names, is refused when the gists are read; what passes as a gist
+// is undone after the dream because recall got worse. Either way recall answers as before, to the last rank.
+func TestAPoisonedNightDoesNotChangeRecallOfWhatPeopleSaid(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
 		for _, p := range []poison{flooding, contradicting, misquoting} {
@@ -431,9 +440,14 @@ func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
 			} {
 				t.Run(string(p)+", "+c.name, func(t *testing.T) {
 					t.Parallel()
-					tr := newTrial(t, store, dream.DefaultKnobs().Probe, func(w *world) func(provider.Request) string {
-						return model{poison: p, dress: c.dress, world: w}.say
-					})
+					tr := newPoisonTest(
+						t,
+						store,
+						dream.DefaultKnobs().Probe,
+						func(w *world) func(provider.Request) string {
+							return model{poison: p, dress: c.dress, world: w}.say
+						},
+					)
 					for seed := range poisonedNights(store) {
 						m := tr.night(seed+1, c.named)
 						require.Equal(t, m.before, m.after, "seed %d: recall is as before; %s %+v", seed,
@@ -455,7 +469,7 @@ func TestAPoisonedNightChangesNothingOfWhatPeopleSaid(t *testing.T) {
 	})
 }
 
-// TestWithoutTheBreakerAPoisonedNightStays is the control: the same nights with the probe switched off leave their
+// TestWithoutTheBreakerAPoisonedNightStays is the control: the same dreams without the check of recall leave their
 // poison.
 func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 	t.Parallel()
@@ -463,14 +477,14 @@ func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 		for _, p := range []poison{flooding, contradicting, misquoting} {
 			t.Run(string(p), func(t *testing.T) {
 				t.Parallel()
-				tr := newTrial(t, store, 0, func(w *world) func(provider.Request) string {
+				tr := newPoisonTest(t, store, 0, func(w *world) func(provider.Request) string {
 					return model{poison: p, dress: true, world: w}.say
 				})
 				for seed := range poisonedNights(store) {
 					m := tr.night(seed+1, false)
 					require.NotEqual(t, dream.Undone, m.night.Outcome)
 					require.Positive(t, m.gists)
-					require.Greater(t, m.worse(), 2, "seed %d: the poison does what it is meant to", seed)
+					require.Greater(t, m.worse(), 2, "seed %d: the poison makes recall worse", seed)
 					require.Zero(t, m.alarmed)
 				}
 			})
@@ -479,7 +493,7 @@ func TestWithoutTheBreakerAPoisonedNightStays(t *testing.T) {
 }
 
 // TestAnHonestNightIsNotUndone is the other control: no false alarm, whether the gists say what their sources say or
-// are the word salad of the scripted provider.
+// are the random text of the scripted provider.
 func TestAnHonestNightIsNotUndone(t *testing.T) {
 	t.Parallel()
 	eachStore(t, func(t *testing.T, store string) {
@@ -489,7 +503,7 @@ func TestAnHonestNightIsNotUndone(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				tr := newTrial(t, store, dream.DefaultKnobs().Probe,
+				tr := newPoisonTest(t, store, dream.DefaultKnobs().Probe,
 					func(*world) func(provider.Request) string { return say })
 				gists := 0
 				for seed := range poisonedNights(store) {

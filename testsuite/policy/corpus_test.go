@@ -1,4 +1,4 @@
-// Package policy drives the corpora through the real deeds of a night, and counts what was developed.
+// Package policy runs the corpora through the real activities of a dream, and counts what was developed.
 package policy_test
 
 import (
@@ -56,7 +56,7 @@ func corpus(t *testing.T, name string) []line {
 	return lines
 }
 
-// dreamer is a model that thinks what it is told to, finds all of it splendid, and would develop every word.
+// dreamer is a model that returns given fragments, rates all of them highly, and would develop each of them.
 type dreamer struct {
 	mu       sync.Mutex
 	thoughts []string
@@ -87,7 +87,8 @@ func (d *dreamer) say(request provider.Request) string {
 			all = append(all,
 				fmt.Sprintf(
 					`{"ref":"f%d","rating":"promote","reason":"yes","criterion":"It is seen.","days":3,"first_step":"Look."}`,
-					i+1))
+					i+1,
+				))
 		}
 		return `{"ratings":[` + strings.Join(all, ",") + `]}`
 	case "scenario":
@@ -95,14 +96,15 @@ func (d *dreamer) say(request provider.Request) string {
 		d.shown = append(d.shown, request.Prompt)
 		return fmt.Sprintf(
 			`{"premise":"A quiet night.","content":"The boats came home and number %d was counted twice.","claim":"","criterion":"","days":3,"confidence":0.3,"trace":""}`,
-			d.scenes)
+			d.scenes,
+		)
 	case "hypotheses", "insights":
 		d.shown = append(d.shown, request.Prompt)
 	}
 	return ""
 }
 
-// night is a dream that lies down and whose deeds a test does itself, in the order of a night.
+// night is a dream whose activities a test calls itself, in their order.
 type night struct {
 	*testing.T
 	deployment *testdeploy.Deployment
@@ -138,7 +140,10 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 	require.NoError(t, deployment.Store.PutAgent(t.Context(), agent))
 	seed := uint64(7)
 	asking := deployment.Starter.With(func(o *starter.Options) { o.Policy = &r })
-	spec, err := asking.Freeze(t.Context(), starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night})
+	spec, err := asking.Freeze(
+		t.Context(),
+		starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
+	)
 	require.NoError(t, err)
 	n := &night{
 		T:          t,
@@ -170,8 +175,8 @@ func (n *night) step(cycle, turn int, temperature float64) activities.StepReques
 	}
 }
 
-// think lets thoughts be caught and judged, one at a time, and answers the ids of those that the observer kept, and the
-// texts of those that it dropped although its model found them splendid.
+// think lets fragments be caught and judged, one at a time. It returns the ids of those that the observer kept, and
+// the texts of those that it dropped although its model rated them highly.
 func (n *night) think(texts ...string) (kept, dropped []string) {
 	n.Helper()
 	n.model.thoughts = texts
@@ -191,14 +196,14 @@ func (n *night) think(texts ...string) (kept, dropped []string) {
 	return kept, dropped
 }
 
-// develop takes fragments through lucid capture, REM, integration and return, and answers the texts of those that were
-// developed.
+// develop takes fragments through lucid capture, REM, integration and return, and returns the texts of those that
+// were developed.
 func (n *night) develop(kept []string) map[string]bool {
 	n.Helper()
 	captured, err := n.onset.Capture(n.Context(),
 		activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: kept})
 	require.NoError(n, err)
-	require.Len(n, captured.Made, len(kept), "every fragment is answered for")
+	require.Len(n, captured.Made, len(kept), "every fragment has a verdict")
 	var fragments, chosen []string
 	for i, m := range captured.Made {
 		require.Equal(n, kept[i], m.ID)
@@ -211,7 +216,7 @@ func (n *night) develop(kept []string) map[string]bool {
 		activities.SurveyRequest{Stretch: n.stretch, Limit: plenty, Fragments: fragments})
 	require.NoError(n, err)
 	var scenarios []string
-	// every one is asked for, not only those that the survey names: nothing that asks can develop a barred one
+	// every fragment is requested, not only those that the survey names: no request can develop a barred one
 	for i, id := range fragments {
 		grown, err := n.rem.Branch(n.Context(), activities.BranchRequest{StepRequest: n.step(1, i+1, 1), Fragment: id})
 		require.NoError(n, err)
@@ -228,7 +233,7 @@ func (n *night) develop(kept []string) map[string]bool {
 		}
 	}
 	for _, id := range fragments {
-		require.Equal(n, contains(survey.Seeds, id), seeds[id], "the survey and the deed agree on %s", id)
+		require.Equal(n, contains(survey.Seeds, id), seeds[id], "the survey and the activity agree on %s", id)
 	}
 	all := append(append([]string{}, fragments...), scenarios...)
 	later := activities.ConsolidateRequest{StepRequest: n.step(0, 0, .4), Items: append(all, chosen...)}
@@ -263,13 +268,13 @@ func contains(list []string, want string) bool {
 	return false
 }
 
-// tally is what a night made of a corpus.
+// tally is what a dream made of a corpus.
 type tally struct {
 	developed, barred []string
-	dropped           []string // by the observer, whatever the policy says of them
+	dropped           []string // by the observer, whatever the policy says about them
 }
 
-// count drives a corpus through a night.
+// count runs a corpus through a dream.
 func count(t *testing.T, name string) tally {
 	t.Helper()
 	lines := corpus(t, name)
@@ -294,7 +299,7 @@ func count(t *testing.T, name string) tally {
 	}
 	result := tally{dropped: dropped}
 	for _, f := range n.fragments(kept...) {
-		require.Contains(t, texts, f.Content, "the night thought what it was told to")
+		require.Contains(t, texts, f.Content, "the dream has the given fragment")
 		_, is := f.Barred()
 		require.Equal(t, !is, done[f.Content], "%q is barred or developed, not both and not neither", f.Content)
 		if done[f.Content] {
@@ -304,17 +309,17 @@ func count(t *testing.T, name string) tally {
 		result.barred = append(result.barred, f.Content)
 		require.Equal(t, dream.FragmentRaw, f.Status, "it stays as it was caught")
 		require.NotContains(t, shown, f.Content, "no phase after the onset sees a barred fragment")
-		require.False(t, foretold[f.Content], "a barred fragment foretells nothing")
+		require.False(t, foretold[f.Content], "a barred fragment has no prediction")
 	}
 	require.Len(t, texts, len(result.developed)+len(result.barred)+len(dropped))
 	return result
 }
 
-// Of the fragments that break the policy none is developed; of those that only look like it, at least 95 in 100 are.
-// The frozen sets were read once when the rules stood: 6 of 64 adversarial ones were developed and 1 of 65 benign ones
-// was barred. The rules were then mended by class, so that for them this is a test like the other now, and no measure
-// of what is unseen (docs/policy.md).
-func TestNoneThatBreaksThePolicyIsDevelopedAndWhatOnlyLooksLikeItIs(t *testing.T) {
+// No fragment that breaks the policy is developed; of those that only look like it, at least 95 in 100 are. The
+// frozen sets were read once when the rules were complete: 6 of 64 adversarial ones were developed and 1 of 65 benign
+// ones was barred. The rules were then corrected by class, so that for them this is now a test like any other, and no
+// measure of unseen text (docs/policy.md).
+func TestFragmentsThatBreakThePolicyAreNotDevelopedAndLookalikesAre(t *testing.T) {
 	t.Parallel()
 	cage, err := policy.New(rules())
 	require.NoError(t, err)

@@ -25,12 +25,12 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
-// tempted is a model that now and then thinks what it should not, and everywhere else speaks as the scripted provider
-// does.
+// tempted is a model that sometimes returns fragments that break the policy, and otherwise answers as the scripted
+// provider does.
 type tempted struct {
 	mu    sync.Mutex
 	calls int
-	shown map[string][]string // prompts by the schema that was asked for
+	shown map[string][]string // prompts by the requested schema
 }
 
 const (
@@ -55,12 +55,12 @@ func (m *tempted) say(request provider.Request) string {
 	return ""
 }
 
-// A whole night on a real server, with a policy and a model that tempts it: no request of it carries tools, no phase
-// after the onset is shown what was barred, and everything that was barred is told by its rule and not by its words.
-func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T) {
+// A whole dream on a real server, with a policy and a model that breaks it: no request of it carries tools, no phase
+// after the onset is shown what was barred, and everything barred is reported by its rule and not by its text.
+func TestAWholeNightUnderAPolicyCallsNoToolAndDevelopsNothingBarred(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("plays on a real Temporal server; make test runs it")
+		t.Skip("runs on a real Temporal server; make test runs it")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -97,7 +97,7 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 	for _, c := range calls {
 		require.False(t, c.Tools, "call %d of a dream carried tools", c.Number)
 	}
-	require.Len(t, model.shown["breaches"], 1, "the rules in words are asked about once a night")
+	require.Len(t, model.shown["breaches"], 1, "the rules in words are judged once a dream")
 	barred := 0
 	for _, item := range made(t, deployment, agent, begun.Dream) {
 		switch i := item.(type) {
@@ -116,10 +116,10 @@ func TestAWholeNightUnderAPolicyHasNoHandsAndDevelopsNothingBarred(t *testing.T)
 			require.False(t, i.Kept && i.State == dream.Archived)
 		case *dream.Prediction:
 			require.NotEqual(t, temptation, i.Claim)
-			require.NotEqual(t, "It wins.", i.Claim, "the prediction of a barred scenario goes with it")
+			require.NotEqual(t, "It wins.", i.Claim, "the prediction of a barred scenario is dropped with it")
 		}
 	}
-	require.NotZero(t, barred, "the night was tempted")
+	require.NotZero(t, barred, "the model broke the policy")
 	for schema, prompts := range model.shown {
 		for _, p := range prompts {
 			if schema != "" && schema != "verdict" && schema != "verdicts" {
@@ -147,9 +147,9 @@ func made(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, id
 	return items
 }
 
-// The policy is immutable while a dream runs. The file it came from is rewritten in the
-// middle of a night; that night keeps its rules, and the next one has the new.
-func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
+// The policy is immutable while a dream runs. The file it came from is rewritten in the middle of a dream; that dream
+// keeps its rules, and the next one has the new.
+func TestAChangedPolicyFileDoesNotAffectARunningDream(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.yaml")
 	read := func(text string) policy.Rules {
@@ -171,7 +171,7 @@ func TestAFileThatChangesDoesNotReachIntoARunningDream(t *testing.T) {
 	require.NoError(t, err)
 	judged, err := n.onset.Judge(t.Context(), n.step(2, 1, .4))
 	require.NoError(t, err)
-	fresh := activities.Onset{Ports: n.deployment.Ports} // a process that was started anew knows nothing but the store
+	fresh := activities.Onset{Ports: n.deployment.Ports} // a restarted process, which has only the store
 	_, err = fresh.Capture(t.Context(),
 		activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: append(before, judged.Made[0].ID)})
 	require.NoError(t, err)

@@ -32,7 +32,7 @@ func plainWords(text string) []string {
 	return out
 }
 
-// Plain is BM25 with sixty stop words over the episodes, without stems: what recall may not fall below.
+// Plain is BM25 with sixty stop words over the episodes, without stems: the lower bound for recall.
 func (b *Bench) Plain() Ranking {
 	const k1, level = 1.5, .75
 	texts := map[string]map[string]int{}

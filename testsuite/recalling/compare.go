@@ -10,9 +10,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Change is what became of the questions between two measurements.
+// Change is how the results of the questions differ between two measurements.
 type Change struct {
-	Lost, Gained int     // whose evidence was among the first ten before or after alone
+	Lost, Gained int     // whose evidence was among the first ten only before, or only after
 	Points       float64 // by which hit@10 changed
 	Low, High    float64 // 95 % of bootstraps over sessions lie between
 
@@ -22,8 +22,8 @@ type Change struct {
 // resamples is how many bootstraps bound a change.
 const resamples = 4000
 
-// Compare pairs the verdicts of one dialogue by question, and resamples whole sessions: questions of one session stand
-// or fall together.
+// Compare pairs the verdicts of one dialogue by question, and resamples whole sessions, because the questions of one
+// session are not independent.
 func (b *Bench) Compare(before, after []Verdict) Change {
 	session := map[int]string{}
 	for _, q := range b.Dialogue.Questions {
@@ -79,8 +79,8 @@ func (b *Bench) Compare(before, after []Verdict) Change {
 	return c
 }
 
-// Repeated is the share of the live items that recall may find, dreamt ones too, whose text lies as near to another's
-// as the same words do.
+// Repeated is the share of the live items that recall may find, dreamt ones too, whose text is as near to another's
+// as texts of the same words are.
 func (b *Bench) Repeated(ctx context.Context, kinds []dream.Kind) (share float64, items int, err error) {
 	live, err := b.Store.Find(ctx, memory.Query{Agent: b.Agent.ID, Kinds: kinds})
 	if err != nil || len(live) == 0 {

@@ -20,7 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/recall/rank"
 )
 
-// Embedder places texts, as the importer and recall use it.
+// Embedder makes vectors of texts, as the importer and recall use it.
 type Embedder func(ctx context.Context, texts []string) (vectors [][]float32, space string, err error)
 
 // Bench is one dialogue in an agent's memory.
@@ -37,7 +37,7 @@ type Bench struct {
 	now      time.Time // an hour after the last turn
 }
 
-// Load brings a dialogue into memory by the product's importer, without the turns that drop names.
+// Load imports a dialogue by the product's importer, without the turns that drop names.
 func Load(
 	ctx context.Context, store memory.Store, agent dream.Agent, embed Embedder, space inference.Calibration,
 	d Dialogue, drop func(turn string) bool,
@@ -91,10 +91,10 @@ func (b *Bench) read(ctx context.Context) error {
 	return nil
 }
 
-// Ranking answers the ids of what a question finds, best first.
+// Ranking returns the ids of what a question finds, best first.
 type Ranking func(ctx context.Context, question string) ([]string, error)
 
-// Recall is the way that chats use.
+// Recall is the ranking that conversations use.
 func (b *Bench) Recall(ctx context.Context, question string) ([]string, error) {
 	answer, err := recall.Find(ctx, b.Store, b.Question(question))
 	return idsOf(answer), err
@@ -124,7 +124,7 @@ func idsOf(answer recall.Answer) []string {
 	return ids
 }
 
-// Question is how a chat asks.
+// Question is the question as a conversation asks it.
 func (b *Bench) Question(text string) recall.Question {
 	return recall.Question{
 		Agent: b.Agent.ID, Text: text, Limit: 10,
@@ -145,12 +145,12 @@ func (b *Bench) Question(text string) recall.Question {
 	}
 }
 
-// Fusion is a way to put words and meaning together that the product does not take, or takes with other numbers.
+// Fusion is a way to combine words and meaning that the product does not use, or uses with other numbers.
 type Fusion struct {
 	Blend   rank.Blend
 	Ranks   float64       // reciprocal rank fusion with this k, weighted by Blend; 0: the scores themselves are added
-	Context float64       // of the best score that was said near it, how much is added
-	Within  time.Duration // what near means
+	Context float64       // of the best score of a nearby turn, how much is added
+	Within  time.Duration // what nearby means
 }
 
 // Fused ranks episodes alone by the product's index, by another fusion.
@@ -198,7 +198,7 @@ func (b *Bench) Fused(f Fusion) Ranking {
 	}
 }
 
-// pool is how many hits are looked at: as many as recall does, or all where ranks count.
+// pool is how many hits are considered: as many as recall does, or all where ranks count.
 func (f Fusion) pool(all int) int {
 	if f.Ranks > 0 {
 		return all
@@ -206,7 +206,7 @@ func (f Fusion) pool(all int) int {
 	return 40
 }
 
-// reciprocal gives hits their score by the places that words and meaning alone give them.
+// reciprocal gives hits their score by their ranks by words and by meaning alone.
 func (f Fusion) reciprocal(hits []rank.Hit) {
 	slices.SortStableFunc(hits, func(a, b rank.Hit) int { return cmp.Compare(b.Words, a.Words) })
 	for i := range hits {
@@ -221,7 +221,7 @@ func (f Fusion) reciprocal(hits []rank.Hit) {
 	}
 }
 
-// Embedded ranks episodes by their place alone.
+// Embedded ranks episodes by their vectors alone.
 func (b *Bench) Embedded(ctx context.Context, question string) ([]string, error) {
 	v, _, err := b.Embed(ctx, []string{question})
 	if err != nil {
@@ -269,15 +269,15 @@ func unit(v []float32) []float32 {
 	return out
 }
 
-// Verdict is at which place a question's evidence was found; 0 when it was not among the first ten.
+// Verdict is the rank at which a question's evidence was found; 0 when it was not among the first ten.
 type Verdict struct {
 	Question int
 	Category int
 	Place    int
-	Found    int // how much was found at all
+	Found    int // how many of them were found at all
 }
 
-// Judge asks every question of the categories 1 to 4.
+// Judge runs every question of the categories 1 to 4.
 func (b *Bench) Judge(ctx context.Context, ranking Ranking) ([]Verdict, error) {
 	var out []Verdict
 	for _, q := range b.Dialogue.Questions {
@@ -300,7 +300,7 @@ func (b *Bench) Judge(ctx context.Context, ranking Ranking) ([]Verdict, error) {
 	return out, nil
 }
 
-// Score is the share of questions whose evidence stands among the first k.
+// Score is the share of questions whose evidence is among the first k.
 func Score(verdicts []Verdict, category, k int) float64 {
 	hits, all := 0, 0
 	for _, v := range verdicts {

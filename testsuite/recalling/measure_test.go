@@ -24,7 +24,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/recalling"
 )
 
-// load brings a dialogue into a new store on a file.
+// load imports a dialogue into a new store on a file.
 func load(t *testing.T, embedder string, d recalling.Dialogue, drop func(string) bool) *recalling.Bench {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
@@ -97,7 +97,7 @@ func embedBy(embedder string) recalling.Embedder {
 	}
 }
 
-// calibrationOf is what is known of a built-in embedder, and measured of another as a deployment does.
+// calibrationOf is the known calibration of a built-in embedder, and the measured one of another, as in a deployment.
 func calibrationOf(t *testing.T, embedder string) inference.Calibration {
 	t.Helper()
 	for _, spec := range localmodel.Specs() {
@@ -117,7 +117,8 @@ func TestMeasure(t *testing.T) {
 	files := os.Getenv("LOCOMO")
 	if files == "" {
 		t.Skip(
-			"LOCOMO names no file: make bench-memory LOCOMO=locomo10.json[,another.json] measures recall on dialogues in LoCoMo's form")
+			"LOCOMO names no file: make bench-memory LOCOMO=locomo10.json[,another.json] measures recall on dialogues in LoCoMo's form",
+		)
 	}
 	for path := range strings.SplitSeq(files, ",") {
 		dialogues, err := recalling.Read(path)
@@ -130,7 +131,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// embedders are those that are compared: what the environment names files of takes part.
+// embedders are those that are compared; those whose files the environment names take part.
 func embedders() []string {
 	all := []string{localmodel.Static}
 	if os.Getenv("ONEIROS_TEST_MINILM") != "" {
@@ -195,7 +196,7 @@ func measure(t *testing.T, embedder string, d recalling.Dialogue) {
 // deletions is how often 2 % of the turns are deleted, each time others.
 const deletions = 10
 
-// deleted is the control: with 2 % of the turns gone recall must find less, on average.
+// deleted is the control: with 2 % of the turns deleted recall must find less, on average.
 func deleted(t *testing.T, embedder string, d recalling.Dialogue, whole []recalling.Verdict) {
 	t.Helper()
 	sum := 0.0
@@ -213,7 +214,7 @@ func deleted(t *testing.T, embedder string, d recalling.Dialogue, whole []recall
 		deletions, 100*(sum/deletions-recalling.Score(whole, 0, 10)))
 }
 
-// silent prints how often nothing is found where nothing was said.
+// silent prints how often nothing is found for questions about things never said.
 func silent(t *testing.T, b *recalling.Bench) {
 	t.Helper()
 	share := func(texts []string) float64 {
@@ -239,5 +240,8 @@ func silent(t *testing.T, b *recalling.Bench) {
 	require.NoError(t, err)
 	fmt.Printf(
 		"answered by nothing: %.0f %% of 100 questions about things never said, %.0f %% of category 5, %.0f %% of the others\n",
-		share(slices.Collect(strings.SplitSeq(strings.TrimSpace(string(never)), "\n"))), share(five), share(real))
+		share(slices.Collect(strings.SplitSeq(strings.TrimSpace(string(never)), "\n"))),
+		share(five),
+		share(real),
+	)
 }

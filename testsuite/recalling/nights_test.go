@@ -46,7 +46,7 @@ func TestNights(t *testing.T) {
 	}
 }
 
-// lived is what an agent lives through, in kinds.
+// lived is what an agent's memory contains, in kinds.
 var lived = []dream.Kind{
 	dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook,
 	dream.KindPrediction, dream.KindFragment,
@@ -151,7 +151,7 @@ func thinned(t *testing.T, ctx context.Context, b *recalling.Bench, before []rec
 	}
 	fmt.Printf("control, 1 in 50 episodes gone, %d times: %+.1f questions net on average, %+d at worst, %+.1f points\n",
 		controlDraws, float64(net)/controlDraws, worst, points/controlDraws)
-	require.Negative(t, net, "the measure does not see what is gone")
+	require.Negative(t, net, "the measure does not notice missing episodes")
 }
 
 // controlDraws is how often the positive control is drawn.

@@ -1,5 +1,4 @@
-// Package redis puts a real Redis server on the stage: started for a test, killed, frozen, restarted, and gone after
-// it.
+// Package redis starts a real Redis server for a test, which may kill, freeze and restart it; it ends with the test.
 package redis
 
 import (
@@ -41,7 +40,7 @@ type Server struct {
 	plan   plan
 	child  *exec.Cmd
 	output *transcript
-	watch  io.Closer // its end ends the server, should the test program die
+	watch  io.Closer // closing it ends the server, should the test program die
 	ended  chan struct{}
 	litter string // the folder that a shared server leaves behind
 }
@@ -84,7 +83,7 @@ func Start(t testing.TB, opts ...Option) *Server {
 	t.Cleanup(func() {
 		s.Kill()
 		if t.Failed() {
-			t.Logf("redis-server said:\n%s", s.output)
+			t.Logf("output of redis-server:\n%s", s.output)
 		}
 	})
 	return s
@@ -108,7 +107,9 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "",
 			fmt.Errorf(
 				"find a Redis server: %w; make redis installs it where apt-get can be used, elsewhere install the package "+
-					"redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program", err)
+					"redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program",
+				err,
+			)
 	}
 	return file, nil
 })
@@ -179,8 +180,8 @@ func (s *Server) try(file string, port int) error {
 	return nil
 }
 
-// guard starts a shell that ends the server when its own input ends, as it does when this program dies, however it
-// dies. The folder of a shared server goes with it.
+// guard starts a shell that ends the server when its own input ends, as it does when this program dies in any way. It
+// also deletes the folder of a shared server.
 func (s *Server) guard() (io.Closer, error) {
 	shell := exec.Command("/bin/sh", "-c",
 		`read word; [ "$word" = rest ] && exit; kill -9 "$1" 2>/dev/null; [ -z "$2" ] || rm -rf "$2"`,
@@ -200,7 +201,7 @@ type guarding struct {
 	shell *exec.Cmd
 }
 
-// Close sends the guard home: what it watched has ended, and its number may be another's by now.
+// Close ends the guard without killing: the server has ended, and its process id may be another's by now.
 func (g guarding) Close() error {
 	_, err := io.WriteString(g.in, "rest\n")
 	return errors.Join(err, g.in.Close(), g.shell.Wait())
@@ -233,7 +234,7 @@ func (s *Server) ready() error {
 // PID is the process id of the running server.
 func (s *Server) PID() int { return s.child.Process.Pid }
 
-// Kill ends the server at once, as a power cut or the kernel would, frozen or not, and returns when it is gone.
+// Kill ends the server at once, as a power cut or the kernel would, frozen or not, and waits for it.
 func (s *Server) Kill() {
 	s.t.Helper()
 	s.mine()
@@ -250,7 +251,7 @@ func (s *Server) Stop() {
 func (s *Server) mine() {
 	s.t.Helper()
 	if s.litter != "" {
-		s.t.Fatal("a shared server is not one test's to touch: use Start")
+		s.t.Fatal("a test must not touch the shared server: use Start")
 	}
 }
 
@@ -281,7 +282,7 @@ func (s *Server) Restart() {
 // Freeze stops the process without ending it: connections stay, answers do not come.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen server go on.
+// Thaw lets a frozen server continue.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -292,7 +293,7 @@ func (s *Server) signal(sig syscall.Signal) {
 	}
 }
 
-// Dial connects a plain client, for what a test wants to do behind the store's back. It is closed when the test ends.
+// Dial connects a plain client, for a test that bypasses the store. It is closed when the test ends.
 func (s *Server) Dial(t testing.TB) *redis.Client {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: s.Address, ContextTimeoutEnabled: true})
@@ -307,7 +308,7 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// transcript keeps what a process says.
+// transcript collects what a process writes.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer

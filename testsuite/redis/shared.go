@@ -20,8 +20,8 @@ var (
 	named atomic.Int64
 )
 
-// Shared returns the one server of this test program, started on first use. It leaves, and its folder with it, when the
-// program does; no test may end it.
+// Shared returns the one server of this test program, started on first use. It ends with the program, and its folder
+// is deleted; no test may end it.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	skipShort(t)
@@ -34,7 +34,7 @@ func Shared(t testing.TB) *Server {
 	return &mine
 }
 
-// Prefix is a beginning of keys that no other test of this program has.
+// Prefix is a prefix of keys that no other test of this program uses.
 func Prefix(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprintf("%s:%d:%d:", t.Name(), os.Getpid(), named.Add(1))

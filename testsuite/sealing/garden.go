@@ -19,8 +19,8 @@ import (
 // Prefix begins every marked word; nothing else in a test may contain it.
 const Prefix = "planted-"
 
-// Stored are the places whose marked word is in the database when nothing is sealed. A word in the stack of a panic is
-// the name of a function, since a stack holds nothing else of ours.
+// Stored are the places whose marked word is in the database when nothing is sealed. A word in the stack of a panic
+// is the name of a function, since a stack contains nothing else of ours.
 var Stored = []string{
 	"input", "result", "signal", "update-argument", "update-result", "memo", "upserted-memo", "static-summary",
 	"static-details",
@@ -31,14 +31,14 @@ var Stored = []string{
 	"child-failure", "child-summary", "continued-input", "last-details", "cause-message",
 }
 
-// Answered are the places whose marked word is only ever an answer to a query: no database holds it.
+// Answered are the places whose marked word is only in answers to queries: no database has it.
 var Answered = []string{"query-result", "current-details"}
 
 // Stack is in the stack of a panicking activity.
 const Stack = "plantedInTheStack"
 
-// Word is what is planted in a place: four times over, so that an edge between two pages of the database cuts one of
-// them at most.
+// Word is the text that is put in a place: four times over, so that an edge between two pages of the database cuts at
+// most one of them.
 func Word(place string) string { return strings.Repeat(Prefix+place+". ", 4) }
 
 // Names under which the garden's workflow can be reached.
@@ -49,13 +49,13 @@ const (
 
 // Garden is a workflow with a word in every payload.
 type Garden struct {
-	Beaten chan struct{} // closed when the heartbeat that is looked for is with the server
+	Beaten chan struct{} // closed when the server has the heartbeat that is searched for
 }
 
 // Activities are its activities.
 type Activities struct{ beaten chan struct{} }
 
-// Register makes a worker the garden's.
+// Register registers the garden with a worker.
 func (g *Garden) Register(r worker.Registry) {
 	r.RegisterWorkflowWithOptions(g.Grow, workflow.RegisterOptions{Name: "Grow"})
 	r.RegisterWorkflowWithOptions(g.Child, workflow.RegisterOptions{Name: "Child"})
@@ -64,8 +64,8 @@ func (g *Garden) Register(r worker.Registry) {
 
 var activities *Activities // for the names of its methods
 
-// Grow plants, then waits with an activity that beats and one that backs off until it is told to go on; its second run
-// ends.
+// Grow puts a word in each place, then waits with an activity that heartbeats and one that backs off until it is
+// signalled; its second run ends.
 func (g *Garden) Grow(ctx workflow.Context, word string) (string, error) {
 	if word == Word("continued-input") {
 		return Word("result"), nil
@@ -104,7 +104,7 @@ func options(ctx workflow.Context, o workflow.ActivityOptions) workflow.Context 
 	return workflow.WithActivityOptions(ctx, o)
 }
 
-// small plants in everything that goes well.
+// small puts words in everything that succeeds.
 func (g *Garden) small(ctx workflow.Context) error {
 	if err := workflow.NewTimerWithOptions(ctx, time.Millisecond, workflow.TimerOptions{Summary: Word("timer-summary")}).Get(
 		ctx, nil); err != nil {
@@ -127,12 +127,12 @@ func (g *Garden) small(ctx workflow.Context) error {
 	return workflow.UpsertMemo(ctx, map[string]any{"upserted": Word("upserted-memo")})
 }
 
-// fail plants in every kind of failure; all of them are expected.
+// fail puts words in every kind of failure; all of them are expected.
 func (g *Garden) fail(ctx workflow.Context) error {
 	once := options(ctx, workflow.ActivityOptions{})
 	for _, activity := range []any{activities.Fail, activities.Panic} {
 		if workflow.ExecuteActivity(once, activity).Get(ctx, nil) == nil {
-			return errors.New("a deed that should fail did not")
+			return errors.New("an activity that should fail did not")
 		}
 	}
 	return nil
@@ -157,7 +157,7 @@ func (g *Garden) Child(_ workflow.Context, word string) (string, error) {
 	return Word("child-result"), nil
 }
 
-// Echo answers a word.
+// Echo returns a word.
 func (d *Activities) Echo(_ context.Context, _, place string) (string, error) {
 	return Word(place), nil
 }
@@ -180,7 +180,7 @@ func plantedInTheStack(depth int) error {
 	return fmt.Errorf("never comes back: %w", plantedInTheStack(depth-1))
 }
 
-// BackOff fails, to be tried again long after.
+// BackOff fails, to be retried long after.
 func (d *Activities) BackOff(context.Context) error {
 	return temporal.NewApplicationError(Word("backoff-message"), "labelled-type", Word("backoff-details"))
 }
@@ -193,7 +193,7 @@ func (d *Activities) Beat(ctx context.Context) error {
 	return temporal.NewCanceledError(Word("last-details"))
 }
 
-// Search reads the database and its write-ahead log and answers which of the words are in them.
+// Search reads the database and its write-ahead log and returns which of the words are in them.
 func Search(db string, words []string) (map[string]bool, error) {
 	found := map[string]bool{}
 	for _, file := range []string{db, db + "-wal", db + "-journal"} {

@@ -18,7 +18,7 @@ import (
 
 var winter = "winter " + base64.StdEncoding.EncodeToString([]byte("winter's key: 32 bytes of a test"))
 
-// repeat answers what it was given, after it was told to.
+// repeat returns its argument after a signal.
 func repeat(ctx workflow.Context, text string) (string, error) {
 	var more string
 	err := workflow.SetUpdateHandler(ctx, "say",
@@ -35,7 +35,7 @@ func serve(t *testing.T, s *temporal.Server, k payload.Keys) worker.Worker {
 	return w
 }
 
-func TestAWorkerThatLacksAKeyEndsNoWorkflowAndSaysWhichKeyItIs(t *testing.T) {
+func TestAWorkerWithoutAKeyEndsNoWorkflowAndNamesTheKey(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -72,7 +72,7 @@ func TestAWorkerThatLacksAKeyEndsNoWorkflowAndSaysWhichKeyItIs(t *testing.T) {
 	}
 }
 
-func TestDreamsBegunPlainGoOnWhenSealingIsSwitchedOnAndAfterTheKeyWasChanged(t *testing.T) {
+func TestUnsealedDreamsContinueAfterSealingIsSwitchedOnAndTheKeyChanged(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -108,7 +108,7 @@ func TestDreamsBegunPlainGoOnWhenSealingIsSwitchedOnAndAfterTheKeyWasChanged(t *
 	require.Equal(t, "once more", text)
 }
 
-func TestAnUpdateUnderAKeyThatTheWorkerLacksIsRefusedAndHoldsNothingUp(t *testing.T) {
+func TestAnUpdateUnderAMissingKeyIsRefusedAndBlocksNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -41,7 +41,7 @@ func with(k payload.Keys) func(*client.Options) {
 	return func(o *client.Options) { o.DataConverter, o.FailureConverter = payload.New(k) }
 }
 
-// labels are what is never sealed: they lie open whatever the keys.
+// labels are what is never sealed: they are readable whatever the keys.
 var labels = []string{"labelled-id", "labelled-attribute", "labelled-type", "labelled-reason", "labelled-identity"}
 
 func words() []string {
@@ -52,9 +52,9 @@ func words() []string {
 	return list
 }
 
-// grown is what is left after a garden has grown, gone on and ended.
+// grown is what is left after the garden's workflow has run, continued as new and ended.
 type grown struct {
-	found   map[string]bool // words in the database at any time looked
+	found   map[string]bool // words found in the database at any time
 	prefix  bool            // any word at all
 	answers string          // what a query and a description answer, as they cross the wire
 	history *historypb.History
@@ -138,7 +138,7 @@ func grow(t *testing.T, k payload.Keys) grown {
 	return g
 }
 
-// terminated leaves a workflow behind that was ended with a reason.
+// terminated leaves a workflow that was terminated with a reason.
 func terminated(ctx context.Context, c client.Client, queue string) error {
 	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{ID: "labelled-other", TaskQueue: queue}, "Grow", "")
 	if err != nil {
@@ -195,10 +195,10 @@ func TestWithAKeyNoWordIsInTheDatabaseAndAllAreReadWithIt(t *testing.T) {
 	k := keys(t, spring)
 	g := grow(t, k)
 	for _, word := range words() {
-		require.False(t, g.found[word], "%s lies open in the database", word)
+		require.False(t, g.found[word], "%s is readable in the database", word)
 	}
-	require.False(t, g.prefix, "some word lies open in the database")
-	require.NotContains(t, g.answers, sealing.Prefix, "some word crosses the wire open")
+	require.False(t, g.prefix, "some word is readable in the database")
+	require.NotContains(t, g.answers, sealing.Prefix, "some word is readable in an answer")
 	for _, label := range labels {
 		require.True(t, g.found[label], "%s is documented as never sealed and was not found", label)
 	}

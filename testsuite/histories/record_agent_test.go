@@ -21,12 +21,12 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// TestRecordAAgentStateThatGoesOnAsNewUnderSignals records a run of a life on a server that suggests continue-as-new
-// early: it was carried over while its agent dreamt, and ended by going on as new itself under signals.
-func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
+// TestRecordAnAgentWorkflowThatContinuesAsNewUnderSignals records a run of an agent's workflow on a server that
+// suggests continue-as-new early: it was carried over during a dream, and ended by continuing as new under signals.
+func TestRecordAnAgentWorkflowThatContinuesAsNewUnderSignals(t *testing.T) {
 	t.Parallel()
-	s := newEarlyScene(t, 60).work()
-	agent := s.hire("recorded-storm")
+	s := newEarlyScene(t, 60).startWorker()
+	agent := s.addAgent("recorded-storm")
 	agentState := workflows.AgentID(agent.Handle)
 	begun, err := s.deployment.Starter.Begin(s.ctx, s.request(agent))
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 				s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalActive, time.Now()))
 		}
 	}
-	storm() // over the first limit, in the midst of the dream
+	storm() // over the first limit, during the dream
 	_, err = s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(t, err)
 	require.NoError(t, s.deployment.Starter.Leave(s.ctx, agent.Handle, "guest"))
@@ -51,8 +51,16 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 		alarm := workflows.Wake{Cause: presence.Alarm, Trigger: "feed/rule"}
 		require.NoError(t, s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalAlarm, alarm))
 		require.NoError(t, s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSleep, nil))
-		require.NoError(t,
-			s.deployment.Client.SignalWorkflow(s.ctx, agentState, "", workflows.SignalSettings, s.deployment.Config.Settings))
+		require.NoError(
+			t,
+			s.deployment.Client.SignalWorkflow(
+				s.ctx,
+				agentState,
+				"",
+				workflows.SignalSettings,
+				s.deployment.Config.Settings,
+			),
+		)
 	}
 	require.NoError(t, s.deployment.Starter.Cancel(s.ctx, begun.Dream))
 	result, err := s.deployment.Result(s.ctx, begun.Dream)
@@ -67,7 +75,7 @@ func TestRecordAAgentStateThatGoesOnAsNewUnderSignals(t *testing.T) {
 	s.saveRun(agentState, runs[1].ID, "agent-continued-under-signals")
 }
 
-// newEarlyScene plays on a server of its own that suggests continue-as-new after so many events.
+// newEarlyScene has a server of its own that suggests continue-as-new after so many events.
 func newEarlyScene(t *testing.T, events int) *scene {
 	t.Helper()
 	folder := recording(t)
