@@ -284,7 +284,7 @@ func TestADreamWaitsForBackgroundEmbeddingAndDoesNotPayForIt(t *testing.T) {
 	r.ports.Jobs = jobs
 	result, err := (&Onset{r.ports}).Place(ctx, request)
 	require.NoError(t, err)
-	require.Equal(t, StepResult{Done: Done{Unasked: true}}, result)
+	require.Equal(t, StepResult{Done: Done{NoCall: true}}, result)
 	require.Equal(t, 3, jobs.looks)
 }
 

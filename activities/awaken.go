@@ -37,7 +37,7 @@ func (a *Awakening) Surface(ctx context.Context, r ConsolidateRequest) (StepResu
 	}
 	view, behind, err := a.material(ctx, r, insights)
 	if err != nil || len(view.Lines) == 0 {
-		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
+		return StepResult{Done: Done{NoCall: err == nil}}, toApplicationError(err)
 	}
 	c := call{
 		spec:        spec,

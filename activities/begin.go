@@ -142,7 +142,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	if err != nil {
 		return BeginResult{}, toApplicationError(err)
 	}
-	record.Workflow, record.Cluster, record.Run = r.Workflow, b.Executions.Here(), r.Run
+	record.Workflow, record.Cluster, record.Run = r.Workflow, b.Executions.ClusterID(), r.Run
 	record.Affect(affect, spec.AsOf)
 	record.Stretches, record.Open = 1, true
 	episodes, err := everLived(ctx, b.Memory, spec.Agent)
@@ -184,7 +184,7 @@ func (b *DreamRun) open(ctx context.Context, spec Spec, now time.Time) error {
 		return err
 	}
 	record := spec.Record("", affect, now)
-	record.Cluster = b.Executions.Here()
+	record.Cluster = b.Executions.ClusterID()
 	if _, err := b.Memory.Commit(ctx,
 		memory.Write{Agent: spec.Agent, Cause: spec.Dream, Add: []dream.Item{record}}); err != nil {
 		return fmt.Errorf("open the record of %s: %w", spec.Dream, err)
@@ -197,7 +197,7 @@ func (b *DreamRun) open(ctx context.Context, spec Spec, now time.Time) error {
 func (b *DreamRun) takeSlot(ctx context.Context, s Stretch, workflow string) (memory.Slot, error) {
 	want := memory.Slot{
 		Fence: memory.Fence{Dream: s.Dream, Run: s.Run}, Workflow: workflow,
-		Cluster: b.Executions.Here(), Since: b.now(s),
+		Cluster: b.Executions.ClusterID(), Since: b.now(s),
 	}
 	held, err := b.Memory.TakeSlot(ctx, s.Agent, want, memory.Fence{})
 	if !errors.Is(err, memory.ErrTaken) || b.elsewhere(held.Cluster) {

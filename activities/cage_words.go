@@ -181,7 +181,7 @@ func (o *Onset) askBreaches(ctx context.Context, r CaptureRequest, spec Spec,
 		behind:      idsOf(shown),
 		seed:        seedOf(spec, dream.Onset, 98, 0),
 		text: prompt.Cage(
-			prompt.Caging{
+			prompt.CageInput{
 				Self: self, Fragments: prompt.Lines("f", textsOf(shown)...),
 				Rules: prompt.Lines("s", rules...),
 			}),

@@ -18,28 +18,28 @@ type DepthRule struct {
 	Prior hypnagogia.Policy `json:"prior"`
 }
 
-// Fathomed is the chosen depth of an onset and what it was chosen by.
-type Fathomed struct {
-	Aim      dream.Depth         `json:"aim"`
-	Sounding hypnagogia.Sounding `json:"sounding"`
-	Learning hypnagogia.Learning `json:"learning"`
+// DepthChoice is the chosen depth of an onset and what it was chosen by.
+type DepthChoice struct {
+	Aim      dream.Depth           `json:"aim"`
+	Input    hypnagogia.DepthInput `json:"sounding"`
+	Learning hypnagogia.Learning   `json:"learning"`
 }
 
-// learnedNights is how many dreams depth is learned from: a year of one dream a night.
-const learnedNights = 365
+// learnedDreams is how many dreams depth is learned from: a year of one dream a night.
+const learnedDreams = 365
 
-// Fathom reads what is known of an agent at a time and applies the depth policy. chance is the random part.
-func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Time, prior hypnagogia.Policy,
+// ChooseDepth reads what is known of an agent at a time and applies the depth policy. chance is the random part.
+func ChooseDepth(ctx context.Context, store memory.Store, agent string, asOf time.Time, prior hypnagogia.Policy,
 	chance float64, behaviour dream.Behaviour, cycles int,
-) (Fathomed, error) {
+) (DepthChoice, error) {
 	until := asOf.Add(1)
 	lived, err := store.Find(ctx,
 		memory.Query{
-			Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes,
+			Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.InputEpisodes,
 			Until: until,
 		})
 	if err != nil {
-		return Fathomed{}, fmt.Errorf("sound the surprise of episodes: %w", err)
+		return DepthChoice{}, fmt.Errorf("sound the surprise of episodes: %w", err)
 	}
 	episodes := memory.As[*dream.Episode](lived) // newest first
 	surprises := make([]float64, len(episodes))
@@ -48,19 +48,19 @@ func Fathom(ctx context.Context, store memory.Store, agent string, asOf time.Tim
 	}
 	all, err := Outcomes(ctx, store, agent)
 	if err != nil {
-		return Fathomed{}, err
+		return DepthChoice{}, err
 	}
-	outcomes := prediction.Until(all, asOf)
+	outcomes := prediction.KnownAt(all, asOf)
 	nights, err := dreamt(ctx, store, agent, until, len(outcomes))
 	if err != nil {
-		return Fathomed{}, err
+		return DepthChoice{}, err
 	}
-	f := Fathomed{
-		Sounding: hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)),
+	f := DepthChoice{
+		Input: hypnagogia.DepthInputOf(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.InputResiduals)),
 			surprises),
 		Learning: hypnagogia.Learn(prior, hypnagogia.Scored(nights, judged(outcomes))),
 	}
-	f.Aim = f.Learning.Policy.Aim(f.Sounding, chance, behaviour, cycles)
+	f.Aim = f.Learning.Policy.Aim(f.Input, chance, behaviour, cycles)
 	f.Aim.Learned, f.Aim.Outcomes = f.Learning.Learned, f.Learning.Outcomes
 	return f, nil
 }
@@ -74,7 +74,7 @@ func dreamt(ctx context.Context, store memory.Store, agent string, until time.Ti
 		return nil, nil
 	}
 	items, err := store.Find(ctx,
-		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: learnedNights, Until: until})
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: learnedDreams, Until: until})
 	if err != nil {
 		return nil, fmt.Errorf("read how deep the nights before went: %w", err)
 	}
@@ -123,30 +123,30 @@ func (p Ports) aim(ctx context.Context, spec Spec, s Stretch) (*dream.Depth, err
 	}
 	body, err := p.Memory.Note(ctx, s.Agent, s.Dream, depthNote)
 	if errors.Is(err, memory.ErrNotFound) {
-		body, err = p.fathom(ctx, spec, s)
+		body, err = p.chooseDepth(ctx, spec, s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	var f Fathomed
+	var f DepthChoice
 	if err := json.Unmarshal(body, &f); err != nil {
 		return nil, fmt.Errorf("read how deep %s goes: %w", s.Dream, err)
 	}
 	return &f.Aim, nil
 }
 
-// sound is how deep the onset of a spec would go by what is known now.
-func (p Ports) sound(ctx context.Context, spec Spec) (Fathomed, error) {
+// currentDepth is how deep the onset of a spec would go by what is known now.
+func (p Ports) currentDepth(ctx context.Context, spec Spec) (DepthChoice, error) {
 	cycles := spec.Knobs.Cycles
 	if spec.Tier == dream.Core {
 		cycles = 0
 	}
 	chance := hypnagogia.Chance * (2*hypnagogia.Dice(spec.Seed, dream.Onset, 0, 0, "depth").Float64() - 1)
-	return Fathom(ctx, p.Memory, spec.Agent, spec.AsOf, spec.Depth.Prior, chance, spec.Behaviour, cycles)
+	return ChooseDepth(ctx, p.Memory, spec.Agent, spec.AsOf, spec.Depth.Prior, chance, spec.Behaviour, cycles)
 }
 
-func (p Ports) fathom(ctx context.Context, spec Spec, s Stretch) ([]byte, error) {
-	f, err := p.sound(ctx, spec)
+func (p Ports) chooseDepth(ctx context.Context, spec Spec, s Stretch) ([]byte, error) {
+	f, err := p.currentDepth(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +157,8 @@ func (p Ports) fathom(ctx context.Context, spec Spec, s Stretch) ([]byte, error)
 	return p.Memory.PutNote(ctx, s.Agent, s.fence(), depthNote, body)
 }
 
-// went is the depth that a dream chose, for its record; nil when it never chose one.
-func (p Ports) went(ctx context.Context, agent, dreamID string) (*dream.Depth, error) {
+// depthOf is the depth that a dream chose, for its record; nil when it never chose one.
+func (p Ports) depthOf(ctx context.Context, agent, dreamID string) (*dream.Depth, error) {
 	body, err := p.Memory.Note(ctx, agent, dreamID, depthNote)
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil, nil
@@ -166,7 +166,7 @@ func (p Ports) went(ctx context.Context, agent, dreamID string) (*dream.Depth, e
 	if err != nil {
 		return nil, fmt.Errorf("read how deep %s went: %w", dreamID, err)
 	}
-	var f Fathomed
+	var f DepthChoice
 	if err := json.Unmarshal(body, &f); err != nil {
 		return nil, fmt.Errorf("read how deep %s went: %w", dreamID, err)
 	}

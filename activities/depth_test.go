@@ -120,7 +120,7 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 	for i := range n {
 		at := tonight.AddDate(0, 0, 2*(i-n))
 		surprise := .2 + .5*dice.Float64()
-		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1),
+		d := hypnagogia.Prior(3).Aim(hypnagogia.DepthInput{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1),
 			"", 3)
 		w.Add = append(w.Add, &dream.Record{
 			Head: dream.Head{
@@ -157,16 +157,16 @@ func TestADepthPolicyIsLearnedFromOutcomes(t *testing.T) {
 		r := newRig(t)
 		r.live(10)
 		r.past(c.nights, func(depth float64) float64 { return .3 * (1 - depth) })
-		f, err := Fathom(context.Background(), r.store, "a", tonight, hypnagogia.Prior(3), 0, "", 3)
+		f, err := ChooseDepth(context.Background(), r.store, "a", tonight, hypnagogia.Prior(3), 0, "", 3)
 		require.NoError(t, err)
 		require.Equal(t, c.nights, f.Learning.Outcomes)
 		require.Equal(t, c.learned, f.Learning.Learned, f.Learning.Why)
 		require.Equal(t, c.learned, f.Aim.Learned)
 		if c.learned {
-			s := hypnagogia.Sounding{Surprise: .5}
+			s := hypnagogia.DepthInput{Surprise: .5}
 			require.Less(t, f.Learning.Policy.Depth(s, 0), hypnagogia.Prior(3).Depth(s, 0))
 		}
-		before, err := Fathom(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0,
+		before, err := ChooseDepth(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0,
 			"", 3)
 		require.NoError(t, err)
 		require.Less(t, before.Learning.Outcomes, c.nights, "nothing later than the spec's time")

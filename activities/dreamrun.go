@@ -13,9 +13,9 @@ import (
 type Executions interface {
 	// Running is false when the run has closed or does not exist.
 	Running(ctx context.Context, workflow, run string) (bool, error)
-	// Here is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
+	// ClusterID is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
 	// elsewhere.
-	Here() string
+	ClusterID() string
 }
 
 // Planner prepares the spec of a dream that begins automatically.

@@ -79,7 +79,7 @@ func (h *fixture) Running(_ context.Context, workflow, _ string) (bool, error) {
 	return h.running[workflow], nil
 }
 
-func (h *fixture) Here() string { return h.here }
+func (h *fixture) ClusterID() string { return h.here }
 
 func (h *fixture) Plan(_ context.Context, agent string, _ time.Time) (activities.Spec, string, error) {
 	return activities.Spec{Dream: "dream/echo/0001", Agent: agent}, "", nil

@@ -111,7 +111,7 @@ func (s *seat) InterceptActivity(_ context.Context,
 }
 
 func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	return s.inflight.Rouse(ctx, in.Args[0],
+	return s.inflight.RunActivity(ctx, in.Args[0],
 		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }
 
@@ -125,7 +125,7 @@ func TestANoticeThatInterruptsAReadEndsTheActivityWithoutError(t *testing.T) {
 	inflight := inflightRegistry(t, r.store)
 	ports := r.ports
 	ports.Memory = &ambush{Store: r.store, read: func() {
-		inflight.Hear(presence.WakeNotice{Agent: "a", Epoch: r.connect().Epoch, Local: true})
+		inflight.OnNotice(presence.WakeNotice{Agent: "a", Epoch: r.connect().Epoch, Local: true})
 	}}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()

@@ -50,7 +50,7 @@ type PullResult struct {
 	Rest     []dream.Reading `json:"rest,omitempty"`  // readings that no rule uses, the first of them
 	More     int             `json:"more,omitempty"`  // how many of those are left out
 	Fault    string          `json:"fault,omitempty"` // why the feed could not be read
-	Gone     bool            `json:"gone,omitempty"`  // the feed, or its URL, was removed from the store
+	Removed  bool            `json:"gone,omitempty"`  // the feed, or its URL, was removed from the store
 }
 
 // Limits of a pull.
@@ -67,7 +67,7 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	feed, err := f.Feeds.Feed(ctx, r.Feed)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), err == nil && feed.URL == "":
-		return PullResult{Gone: true}, nil
+		return PullResult{Removed: true}, nil
 	case err != nil:
 		return PullResult{}, toApplicationError(fmt.Errorf("read feed %s: %w", r.Feed, err))
 	}
@@ -78,7 +78,7 @@ func (f *Feed) Pull(ctx context.Context, r PullRequest) (PullResult, error) {
 	case err != nil:
 		return PullResult{Fault: err.Error()}, nil
 	}
-	answer = alarm.Named(answer, r.Rules)
+	answer = alarm.WithMetrics(answer, r.Rules)
 	result := PullResult{Readings: alarm.Watched(answer, r.Rules), Rest: alarm.Unwatched(answer, r.Rules)}
 	if len(result.Readings) > alarm.MostReadings {
 		return PullResult{
@@ -187,7 +187,7 @@ func (f *Feed) reach(ctx context.Context, agent dream.Agent, r SoundRequest) (re
 	if !r.Quiet {
 		err = f.rouse(ctx, agent, r)
 	}
-	resolved, resolveErr := Reckon(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
+	resolved, resolveErr := NewResolver(f.Ports).Fired(ctx, agent.ID, r.Feed, r.Rule, r.What, r.At)
 	return resolved, errors.Join(err, resolveErr, f.call(ctx, agent, r))
 }
 
@@ -211,9 +211,9 @@ type ReadRequest struct {
 
 // ReadResult is a feed's settings without what may be secret.
 type ReadResult struct {
-	Gone  bool          `json:"gone,omitempty"`
-	Every time.Duration `json:"every,omitempty"` // 0: the feed has no URL
-	Rules []dream.Rule  `json:"rules,omitempty"`
+	Removed bool          `json:"gone,omitempty"`
+	Every   time.Duration `json:"every,omitempty"` // 0: the feed has no URL
+	Rules   []dream.Rule  `json:"rules,omitempty"`
 }
 
 // Read says whether a feed still exists, and returns its rules.
@@ -223,7 +223,7 @@ func (f *Feed) Read(ctx context.Context, r ReadRequest) (ReadResult, error) {
 	}
 	feed, err := f.Feeds.Feed(ctx, r.Feed)
 	if errors.Is(err, memory.ErrNotFound) {
-		return ReadResult{Gone: true}, nil
+		return ReadResult{Removed: true}, nil
 	}
 	if err != nil {
 		return ReadResult{}, fmt.Errorf("read feed %s: %w", r.Feed, err)

@@ -129,7 +129,7 @@ func TestARemovedFeedIsReported(t *testing.T) {
 	for _, name := range []string{"gone", "pushed"} {
 		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: name})
 		require.NoError(t, err)
-		require.Equal(t, activities.PullResult{Gone: true}, got)
+		require.Equal(t, activities.PullResult{Removed: true}, got)
 	}
 	require.Empty(t, m.requested)
 }

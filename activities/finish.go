@@ -177,7 +177,7 @@ func (b *DreamRun) close(ctx context.Context, s Stretch, record *dream.Record, e
 		}
 	}
 	record.Connected, record.Open = 0, false // nothing is left to apply
-	record.Depth, err = b.went(ctx, s.Agent, s.Dream)
+	record.Depth, err = b.depthOf(ctx, s.Agent, s.Dream)
 	if err != nil {
 		return FinishResult{}, err
 	}

@@ -32,7 +32,7 @@ func TestSoupScoresLowWithTheBuiltInEmbedderToo(t *testing.T) {
 	for i, text := range memories {
 		places[i] = localmodel.Vector(text)
 	}
-	space, tongue := hypnagogia.Calibrate(places), hypnagogia.TongueOf(memories)
+	space, language := hypnagogia.Calibrate(places), hypnagogia.LanguageOf(memories)
 	all, kept, far := map[string]float64{}, map[string]float64{}, map[string]float64{}
 	for lines.Scan() {
 		var one struct{ Part, Kind, Text string }
@@ -42,7 +42,7 @@ func TestSoupScoresLowWithTheBuiltInEmbedderToo(t *testing.T) {
 			near.Memory = max(near.Memory, hypnagogia.Cosine(place, localmodel.Vector(one.Text)))
 		}
 		near.Source = near.Memory
-		v := hypnagogia.Weigh(one.Text, near, nil, hypnagogia.Ear{Tongue: tongue, Space: space, Blind: blindWords})
+		v := hypnagogia.Weigh(one.Text, near, nil, hypnagogia.Evidence{Language: language, Space: space, Blind: blindWords})
 		all[one.Kind]++
 		far[one.Kind] += v.DistanceMemory
 		if hypnagogia.Keep(v.Composite, .10) {

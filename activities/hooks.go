@@ -101,10 +101,10 @@ type Hook interface {
 // Hooks are the hooks configured in this process, by name.
 type Hooks map[string]Hook
 
-// Frontier has the activities that call hooks.
-type Frontier struct{ Ports }
+// HookActivities has the activities that call hooks.
+type HookActivities struct{ Ports }
 
-// EntryRequest is the input of Frontier.Enter.
+// EntryRequest is the input of HookActivities.Enter.
 type EntryRequest struct {
 	Stretch
 	Onset     budget.Micros `json:"onset"`
@@ -115,7 +115,7 @@ type EntryRequest struct {
 
 // Enter calls every entry hook. If one vetoes, Done.Scope is its name and Done.Reason its reason; both are empty when
 // the onset may run. The first answers are recorded and used by every repetition.
-func (f *Frontier) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
+func (f *HookActivities) Enter(ctx context.Context, r EntryRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
@@ -169,7 +169,7 @@ func depthTable() map[dream.Behaviour]dream.DepthBound {
 	return table
 }
 
-// ReviewRequest is the input of Frontier.Review.
+// ReviewRequest is the input of HookActivities.Review.
 type ReviewRequest struct {
 	Stretch
 	Cycle     int      `json:"cycle"`
@@ -178,7 +178,7 @@ type ReviewRequest struct {
 
 // Review shows the kept fragments of a cycle to every capture hook and holds those that a hook is concerned about:
 // they are flagged, announced, never developed, and remain visible to people. Nothing is removed.
-func (f *Frontier) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
+func (f *HookActivities) Review(ctx context.Context, r ReviewRequest) (StepResult, error) {
 	spec, err := f.spec(ctx, r.Stretch)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
@@ -244,7 +244,7 @@ func captured(fragments []*dream.Fragment, text bool) []Captured {
 	return shown
 }
 
-// ExitRequest is the input of Frontier.Leave.
+// ExitRequest is the input of HookActivities.Leave.
 type ExitRequest struct {
 	Stretch
 	Ending Ending        `json:"ending"`
@@ -256,7 +256,7 @@ type ExitRequest struct {
 
 // Leave calls every exit hook. No workflow waits for the answers; a hook that could not be reached is recorded in an
 // event.
-func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
+func (f *HookActivities) Leave(ctx context.Context, r ExitRequest) error {
 	x := HookExit{
 		Agent:   r.Handle,
 		Dream:   r.Dream,
@@ -281,7 +281,7 @@ func (f *Frontier) Leave(ctx context.Context, r ExitRequest) error {
 }
 
 // count fills in what the dream has made.
-func (f *Frontier) count(ctx context.Context, s Stretch, x *HookExit) error {
+func (f *HookActivities) count(ctx context.Context, s Stretch, x *HookExit) error {
 	items, err := f.Memory.Find(ctx, memory.Query{Agent: s.Agent, Dream: s.Dream, Kinds: []dream.Kind{
 		dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindRecord,
 	}})
@@ -321,7 +321,7 @@ func rulesAt(rules []HookRule, at Border) []HookRule {
 }
 
 // ask calls the hooks of a border once: the answers are recorded, and a repeated activity reads them.
-func (f *Frontier) ask(
+func (f *HookActivities) ask(
 	ctx context.Context, s Stretch, spec Spec, at Border, note string,
 	how func(context.Context, Hook, HookRule) (answered, error),
 ) ([]answered, error) {
@@ -347,7 +347,7 @@ func (f *Frontier) ask(
 }
 
 // every calls hooks in parallel, each with its own timeout, and returns the answers in order.
-func (f *Frontier) every(ctx context.Context, rules []HookRule,
+func (f *HookActivities) every(ctx context.Context, rules []HookRule,
 	how func(context.Context, Hook, HookRule) (answered, error),
 ) []answered {
 	answers := make([]answered, len(rules))
@@ -373,7 +373,7 @@ func (f *Frontier) every(ctx context.Context, rules []HookRule,
 const noting = 500 * time.Millisecond
 
 // one calls a hook and continues after its timeout, even if the hook does not return.
-func (f *Frontier) one(ctx context.Context, rule HookRule,
+func (f *HookActivities) one(ctx context.Context, rule HookRule,
 	how func(context.Context, Hook, HookRule) (answered, error),
 ) answered {
 	hook, found := f.Hooks[rule.Name]
@@ -408,7 +408,7 @@ func (f *Frontier) one(ctx context.Context, rule HookRule,
 }
 
 // silences announces hooks without a usable answer and the default that was applied.
-func (f *Frontier) silences(s Stretch, at Border, activityName string, answers []answered) []event.Event {
+func (f *HookActivities) silences(s Stretch, at Border, activityName string, answers []answered) []event.Event {
 	var events []event.Event
 	for _, a := range answers {
 		if a.Fault != "" {

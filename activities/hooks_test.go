@@ -58,7 +58,7 @@ func ruleOf(name, silent string) HookRule {
 }
 
 // guarded begins a dream with hooks.
-func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Stretch) {
+func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *HookActivities, Stretch) {
 	t.Helper()
 	r := newRig(t)
 	r.live(3)
@@ -66,7 +66,7 @@ func guarded(t *testing.T, hooks Hooks, rules ...HookRule) (*rig, *Frontier, Str
 	o := r.spec(1, tonight)
 	o.Hooks = rules
 	require.NoError(t, o.Validate())
-	return r, &Frontier{r.ports}, r.begin(o)
+	return r, &HookActivities{r.ports}, r.begin(o)
 }
 
 func (r *rig) silences() []event.HookSilent {

@@ -86,18 +86,18 @@ func (m *Imagination) setOut(ctx context.Context, spec Spec, r BranchRequest, s 
 	if err != nil {
 		return err
 	}
-	turned, reported := hypnagogia.Turn(episodes, spec.Knobs.ReplayAlpha,
+	changed, reported := hypnagogia.ChangeEpisode(episodes, spec.Knobs.ReplayAlpha,
 		hypnagogia.Dice(spec.Seed, dream.REM, 0, r.Turn, "turn"))
 	drawn := hypnagogia.Recombine(episodes, 1, hypnagogia.Dice(spec.Seed, dream.REM, 0, r.Turn, "recombine"))
 	otherwise := r.Cycle > 0 && reported &&
 		(hypnagogia.WhatIfOf(r.Turn) == hypnagogia.Counterfactual || len(drawn) == 0)
 	switch {
 	case otherwise:
-		view.Context = turned.Context
-		view.Action = turned.Action
-		view.Outcome = turned.Outcome
-		view.Turned = turned.Part
-		s.Counterfactual, s.Sources = true, append(s.Sources, turned.Source)
+		view.Context = changed.Context
+		view.Action = changed.Action
+		view.Outcome = changed.Outcome
+		view.Turned = changed.Part
+		s.Counterfactual, s.Sources = true, append(s.Sources, changed.Source)
 	case len(drawn) > 0:
 		one := drawn[0]
 		view.Context, view.Action, view.Outcome = one.Context, one.Action, one.Outcome

@@ -56,7 +56,7 @@ func (m *Imagination) grow(ctx context.Context, r GrowRequest, op dream.Operatio
 		g.Second = from[1].Content
 		return m.imagine(ctx, r.StepRequest, spec, s, prompt.Merge(g))
 	}
-	g.Weakest, g.Said = weakest(from[0].Worth), from[0].Said
+	g.Weakest, g.JudgeReason = weakest(from[0].Worth), from[0].JudgeReason
 	g.Claim, err = m.claimOf(ctx, r.Stretch, from[0].ID)
 	if err != nil {
 		return StepResult{}, toApplicationError(err)

@@ -84,7 +84,7 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, spec Spec) (map[str
 	view.Outcome = longest
 	g := prompt.Growing{Self: view.Self, Theme: view.Theme, Playbook: view.Playbook, First: longest}
 	refined, merged := g, g
-	refined.Claim, refined.Said, merged.Second = longest, longest, longest
+	refined.Claim, refined.JudgeReason, merged.Second = longest, longest, longest
 	most := max(spec.Knobs.Branches, spec.Knobs.RemBeam)
 	lines := make([]string, most)
 	existing := make([]prompt.Weighed, shownKnown)
@@ -100,8 +100,9 @@ func (m *Imagination) prices(ctx context.Context, s Stretch, spec Spec) (map[str
 		string(dream.Refine): {role: dream.Imaginer, text: prompt.Refine(refined), tokens: spec.Knobs.AnswerTokens},
 		string(dream.Merge):  {role: dream.Imaginer, text: prompt.Merge(merged), tokens: spec.Knobs.AnswerTokens},
 		hypnagogia.PriceOfWeighing: {
-			role:   dream.Observer,
-			text:   prompt.Weigh(prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Known: existing}),
+			role: dream.Observer,
+			text: prompt.Weigh(
+				prompt.Weighing{Self: view.Self, Lines: prompt.Lines("s", lines...), Scored: existing}),
 			tokens: weighTokens(spec.Knobs, most),
 		},
 	} {

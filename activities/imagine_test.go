@@ -213,7 +213,7 @@ func TestWeighingRoundByRoundKeepsTheStoreConsistent(t *testing.T) {
 	require.InDelta(t, .6, result.Made[0].Score, 1e-9)
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(made[1]).Reason)
 	require.Equal(t, "it was not weighed: the answer left it out", r.scenario(made[2]).Reason)
-	require.Equal(t, "because", r.scenario(made[0]).Said)
+	require.Equal(t, "because", r.scenario(made[0]).JudgeReason)
 	require.Equal(t, "p/w", r.scenario(made[0]).Worth.Judge)
 
 	r.answersScenario("Away floats the lamp") // repeats its parent
@@ -228,7 +228,7 @@ func TestWeighingRoundByRoundKeepsTheStoreConsistent(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, result.Made[0].Score)
 	require.InDelta(t, .7, result.Made[1].Score, 1e-9)
-	require.Equal(t, "it repeats what it came from", r.scenario(fresh[0]).Said)
+	require.Equal(t, "it repeats what it came from", r.scenario(fresh[0]).JudgeReason)
 	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 	require.Contains(t, question, "[w1] the lamp floats away (novelty 0.60, plausible 0.60, matters 0.60)")
 	require.NotContains(t, question, "a gull counts", "a scenario without a score is not shown for comparison")

@@ -58,7 +58,7 @@ func (m *Imagination) Weigh(ctx context.Context, r WeighRequest) (StepResult, er
 		}
 		for _, before := range existing {
 			if s.Worth != nil && inherits(s, before) && hypnagogia.Repeats(s.Content, before.Content) {
-				s.Worth.Novelty, s.Score, s.Said = 0, 0, "it repeats what it came from"
+				s.Worth.Novelty, s.Score, s.JudgeReason = 0, 0, "it repeats what it came from"
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, spec Spec,
 	if err != nil {
 		return Done{}, err
 	}
-	view := prompt.Weighing{Self: self, Lines: prompt.Lines("s", textsOf(fresh)...), Known: measures(existing, fresh)}
+	view := prompt.Weighing{Self: self, Lines: prompt.Lines("s", textsOf(fresh)...), Scored: measures(existing, fresh)}
 	c.behind, c.text = idsOf(fresh), prompt.Weigh(view)
 	var answer scores
 	_, done, err := m.askFor(ctx, c, &answer)
@@ -167,7 +167,7 @@ func (m *Imagination) score(ctx context.Context, r WeighRequest, spec Spec,
 func weighed(s *dream.Scenario, w dream.Worth, text string) {
 	s.Worth = &w
 	s.Score = hypnagogia.ScenarioWorth(w)
-	s.Said, s.Reason = text, ""
+	s.JudgeReason, s.Reason = text, ""
 }
 
 func weighStep(round int) string {

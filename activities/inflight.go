@@ -84,9 +84,9 @@ func (r *InflightRegistry) Close() {
 	r.checkersDone.Wait()
 }
 
-// Hear handles a wake notice. A local notice is trusted. Others may be forged, late or repeated, so the epoch is read
-// from the store first, but only if an activity runs that the notice would stop.
-func (r *InflightRegistry) Hear(notice presence.WakeNotice) {
+// OnNotice handles a wake notice. A local notice is trusted. Others may be forged, late or repeated, so the epoch is
+// read from the store first, but only if an activity runs that the notice would stop.
+func (r *InflightRegistry) OnNotice(notice presence.WakeNotice) {
 	switch {
 	case notice.Local:
 		r.stop(notice)
@@ -132,14 +132,14 @@ func (r *InflightRegistry) stop(notice presence.WakeNotice) {
 	defer r.mu.Unlock()
 	for d := range r.activities[notice.Agent] {
 		if d.epoch < notice.Epoch {
-			d.stop(&Woken{Notice: notice, Heard: time.Now()})
+			d.stop(&Woken{Notice: notice, ReceivedAt: time.Now()})
 		}
 	}
 }
 
-// Seat registers an activity of a stretch. The returned context ends with a *Woken when the agent is woken, and is
+// Register registers an activity of a stretch. The returned context ends with a *Woken when the agent is woken, and is
 // already ended if it was woken before. release must be called when the activity is over.
-func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (registered context.Context, release func()) {
+func (r *InflightRegistry) Register(ctx context.Context, s Stretch) (registered context.Context, release func()) {
 	registered, stop := context.WithCancelCause(ctx)
 	d := &running{epoch: s.Epoch, stops: []context.CancelCauseFunc{stop}}
 	registered = context.WithValue(registered, runningKey{}, d)
@@ -160,7 +160,7 @@ func (r *InflightRegistry) Seat(ctx context.Context, s Stretch) (registered cont
 	}
 	// if the store cannot be read, the activity fails by itself
 	if epoch, err := r.epochs.Epoch(ctx, s.Agent); err == nil && epoch > s.Epoch {
-		d.stop(&Woken{Notice: presence.WakeNotice{Agent: s.Agent, Epoch: epoch}, Heard: time.Now()})
+		d.stop(&Woken{Notice: presence.WakeNotice{Agent: s.Agent, Epoch: epoch}, ReceivedAt: time.Now()})
 	}
 	return registered, release
 }
@@ -178,8 +178,8 @@ func (r *InflightRegistry) Running() int {
 
 // Woken is the cause of a context that ended because the agent's epoch rose.
 type Woken struct {
-	Notice presence.WakeNotice
-	Heard  time.Time
+	Notice     presence.WakeNotice
+	ReceivedAt time.Time
 }
 
 // Error implements error.
@@ -191,18 +191,20 @@ func wokenBy(ctx context.Context) (*Woken, bool) {
 	return w, ctx.Err() != nil && errors.As(context.Cause(ctx), &w)
 }
 
-// Seated is a request of an activity that belongs to a stretch.
-type Seated interface{ Seat() Stretch }
+// StretchRequest is a request of an activity that belongs to a stretch.
+type StretchRequest interface{ InStretch() Stretch }
 
-// Rouse runs a paid activity that a wake can stop. do is not called if the stretch is woken already. A call or read
-// that a wake interrupted, or a write that the store refused because of it, ends the activity without an error. Local
-// activities are only run: the store refuses their writes.
-func (r *InflightRegistry) Rouse(ctx context.Context, request any, do func(context.Context) (any, error)) (any, error) {
-	inStretch, ok := request.(Seated)
+// RunActivity runs a paid activity that a wake can stop. do is not called if the stretch is woken already. A call or
+// read that a wake interrupted, or a write that the store refused because of it, ends the activity without an error.
+// Local activities are only run: the store refuses their writes.
+func (r *InflightRegistry) RunActivity(ctx context.Context, request any,
+	do func(context.Context) (any, error),
+) (any, error) {
+	inStretch, ok := request.(StretchRequest)
 	if !ok || !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
 		return do(ctx)
 	}
-	ctx, release := r.Seat(ctx, inStretch.Seat())
+	ctx, release := r.Register(ctx, inStretch.InStretch())
 	defer release()
 	if _, woken := wokenBy(ctx); woken {
 		return StepResult{Done: Done{End: EndWoken, Reason: "woken before it began"}}, nil

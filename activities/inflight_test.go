@@ -28,7 +28,7 @@ func (c *clockwork) Epoch(context.Context, string) (int64, error) {
 
 func registered(t *testing.T, r *InflightRegistry, epoch int64) context.Context {
 	t.Helper()
-	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a", Epoch: epoch})
+	ctx, release := r.Register(context.Background(), Stretch{Agent: "a", Epoch: epoch})
 	t.Cleanup(release)
 	return ctx
 }
@@ -44,10 +44,10 @@ func TestANoticeStopsOnlyActivitiesOfItsAgentUnderOlderEpochs(t *testing.T) {
 	t.Parallel()
 	r := inflightRegistry(t, &clockwork{})
 	older, newer := registered(t, r, 1), registered(t, r, 2)
-	other, release := r.Seat(context.Background(), Stretch{Agent: "b", Epoch: 0})
+	other, release := r.Register(context.Background(), Stretch{Agent: "b", Epoch: 0})
 	defer release()
 	require.Equal(t, 3, r.Running())
-	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 2, Local: true})
+	r.OnNotice(presence.WakeNotice{Agent: "a", Epoch: 2, Local: true})
 	w, woken := wokenBy(older)
 	require.True(t, woken)
 	require.Equal(t, int64(2), w.Notice.Epoch)
@@ -76,13 +76,13 @@ func TestANoticeOfAnotherProcessIsVerified(t *testing.T) {
 	r := inflightRegistry(t, epochs)
 	activity := registered(t, r, 5)
 	<-epochs.reads
-	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 99})
+	r.OnNotice(presence.WakeNotice{Agent: "a", Epoch: 99})
 	<-epochs.reads
 	late := registered(t, r, 4) // stopped by reading the epoch
 	<-epochs.reads
 	require.Error(t, late.Err())
-	r.Hear(presence.WakeNotice{Agent: "nobody", Epoch: 99})
-	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 5})
+	r.OnNotice(presence.WakeNotice{Agent: "nobody", Epoch: 99})
+	r.OnNotice(presence.WakeNotice{Agent: "a", Epoch: 5})
 	require.NoError(t, activity.Err(), "a forged epoch stops nothing")
 	require.LessOrEqual(t, len(epochs.reads), 1)
 }
@@ -90,11 +90,11 @@ func TestANoticeOfAnotherProcessIsVerified(t *testing.T) {
 func TestAReleasedActivityIsForgotten(t *testing.T) {
 	t.Parallel()
 	r := inflightRegistry(t, &clockwork{})
-	ctx, release := r.Seat(context.Background(), Stretch{Agent: "a"})
+	ctx, release := r.Register(context.Background(), Stretch{Agent: "a"})
 	release()
 	require.Zero(t, r.Running())
 	require.Error(t, ctx.Err())
 	_, woken := wokenBy(ctx)
 	require.False(t, woken)
-	r.Hear(presence.WakeNotice{Agent: "a", Epoch: 1, Local: true, At: time.Now()})
+	r.OnNotice(presence.WakeNotice{Agent: "a", Epoch: 1, Local: true, At: time.Now()})
 }

@@ -56,11 +56,11 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		reason := fmt.Sprintf(
 			"%d hypotheses are staged already, no more than %d may be, and none has waited %d days without any outcome",
 			staged, spec.Knobs.MaxStaged, int(prediction.StagedAtLeast.Hours()/24))
-		return StepResult{Done: Done{Unasked: true, Reason: reason}}, nil
+		return StepResult{Done: Done{NoCall: true, Reason: reason}}, nil
 	}
 	view, behind, err := g.material(ctx, r, room)
 	if err != nil || len(view.Lines) == 0 {
-		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
+		return StepResult{Done: Done{NoCall: err == nil}}, toApplicationError(err)
 	}
 	c := call{
 		spec:        spec,
@@ -90,7 +90,7 @@ func (g *Integration) Consolidate(ctx context.Context, r ConsolidateRequest) (St
 		item := &dream.Hypothesis{
 			Head: head(spec, dream.Integration, dream.KindHypothesis, fmt.Sprintf("%d", i+1),
 				sourcesOf(h.Sources, view.Lines, behind)),
-			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.Stage(h.Confidence),
+			Claim: h.Claim, FirstStep: h.FirstStep, Confidence: prediction.StagedConfidence(h.Confidence),
 			Status: dream.HypothesisStaged,
 		}
 		items = append(items, item)
@@ -122,7 +122,7 @@ func (g *Integration) mayRest(ctx context.Context, spec Spec) ([]*dream.Hypothes
 	if err != nil {
 		return nil, fmt.Errorf("find which hypotheses may give way: %w", err)
 	}
-	return prediction.GiveWay(memory.As[*dream.Hypothesis](items), spec.AsOf), nil
+	return prediction.Replaceable(memory.As[*dream.Hypothesis](items), spec.AsOf), nil
 }
 
 // rest archives as many hypotheses as exceed the limit with the new ones.

@@ -211,7 +211,7 @@ func (h judgedThought) verdict(spec Spec, judge string, scores *dream.Scores, re
 		if scores == nil {
 			p.Why = why
 		} else {
-			p.Way, p.Said = way, reason
+			p.Way, p.JudgeReason = way, reason
 		}
 	}
 	return v

@@ -41,7 +41,7 @@ func (n *Replay) LastLook(ctx context.Context, r StepRequest) (StepResult, error
 		return StepResult{}, toApplicationError(err)
 	}
 	if len(entries) == 0 {
-		return StepResult{Done: Done{Unasked: true}}, nil
+		return StepResult{Done: Done{NoCall: true}}, nil
 	}
 	self, _, err := n.self(ctx, r.Stretch)
 	if err != nil {

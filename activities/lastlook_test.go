@@ -129,7 +129,7 @@ func TestKnowledgeFromPeopleAndAgentsIsNeverArchived(t *testing.T) {
 		r.live(3)
 		r.knows(5, taint)
 		r.gistsOf(repeated("somebody by the sea likes warm soup", 5)...)
-		require.True(t, r.looks(1).Done.Unasked, "no call is made for it")
+		require.True(t, r.looks(1).Done.NoCall, "no call is made for it")
 		require.Zero(t, r.archived())
 	}
 }

@@ -25,7 +25,7 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 	if err != nil {
 		return StepResult{}, toApplicationError(err)
 	}
-	spur := prompt.Spur{
+	variation := prompt.Variation{
 		Words: seedWords(spec, r, text.Lines, 2*spec.Knobs.Partials), Scenes: scenes, Count: spec.Knobs.Partials,
 	}
 	c := call{
@@ -39,19 +39,19 @@ func (o *Onset) verbalise(ctx context.Context, spec Spec, r StepRequest, text pr
 		behind:      append(append([]string{}, behind...), sources...),
 		minP:        true,
 		logProbs:    true,
-		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
+		temperature: hypnagogia.PartialTemperature(spec.Loosening[dream.Generator], r.Temperature),
 	}
 	if spec.Loosening[dream.Generator] == dream.TwoPhase {
-		c.text, c.tokens, c.seed = prompt.Diverge(text, spur), hypnagogia.ScrapTokens(spec.Knobs),
+		c.text, c.tokens, c.seed = prompt.Diverge(text, variation), hypnagogia.ScrapTokens(spec.Knobs),
 			seedOf(spec, dream.Onset, r.Cycle, diverging)
 		paid, done, err := o.ask(ctx, c)
 		if err != nil || done.End != EndDone {
 			return StepResult{Done: done}, toApplicationError(err)
 		}
-		spur = prompt.Spur{Scraps: paid.Text, Count: spur.Count}
+		variation = prompt.Variation{Scraps: paid.Text, Count: variation.Count}
 	}
 	c.step = ideasStep(r.Cycle)
-	c.text = prompt.Ideas(text, spur)
+	c.text = prompt.Ideas(text, variation)
 	c.tokens = hypnagogia.IdeaTokens(spec.Knobs)
 	c.seed = seedOf(spec, dream.Onset, r.Cycle, 0)
 	paid, done, err := o.ask(ctx, c)
@@ -115,7 +115,7 @@ func (p Ports) partial(ctx context.Context, spec Spec, cycle, turn int, temperat
 		phase:       dream.Onset,
 		step:        partialStep(cycle, turn),
 		role:        dream.Generator,
-		temperature: hypnagogia.Warmth(loosening, temperature),
+		temperature: hypnagogia.PartialTemperature(loosening, temperature),
 		minP:        true,
 	}
 	if hypnagogia.Verbal(loosening) {

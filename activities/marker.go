@@ -44,9 +44,9 @@ func (p Ports) learn(ctx context.Context, spec Spec, s Stretch) error {
 	if err != nil {
 		return fmt.Errorf("place the strong moments of %s: %w", spec.Handle, err)
 	}
-	taught := make([]hypnagogia.Taught, len(vectors))
+	taught := make([]hypnagogia.EpisodeVector, len(vectors))
 	for i, v := range vectors {
-		taught[i] = hypnagogia.Taught{Episode: strong[v.Item], Place: v.V}
+		taught[i] = hypnagogia.EpisodeVector{Episode: strong[v.Item], Place: v.V}
 	}
 	calibration, err := p.calibration(ctx, spec)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p Ports) learn(ctx context.Context, spec Spec, s Stretch) error {
 }
 
 // markers are the live markers of an agent with their positions in the vector space.
-func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, error) {
+func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.MarkerVector, error) {
 	items, err := p.Memory.Find(ctx,
 		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindMarker}, Sort: memory.Oldest})
 	if err != nil {
@@ -91,7 +91,7 @@ func (p Ports) markers(ctx context.Context, agent string) ([]hypnagogia.Placed, 
 const placing = 16
 
 // placed gives markers their positions: the means of their sources' vectors in the agent's current space.
-func (p Ports) placed(ctx context.Context, agent string, markers []*dream.Marker) ([]hypnagogia.Placed, error) {
+func (p Ports) placed(ctx context.Context, agent string, markers []*dream.Marker) ([]hypnagogia.MarkerVector, error) {
 	if len(markers) == 0 {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func (p Ports) placed(ctx context.Context, agent string, markers []*dream.Marker
 	for _, v := range vectors {
 		at[v.Item] = v.V
 	}
-	held := make([]hypnagogia.Placed, len(markers))
+	held := make([]hypnagogia.MarkerVector, len(markers))
 	for i, m := range markers {
 		var places [][]float32
 		for _, id := range m.Sources[:min(len(m.Sources), placing)] {
@@ -119,7 +119,7 @@ func (p Ports) placed(ctx context.Context, agent string, markers []*dream.Marker
 				places = append(places, v)
 			}
 		}
-		held[i] = hypnagogia.Placed{Marker: m, Place: hypnagogia.PlaceOf(places...)}
+		held[i] = hypnagogia.MarkerVector{Marker: m, Place: hypnagogia.MeanVector(places...)}
 	}
 	return held, nil
 }

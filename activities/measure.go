@@ -13,7 +13,7 @@ type judgedThought struct {
 	f      *dream.Fragment
 	vector memory.Vector
 	near   hypnagogia.Near
-	ear    hypnagogia.Ear
+	ear    hypnagogia.Evidence
 }
 
 // weigh is the verdict on a thought, measured or from a judge's scores. Specs without observer parts use the older
@@ -85,9 +85,10 @@ func (o *Onset) measureThoughts(ctx context.Context, r StepRequest, c call,
 
 // ears prepares the observer's measurements of each thought, and the parts of it whose meaning is compared.
 func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []*dream.Fragment) (
-	base []hypnagogia.Ear, parts [][]string, held []hypnagogia.Placed, space hypnagogia.Calibration, err error,
+	base []hypnagogia.Evidence, parts [][]string, held []hypnagogia.MarkerVector, space hypnagogia.Calibration,
+	err error,
 ) {
-	base, parts = make([]hypnagogia.Ear, len(fragments)), make([][]string, len(fragments))
+	base, parts = make([]hypnagogia.Evidence, len(fragments)), make([][]string, len(fragments))
 	if spec.Observer == nil {
 		return base, parts, nil, space, nil
 	}
@@ -95,7 +96,7 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []
 	if err != nil {
 		return nil, nil, nil, space, err
 	}
-	tongue, err := o.tongue(ctx, r)
+	language, err := o.language(ctx, r)
 	if err != nil {
 		return nil, nil, nil, space, err
 	}
@@ -104,11 +105,11 @@ func (o *Onset) ears(ctx context.Context, r StepRequest, spec Spec, fragments []
 		return nil, nil, nil, space, err
 	}
 	for i, f := range fragments {
-		base[i] = hypnagogia.Ear{Tongue: tongue, Space: w.Space, Bias: w.Bias.Factor}
+		base[i] = hypnagogia.Evidence{Language: language, Space: w.Space, Bias: w.Bias.Factor}
 		switch {
 		case embedder.Lexical:
 			base[i].Blind = blindWords
-		case !w.Space.Known():
+		case !w.Space.Calibrated():
 			base[i].Blind = blindSpace
 		default:
 			parts[i] = hypnagogia.Neighbours(f.Content)

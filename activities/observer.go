@@ -30,9 +30,9 @@ const observerNote = "observer"
 const calibrating = 64
 
 // watch reads what the observer of a dream uses.
-func (p Ports) watch(ctx context.Context, spec Spec, s Stretch) (watching, []hypnagogia.Placed, error) {
+func (p Ports) watch(ctx context.Context, spec Spec, s Stretch) (watching, []hypnagogia.MarkerVector, error) {
 	var existing *watching
-	var held []hypnagogia.Placed
+	var held []hypnagogia.MarkerVector
 	p.cache.read(ctx, s.Dream, func(v *cachedRun) { existing, held = v.watch, v.markers })
 	if existing != nil {
 		return *existing, held, nil
@@ -124,7 +124,7 @@ func ObserverBias(ctx context.Context, store memory.Store, spec Spec, judge stri
 	if err != nil {
 		return hypnagogia.Bias{}, err
 	}
-	all = slices.DeleteFunc(prediction.Until(all, spec.AsOf),
+	all = slices.DeleteFunc(prediction.KnownAt(all, spec.AsOf),
 		func(out prediction.Outcome) bool { return out.Fragment == "" })
 	ids := make([]string, len(all))
 	for i, out := range all {
@@ -138,7 +138,7 @@ func ObserverBias(ctx context.Context, store memory.Store, spec Spec, judge stri
 	for _, f := range memory.As[*dream.Fragment](items) {
 		fragments[f.ID] = f
 	}
-	var watched []hypnagogia.Watched
+	var watched []hypnagogia.JudgedFragment
 	for _, out := range all {
 		f := fragments[out.Fragment]
 		if f == nil || f.Verdict.Judge != judge {
@@ -148,7 +148,7 @@ func ObserverBias(ctx context.Context, store memory.Store, spec Spec, judge stri
 		if f.Verdict.Parts != nil {
 			whole = f.Verdict.Parts.Whole
 		}
-		watched = append(watched, hypnagogia.Watched{Whole: whole, Promoted: promotedOnce(f), Right: out.Right})
+		watched = append(watched, hypnagogia.JudgedFragment{Whole: whole, Promoted: promotedOnce(f), Right: out.Right})
 	}
 	return hypnagogia.BiasOf(watched), nil
 }
@@ -187,11 +187,11 @@ func (p Ports) calibration(ctx context.Context, spec Spec) (hypnagogia.Calibrati
 	return hypnagogia.Calibrate(places), nil
 }
 
-// tongue is the language of the memories that a cycle was shown.
-func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, error) {
-	var t hypnagogia.Tongue
+// language is the language of the memories that a cycle was shown.
+func (o *Onset) language(ctx context.Context, r StepRequest) (hypnagogia.Language, error) {
+	var t hypnagogia.Language
 	found := false
-	o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, found = v.tongues[r.Source] })
+	o.cache.read(ctx, r.Dream, func(v *cachedRun) { t, found = v.languages[r.Source] })
 	if found {
 		return t, nil
 	}
@@ -203,7 +203,7 @@ func (o *Onset) tongue(ctx context.Context, r StepRequest) (hypnagogia.Tongue, e
 	for i, line := range lines {
 		texts[i] = line.Text
 	}
-	t = hypnagogia.TongueOf(texts)
-	o.cache.put(ctx, r.Dream, func(v *cachedRun) { v.tongues[r.Source] = t })
+	t = hypnagogia.LanguageOf(texts)
+	o.cache.put(ctx, r.Dream, func(v *cachedRun) { v.languages[r.Source] = t })
 	return t, nil
 }

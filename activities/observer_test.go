@@ -21,7 +21,7 @@ import (
 // watched is a spec whose observer has parts.
 func (r *rig) watched(n int, way string) Spec {
 	o := r.spec(n, tonight)
-	o.Observer = &hypnagogia.Bill{Way: way}
+	o.Observer = &hypnagogia.JudgingChoice{Way: way}
 	return o
 }
 
@@ -100,7 +100,7 @@ func TestACycleIsJudgedInOneCallAndGarbledVerdictsAreMeasured(t *testing.T) {
 		require.Equal(t, "p/w", f.Verdict.Judge)
 		require.Equal(t, dream.ByTogether, f.Verdict.Parts.Way)
 		require.Equal(t, 3, f.Verdict.Parts.Together, "the empty thought was not judged")
-		require.Equal(t, reason, f.Verdict.Parts.Said)
+		require.Equal(t, reason, f.Verdict.Parts.JudgeReason)
 	}
 	require.Equal(t, 1.0, third.Verdict.Parts.Judged.Coherence, "clamped")
 	require.Equal(t, hypnagogia.Measured, second.Verdict.Judge)
@@ -174,7 +174,7 @@ func TestAThoughtIsJudgedSinglyWithAllItsParts(t *testing.T) {
 	p := f.Verdict.Parts
 	require.Equal(t, dream.BySingle, p.Way)
 	require.Equal(t, dream.Scores{Novelty: .6, Relevance: .5, Coherence: .9}, *p.Judged)
-	require.Equal(t, "a ledger", p.Said)
+	require.Equal(t, "a ledger", p.JudgeReason)
 	require.Equal(t, 1.0, p.Bias)
 	require.Equal(t, .10, *f.Verdict.Floor)
 	require.NotNil(t, p.Cost)

@@ -70,7 +70,7 @@ func (o *Onset) Place(ctx context.Context, r StepRequest) (StepResult, error) {
 	}
 	items, err := o.Memory.WithoutVector(ctx, r.Agent, space, measurable, batch)
 	if err != nil || len(items) == 0 {
-		return StepResult{Done: Done{Unasked: err == nil}}, toApplicationError(err)
+		return StepResult{Done: Done{NoCall: err == nil}}, toApplicationError(err)
 	}
 	c := call{
 		spec:    spec,
@@ -116,7 +116,7 @@ func (p Ports) awaitEmbedding(ctx context.Context, spec Spec) (result StepResult
 		select {
 		case <-look.C:
 		case <-enough.C:
-			return StepResult{Waiting: true, Done: Done{Unasked: true}}, true, nil
+			return StepResult{Waiting: true, Done: Done{NoCall: true}}, true, nil
 		case <-ctx.Done():
 			d, err := p.ended(ctx, spec.Models[dream.Embedder], ctx.Err())
 			return StepResult{Done: d}, true, err
@@ -168,7 +168,7 @@ func (o *Onset) Induce(ctx context.Context, r StepRequest) (StepResult, error) {
 		role:        dream.Generator,
 		text:        prompt.Induce(text),
 		behind:      behind,
-		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
+		temperature: hypnagogia.PartialTemperature(spec.Loosening[dream.Generator], r.Temperature),
 		minP:        true,
 		seed:        seedOf(spec, dream.Onset, 0, 0),
 		tokens:      spec.Knobs.AnswerTokens,
@@ -222,7 +222,7 @@ func (o *Onset) partialCall(spec Spec, r StepRequest, text prompt.Onset) call {
 		role:        dream.Generator,
 		text:        prompt.Partial(text, seedWords(spec, r, text.Lines, 3)),
 		logProbs:    true,
-		temperature: hypnagogia.Warmth(spec.Loosening[dream.Generator], r.Temperature),
+		temperature: hypnagogia.PartialTemperature(spec.Loosening[dream.Generator], r.Temperature),
 		minP:        true,
 		seed:        seedOf(spec, dream.Onset, r.Cycle, r.Turn),
 		tokens:      spec.Knobs.PartialTokens,

@@ -117,11 +117,11 @@ func (b *DreamRun) roused(ctx context.Context, r PauseRequest, holds *Holds,
 		if holds != nil {
 			request.Lock = holds.Lock
 		}
-		roused, err := b.Rouse(ctx, request)
+		raised, err := b.Rouse(ctx, request)
 		if err != nil {
 			return presence.Wake{}, err
 		}
-		result.Wake = roused.Wake
+		result.Wake = raised.Wake
 		status, err = b.Presence.Status(ctx, r.Agent, b.now(r.Stretch))
 		if err != nil {
 			return presence.Wake{}, fmt.Errorf("ask what woke %s: %w", r.Agent, err)

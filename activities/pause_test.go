@@ -88,11 +88,11 @@ func TestAStretchIsRecordedOnceWithItsMostSignificantPartial(t *testing.T) {
 	s, request := r.woken(1, time.Hour, "nothing much", telling, telling+" And then again, differently: "+telling)
 	at := tonight
 	request.Cuts = []Cut{{
-		At:      at,
-		Raised:  at.Add(2 * time.Millisecond),
-		Heard:   at.Add(3 * time.Millisecond),
-		Stopped: at.Add(5 * time.Millisecond),
-		Saved:   at.Add(9 * time.Millisecond),
+		At:         at,
+		Raised:     at.Add(2 * time.Millisecond),
+		ReceivedAt: at.Add(3 * time.Millisecond),
+		Stopped:    at.Add(5 * time.Millisecond),
+		Saved:      at.Add(9 * time.Millisecond),
 	}}
 	for range 2 {
 		paused, err := r.dreamRun().Pause(ctx, request)

@@ -53,7 +53,7 @@ func (o *Onset) listen(ctx context.Context, spec Spec, s Stretch) error {
 		if err != nil {
 			return []string{}, nil
 		}
-		return Outside(agent.Feed, readings, spec.AsOf), nil
+		return ReadingLines(agent.Feed, readings, spec.AsOf), nil
 	})
 	return err
 }
@@ -70,8 +70,8 @@ func (o *Onset) world(ctx context.Context, spec Spec, s Stretch) ([]string, erro
 	return texts, err
 }
 
-// Outside are readings as prompt lines, newest first, without those after the dream's present or older than a day.
-func Outside(feed string, readings []dream.Reading, asOf time.Time) []string {
+// ReadingLines are readings as prompt lines, newest first, without those after the dream's present or older than a day.
+func ReadingLines(feed string, readings []dream.Reading, asOf time.Time) []string {
 	readings = slices.DeleteFunc(slices.Clone(readings), func(r dream.Reading) bool {
 		return r.At.After(asOf) || asOf.Sub(r.At) > worldWithin
 	})

@@ -69,7 +69,7 @@ func (b *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot)
 
 // elsewhere says whether a dream belongs to another cluster than the one we can ask.
 func (b *DreamRun) elsewhere(cluster string) bool {
-	return cluster != "" && cluster != b.Executions.Here()
+	return cluster != "" && cluster != b.Executions.ClusterID()
 }
 
 // where describes another cluster and what to do when it is gone for good; empty for ours.

@@ -39,23 +39,23 @@ func (b *DreamRun) TakeOver(ctx context.Context, r TakeOverRequest) (TakeOverRes
 	}
 	var taken TakeOverResult
 	ids, err := b.frozen(ctx, r.Stretch, takenNote, func() ([]string, error) {
-		items, err := Taken(ctx, b.Memory, r.Agent, *spec.Redreams)
+		items, err := TakenOver(ctx, b.Memory, r.Agent, *spec.Redreams)
 		return idsOf(items), err
 	})
 	if err != nil {
 		return taken, toApplicationError(err)
 	}
 	items, err := b.Memory.Get(ctx, r.Agent, ids...)
-	return Sorted(items), toApplicationError(err)
+	return GroupTakenOver(items), toApplicationError(err)
 }
 
 // ErrNoRedream says that a dream cannot be continued from a phase.
 var ErrNoRedream = errors.New("cannot be dreamt anew")
 
-// Taken are the items that a dream takes over. Items that the other dream took over itself are read from where they
+// TakenOver are the items that a dream takes over. Items that the other dream took over itself are read from where they
 // were made. ErrNoRedream when a dream on the way still runs or was undone, memory.ErrNotFound when it does not
 // exist.
-func Taken(ctx context.Context, store memory.Store, agent string, from dream.Redream) ([]dream.Item, error) {
+func TakenOver(ctx context.Context, store memory.Store, agent string, from dream.Redream) ([]dream.Item, error) {
 	var taken []dream.Item
 	for _, phase := range dream.Phases {
 		if !from.Taken(phase) {
@@ -116,8 +116,8 @@ func goesOn(item dream.Item) bool {
 	return false
 }
 
-// Sorted groups items by how later phases use them. Held fragments are not developed.
-func Sorted(items []dream.Item) TakeOverResult {
+// GroupTakenOver groups items by how later phases use them. Held fragments are not developed.
+func GroupTakenOver(items []dream.Item) TakeOverResult {
 	var t TakeOverResult
 	fragments := memory.As[*dream.Fragment](items)
 	slices.SortStableFunc(fragments,

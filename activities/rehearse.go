@@ -45,9 +45,9 @@ func WouldGather(ctx context.Context, store memory.Store, catalog inference.Cata
 	return g, err
 }
 
-// WouldFathom is how deep the onset of a spec would go now. It writes nothing.
-func WouldFathom(ctx context.Context, store memory.Store, spec Spec) (Fathomed, error) {
-	return Ports{Memory: store}.sound(ctx, spec)
+// WouldChooseDepth is how deep the onset of a spec would go now. It writes nothing.
+func WouldChooseDepth(ctx context.Context, store memory.Store, spec Spec) (DepthChoice, error) {
+	return Ports{Memory: store}.currentDepth(ctx, spec)
 }
 
 // WouldMeasure returns memory.ErrSpace when the spec's embedder differs from that of the agent's vectors.

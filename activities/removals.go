@@ -18,12 +18,12 @@ type readingKey struct{}
 // Reading records the agent's removal count before an activity of a dream reads anything. If the store cannot be
 // read, every write of the activity is refused, so that it is retried.
 func Reading(ctx context.Context, store memory.Store, request any) context.Context {
-	inStretch, ok := request.(Seated)
+	inStretch, ok := request.(StretchRequest)
 	if !ok {
 		return ctx
 	}
 	r := memory.Reading{Set: true, Forgettings: -1}
-	if n, err := store.Forgettings(ctx, inStretch.Seat().Agent); err == nil {
+	if n, err := store.Forgettings(ctx, inStretch.InStretch().Agent); err == nil {
 		r.Forgettings = n
 	}
 	return context.WithValue(ctx, readingKey{}, r)

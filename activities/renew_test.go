@@ -102,7 +102,7 @@ func TestRestoredKnowledgeIsNotArchivedAgain(t *testing.T) {
 	r.gistsOf("somebody by the sea likes warm soup")
 	r.looks(1)
 	require.Equal(t, dream.Archived, r.entry("k00").State)
-	_, err := Restoring{r.store, func() time.Time { return tonight.Add(time.Hour) }}.Restore(context.Background(),
+	_, err := Restorer{r.store, func() time.Time { return tonight.Add(time.Hour) }}.Restore(context.Background(),
 		"a", "k00")
 	require.NoError(t, err)
 	r.looks(2)

@@ -52,7 +52,7 @@ func (n *Replay) Run(ctx context.Context, r ReplayRequest) (StepResult, error) {
 	}
 	episodes, paused, err := n.queue(ctx, spec, r)
 	if err != nil || paused.Interrupted() || len(episodes) == 0 {
-		paused.Unasked = err == nil && !paused.Interrupted()
+		paused.NoCall = err == nil && !paused.Interrupted()
 		return StepResult{Done: paused}, toApplicationError(err)
 	}
 	sort.SliceStable(episodes, func(i, j int) bool {

@@ -13,18 +13,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Reckoning resolves predictions by what happened, on behalf of people, tools, feed rules and the clock; no activity
+// Resolver resolves predictions by what happened, on behalf of people, tools, feed rules and the clock; no activity
 // of a dream does. Everything it writes can be written twice safely.
-type Reckoning struct {
+type Resolver struct {
 	Memory memory.Store
 	Feeds  memory.Feeds // nil: no prediction can be watched
 	World  World        // if it has Heard, silence of a feed that never sent a reading is no verdict
 	Now    func() time.Time
 }
 
-// Reckon is a Reckoning over the same memory. It is not a method of Ports, whose exported methods become activities.
-func Reckon(p Ports) Reckoning {
-	return Reckoning{Memory: p.Memory, Feeds: p.Feeds, World: p.World, Now: p.Now}
+// NewResolver is a Resolver over the same memory. It is not a method of Ports, whose exported methods become
+// activities.
+func NewResolver(p Ports) Resolver {
+	return Resolver{Memory: p.Memory, Feeds: p.Feeds, World: p.World, Now: p.Now}
 }
 
 // Resolved is a prediction after a verdict.
@@ -40,7 +41,7 @@ const tries = 5
 // Resolve writes a verdict, updates the hypotheses that rest on the prediction and announces both, in one
 // transaction. A verdict without a time counts as now. memory.ErrNotFound, or prediction.ErrResolved when a different
 // verdict exists and Again is not set; the revisions keep both.
-func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
+func (k Resolver) Resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
 	if v.At.IsZero() {
 		v.At = k.Now()
 	}
@@ -56,7 +57,7 @@ func (k Reckoning) Resolve(ctx context.Context, agent, id string, v prediction.V
 }
 
 // claimed fills in the claim of a fragment's prediction for an answer; it is not written.
-func (k Reckoning) claimed(ctx context.Context, p *dream.Prediction) error {
+func (k Resolver) claimed(ctx context.Context, p *dream.Prediction) error {
 	if err := memory.ReadClaims(ctx, k.Memory, p.Agent, []dream.Item{p}); err != nil {
 		return fmt.Errorf("%s is %s, but its claim could not be read: %w", p.ID, p.Status, err)
 	}
@@ -72,7 +73,7 @@ func again(do func() error) error {
 	}
 }
 
-func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
+func (k Resolver) resolve(ctx context.Context, agent, id string, v prediction.Verdict) (Resolved, error) {
 	p, err := memory.One[*dream.Prediction](ctx, k.Memory, agent, id)
 	if err != nil {
 		return Resolved{}, err
@@ -115,7 +116,7 @@ func (k Reckoning) resolve(ctx context.Context, agent, id string, v prediction.V
 
 // moved are the hypotheses that rest on a prediction, updated by its verdict. With before set, they include
 // hypotheses that an earlier verdict refuted or promoted.
-func (k Reckoning) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
+func (k Resolver) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
 	q := memory.Query{
 		Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis},
 		Statuses: []string{dream.HypothesisStaged}, Sort: memory.Oldest,

@@ -13,7 +13,7 @@ import (
 )
 
 // Fired applies a fired feed rule to an agent's open predictions and returns how many it resolved.
-func (k Reckoning) Fired(ctx context.Context, agent, feed, rule, what string, at time.Time) (int, error) {
+func (k Resolver) Fired(ctx context.Context, agent, feed, rule, what string, at time.Time) (int, error) {
 	open, err := k.open(ctx, memory.Query{Agent: agent})
 	if err != nil {
 		return 0, err
@@ -31,7 +31,7 @@ func (k Reckoning) Fired(ctx context.Context, agent, feed, rule, what string, at
 
 // Lapse resolves every prediction of every agent whose horizon has passed and returns how many. One that cannot be
 // resolved does not delay the others.
-func (k Reckoning) Lapse(ctx context.Context) (int, error) {
+func (k Resolver) Lapse(ctx context.Context) (int, error) {
 	agents, err := k.Memory.Agents(ctx)
 	if err != nil {
 		return 0, err
@@ -40,7 +40,7 @@ func (k Reckoning) Lapse(ctx context.Context) (int, error) {
 }
 
 // LapseOf is Lapse for these agents alone.
-func (k Reckoning) LapseOf(ctx context.Context, agents []dream.Agent) (int, error) {
+func (k Resolver) LapseOf(ctx context.Context, agents []dream.Agent) (int, error) {
 	lapsed, now := 0, k.Now()
 	var faults []error
 	for _, agent := range agents {
@@ -57,7 +57,7 @@ func (k Reckoning) LapseOf(ctx context.Context, agents []dream.Agent) (int, erro
 	return lapsed, errors.Join(faults...)
 }
 
-func (k Reckoning) lapse(ctx context.Context, agent dream.Agent, p *dream.Prediction, now time.Time) (int, error) {
+func (k Resolver) lapse(ctx context.Context, agent dream.Agent, p *dream.Prediction, now time.Time) (int, error) {
 	if _, due := prediction.Lapsed(p, "", now); !due {
 		return 0, nil
 	}
@@ -70,7 +70,7 @@ func (k Reckoning) lapse(ctx context.Context, agent dream.Agent, p *dream.Predic
 }
 
 // settle resolves an open prediction; one that was resolved or undone meanwhile is left alone.
-func (k Reckoning) settle(ctx context.Context, p *dream.Prediction, v prediction.Verdict) (int, error) {
+func (k Resolver) settle(ctx context.Context, p *dream.Prediction, v prediction.Verdict) (int, error) {
 	done, err := k.Resolve(ctx, p.Agent, p.ID, v)
 	switch {
 	case errors.Is(err, prediction.ErrResolved), errors.Is(err, memory.ErrNotFound):
@@ -83,7 +83,7 @@ func (k Reckoning) settle(ctx context.Context, p *dream.Prediction, v prediction
 	return 1, nil
 }
 
-func (k Reckoning) open(ctx context.Context, q memory.Query) ([]*dream.Prediction, error) {
+func (k Resolver) open(ctx context.Context, q memory.Query) ([]*dream.Prediction, error) {
 	q.Kinds, q.Statuses = []dream.Kind{dream.KindPrediction}, []string{dream.PredictionOpen}
 	items, err := k.Memory.Find(ctx, q)
 	if err != nil {
@@ -93,7 +93,7 @@ func (k Reckoning) open(ctx context.Context, q memory.Query) ([]*dream.Predictio
 }
 
 // now is the clock's time, unless the process that read the feed is ahead.
-func (k Reckoning) now(at time.Time) time.Time {
+func (k Resolver) now(at time.Time) time.Time {
 	if now := k.Now(); now.After(at) {
 		return now
 	}
@@ -101,7 +101,7 @@ func (k Reckoning) now(at time.Time) time.Time {
 }
 
 // unheard is why the rule that a prediction watches could not fire for an agent; empty when it could.
-func (k Reckoning) cannotFire(ctx context.Context, agent dream.Agent, p *dream.Prediction) (string, error) {
+func (k Resolver) cannotFire(ctx context.Context, agent dream.Agent, p *dream.Prediction) (string, error) {
 	if p.Watch == nil {
 		return "", nil
 	}
@@ -116,15 +116,16 @@ func (k Reckoning) cannotFire(ctx context.Context, agent dream.Agent, p *dream.P
 	return k.neverRead(ctx, p)
 }
 
-// Hearing is a World that also knows when a feed last sent a reading; memory.ErrNotFound when nobody reads the feed.
-type Hearing interface {
-	Heard(ctx context.Context, feed string) (time.Time, error)
+// ReadingTimes is a World that also knows when a feed last sent a reading; memory.ErrNotFound when nobody reads the
+// feed.
+type ReadingTimes interface {
+	LastReading(ctx context.Context, feed string) (time.Time, error)
 }
 
 // silent is the reason when a feed has sent nothing since it is watched; empty when it has, when that is unknown, and
 // for a rule about silence. A feed that fell silent later is not detected.
-func (k Reckoning) neverRead(ctx context.Context, p *dream.Prediction) (string, error) {
-	world, ok := k.World.(Hearing)
+func (k Resolver) neverRead(ctx context.Context, p *dream.Prediction) (string, error) {
+	world, ok := k.World.(ReadingTimes)
 	if !ok {
 		return "", nil
 	}
@@ -136,7 +137,7 @@ func (k Reckoning) neverRead(ctx context.Context, p *dream.Prediction) (string, 
 		func(r dream.Rule) bool { return r.Name == p.Watch.Rule && r.Kind == dream.Stale }) {
 		return "", nil
 	}
-	last, err := world.Heard(ctx, feed.Name)
+	last, err := world.LastReading(ctx, feed.Name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		return "no process reads feed " + feed.Name, nil
@@ -160,14 +161,14 @@ func (e *watchError) Unwrap() error {
 	if e.missing {
 		return memory.ErrNotFound
 	}
-	return ErrUnheard
+	return ErrNotFollowed
 }
 
-// ErrUnheard says that an agent does not follow the feed that a prediction is to watch.
-var ErrUnheard = errors.New("unheard")
+// ErrNotFollowed says that an agent does not follow the feed that a prediction is to watch.
+var ErrNotFollowed = errors.New("unheard")
 
 // hears returns a watchError when an agent cannot watch a rule.
-func (k Reckoning) checkRule(ctx context.Context, agent dream.Agent, w dream.Watch) error {
+func (k Resolver) checkRule(ctx context.Context, agent dream.Agent, w dream.Watch) error {
 	if k.Feeds == nil {
 		return errors.New("this process has no feeds")
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Foretelling is an analytical prediction by a person or a tool.
-type Foretelling struct {
+// PredictionRequest is an analytical prediction by a person or a tool.
+type PredictionRequest struct {
 	Claim      string
 	Criterion  string
 	Horizon    time.Time
@@ -27,9 +27,11 @@ type Foretelling struct {
 }
 
 // Foretell stores a prediction made by a person or a tool. Repeating it changes nothing and returns false.
-// memory.ErrNotFound when an episode, the feed or the rule does not exist; ErrUnheard when the agent does not follow
-// the feed.
-func (k Reckoning) Foretell(ctx context.Context, agent dream.Agent, f Foretelling) (*dream.Prediction, bool, error) {
+// memory.ErrNotFound when an episode, the feed or the rule does not exist; ErrNotFollowed when the agent does not
+// follow the feed.
+func (k Resolver) Foretell(ctx context.Context, agent dream.Agent,
+	f PredictionRequest,
+) (*dream.Prediction, bool, error) {
 	now := k.Now().UTC()
 	p := &dream.Prediction{
 		Head: dream.Head{
@@ -89,9 +91,9 @@ func foretoldID(p *dream.Prediction) string {
 }
 
 // Watch lets a rule of the agent's feed resolve an open prediction from now on; nil removes the rule.
-// memory.ErrNotFound when the prediction, the feed or the rule does not exist, ErrUnheard when the agent does not
+// memory.ErrNotFound when the prediction, the feed or the rule does not exist, ErrNotFollowed when the agent does not
 // follow the feed, prediction.ErrResolved when it is resolved.
-func (k Reckoning) Watch(ctx context.Context, agent dream.Agent, id string, w *dream.Watch) (*dream.Prediction, error) {
+func (k Resolver) Watch(ctx context.Context, agent dream.Agent, id string, w *dream.Watch) (*dream.Prediction, error) {
 	if w != nil {
 		if err := k.fit(ctx, agent, *w); err != nil {
 			return nil, err
@@ -109,14 +111,14 @@ func (k Reckoning) Watch(ctx context.Context, agent dream.Agent, id string, w *d
 }
 
 // fit returns what is wrong with a watch for an agent.
-func (k Reckoning) fit(ctx context.Context, agent dream.Agent, w dream.Watch) error {
+func (k Resolver) fit(ctx context.Context, agent dream.Agent, w dream.Watch) error {
 	if err := prediction.CheckWatch(w); err != nil {
 		return err
 	}
 	return k.checkRule(ctx, agent, w)
 }
 
-func (k Reckoning) watch(ctx context.Context, agent, id string, w *dream.Watch) (*dream.Prediction, error) {
+func (k Resolver) watch(ctx context.Context, agent, id string, w *dream.Watch) (*dream.Prediction, error) {
 	p, err := memory.One[*dream.Prediction](ctx, k.Memory, agent, id)
 	if err != nil {
 		return nil, err

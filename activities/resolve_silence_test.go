@@ -19,8 +19,8 @@ type ear struct {
 	err error
 }
 
-func (e *ear) Latest(context.Context, string) ([]dream.Reading, error) { return nil, nil }
-func (e *ear) Heard(_ context.Context, feed string) (time.Time, error) { return e.at, e.err }
+func (e *ear) Latest(context.Context, string) ([]dream.Reading, error)       { return nil, nil }
+func (e *ear) LastReading(_ context.Context, feed string) (time.Time, error) { return e.at, e.err }
 
 // A rule of a feed that sent nothing could not fire: its silence is no evidence.
 func TestAWatchOfAFeedThatSentNothingIsVoid(t *testing.T) {

@@ -23,21 +23,21 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// storage is what a Reckoning needs to store.
+// storage is what a Resolver needs to store.
 type storage interface {
 	memory.Store
 	memory.Feeds
 	fabric.Log
 }
 
-// ledger is a Reckoning over a store, with an agent that follows the feed harbour, and a dream with two predictions
+// ledger is a Resolver over a store, with an agent that follows the feed harbour, and a dream with two predictions
 // and two hypotheses.
 type ledger struct {
 	*testing.T
 	store storage
 	now   time.Time
 	agent dream.Agent
-	activities.Reckoning
+	activities.Resolver
 }
 
 const nightly = "dream/echo/0001"
@@ -66,7 +66,7 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 				T: t, store: open(t), now: night.Add(time.Hour),
 				agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Feed: "harbour"},
 			}
-			l.Reckoning = activities.Reckoning{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
+			l.Resolver = activities.Resolver{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
 			require.NoError(t, l.store.PutAgent(t.Context(), l.agent))
 			require.NoError(t, l.store.PutFeed(t.Context(), dream.Feed{Name: "harbour", Rules: []dream.Rule{{
 				Name:   "quay",
@@ -304,7 +304,7 @@ func TestOnlyRulesOfTheAgentsFeedCanBeWatched(t *testing.T) {
 		bystander.Feed = ""
 		right := &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight}
 		_, err := l.Watch(ctx, bystander, nightly+"/p1", right)
-		require.ErrorIs(l, err, activities.ErrUnheard)
+		require.ErrorIs(l, err, activities.ErrNotFollowed)
 		_, err = l.Watch(ctx, l.agent, nightly+"/p9", right)
 		require.ErrorIs(l, err, memory.ErrNotFound)
 		p, err := l.Watch(ctx, l.agent, nightly+"/p1", right)
@@ -373,7 +373,7 @@ func TestAPassedHorizonWithoutItsFeedIsVoid(t *testing.T) {
 func TestAPredictionOfAPersonOrToolIsStoredOnce(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
-		f := activities.Foretelling{
+		f := activities.PredictionRequest{
 			Claim:      " The quay price passes 5. ",
 			Criterion:  "The feed says so.",
 			Horizon:    l.now.Add(time.Hour),
@@ -399,7 +399,7 @@ func TestAPredictionOfAPersonOrToolIsStoredOnce(t *testing.T) {
 		f.Episodes = []string{"e-nobody"}
 		_, _, err = l.Foretell(ctx, l.agent, f)
 		require.ErrorIs(l, err, memory.ErrNotFound)
-		_, _, err = l.Foretell(ctx, l.agent, activities.Foretelling{By: dream.ByPerson, Confidence: 2})
+		_, _, err = l.Foretell(ctx, l.agent, activities.PredictionRequest{By: dream.ByPerson, Confidence: 2})
 		require.ErrorContains(l, err,
 			"the claim is empty; it must say what is predicted\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
 	})

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory/past"
 )
 
-// Restoring restores items that dreams have archived, for a person. It uses no fence.
-type Restoring struct {
+// Restorer restores items that dreams have archived, for a person. It uses no fence.
+type Restorer struct {
 	Memory memory.Store
 	Now    func() time.Time
 }
@@ -25,9 +25,9 @@ var ErrNotArchived = errors.New("was not archived by a dream")
 // restored is the cause of what Restore writes.
 const restored = "restore"
 
-// Faded lists the ids of items that dreams archived and did not make, by the time of archiving; of one dream if it is
-// named.
-func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, error) {
+// Archived lists the ids of items that dreams archived and did not make, by the time of archiving; of one dream if it
+// is named.
+func (k Restorer) Archived(ctx context.Context, agent, dreamID string) ([]string, error) {
 	q := memory.Query{Agent: agent, States: []dream.State{dream.Archived}, Sort: memory.Oldest}
 	items, err := k.Memory.Find(ctx, q)
 	if err != nil {
@@ -54,7 +54,7 @@ func (k Restoring) Faded(ctx context.Context, agent, dreamID string) ([]string, 
 }
 
 // by is the dream that archived an item, or ErrNotArchived with the actual cause.
-func (k Restoring) by(ctx context.Context, agent, id string) (string, error) {
+func (k Restorer) by(ctx context.Context, agent, id string) (string, error) {
 	history, err := k.Memory.Revisions(ctx, agent, id)
 	if err != nil {
 		return "", fmt.Errorf("read the revisions of %s: %w", id, err)
@@ -94,7 +94,7 @@ func causesOfRevisions(history []memory.Revision) []string {
 
 // Restore makes these items live again, all or none, each as a new revision. What replaced an item is archived, so
 // that there are no duplicates. memory.ErrNotFound, ErrNotArchived.
-func (k Restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
+func (k Restorer) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
 	var items []dream.Item
 	err := again(func() (err error) {
 		items, err = k.restore(ctx, agent, distinct(ids))
@@ -103,7 +103,7 @@ func (k Restoring) Restore(ctx context.Context, agent string, ids ...string) ([]
 	return items, err
 }
 
-func (k Restoring) restore(ctx context.Context, agent string, ids []string) ([]dream.Item, error) {
+func (k Restorer) restore(ctx context.Context, agent string, ids []string) ([]dream.Item, error) {
 	w := memory.Write{Agent: agent, Cause: restored}
 	var items []dream.Item
 	var faults []error

@@ -20,14 +20,14 @@ func TestAnItemArchivedByADreamIsRestored(t *testing.T) {
 	r.knows(3, dream.FromWeb)
 	r.gistsOf(repeated("somebody by the sea likes warm soup", 3)...)
 	r.looks(1)
-	restoring := Restoring{r.store, time.Now}
-	faded, err := restoring.Faded(ctx, "a", "")
+	restoring := Restorer{r.store, time.Now}
+	faded, err := restoring.Archived(ctx, "a", "")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"k00", "k01", "k02"}, faded)
-	none, err := restoring.Faded(ctx, "a", "dream/a/0009")
+	none, err := restoring.Archived(ctx, "a", "dream/a/0009")
 	require.NoError(t, err)
 	require.Empty(t, none)
-	of, err := restoring.Faded(ctx, "a", "dream/a/0001")
+	of, err := restoring.Archived(ctx, "a", "dream/a/0001")
 	require.NoError(t, err)
 	require.Len(t, of, 3)
 
@@ -66,8 +66,8 @@ func TestUndoneItemsAreNotRestored(t *testing.T) {
 	r.looks(1)
 	_, err := r.store.Undo(ctx, "a", "dream/a/0001")
 	require.NoError(t, err)
-	restoring := Restoring{r.store, time.Now}
-	faded, err := restoring.Faded(ctx, "a", "")
+	restoring := Restorer{r.store, time.Now}
+	faded, err := restoring.Archived(ctx, "a", "")
 	require.NoError(t, err)
 	require.Empty(t, faded)
 	_, err = restoring.Restore(ctx, "a", "gist/k00")
@@ -92,8 +92,8 @@ func TestAnItemIsRestoredAlthoughAnEarlierDreamWasUndone(t *testing.T) {
 	undone, err := r.store.Undo(ctx, "a", "dream/a/0000")
 	require.NoError(t, err)
 	require.Equal(t, []string{"k00"}, undone.Kept)
-	restoring := Restoring{r.store, time.Now}
-	faded, err := restoring.Faded(ctx, "a", "dream/a/0001")
+	restoring := Restorer{r.store, time.Now}
+	faded, err := restoring.Archived(ctx, "a", "dream/a/0001")
 	require.NoError(t, err)
 	require.Equal(t, []string{"k00"}, faded)
 	_, err = restoring.Restore(ctx, "a", "k00")
@@ -130,7 +130,7 @@ func TestAFullStagingReplacesOldHypotheses(t *testing.T) {
 		for range 2 { // a repetition archives no more
 			result, err := (&Integration{r.ports}).Consolidate(ctx, request)
 			require.NoError(t, err)
-			require.Equal(t, c.rested == 0, result.Unasked)
+			require.Equal(t, c.rested == 0, result.NoCall)
 			require.Len(t, result.Made, c.rested)
 			if c.rested == 0 {
 				require.Contains(t, result.Reason, "10 hypotheses are staged already")
@@ -148,7 +148,7 @@ func TestAFullStagingReplacesOldHypotheses(t *testing.T) {
 		r.finish(s)
 		if c.rested > 0 {
 			require.Equal(t, event.Unfounded, result.Reason)
-			_, err := Restoring{r.store, time.Now}.Restore(ctx, "a", result.Item)
+			_, err := Restorer{r.store, time.Now}.Restore(ctx, "a", result.Item)
 			require.NoError(t, err)
 			h, err := memory.One[*dream.Hypothesis](ctx, r.store, "a", result.Item)
 			require.NoError(t, err)

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
-// Reviewing lets a person decide about what dreams propose. It uses no fence, and writes under the name of the dream,
+// Reviewer lets a person decide about what dreams propose. It uses no fence, and writes under the name of the dream,
 // so that undoing the dream undoes the decision.
-type Reviewing struct {
+type Reviewer struct {
 	Memory    memory.Store
 	Now       func() time.Time
 	MaxStaged int // the most hypotheses that may be staged
@@ -36,7 +36,7 @@ var (
 var ErrProposed = errors.New("waits for a review")
 
 // Waiting is everything of an agent that waits for a review, oldest first: proposals, then held fragments.
-func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, error) {
+func (k Reviewer) Waiting(ctx context.Context, agent string) ([]dream.Item, error) {
 	waiting, err := k.Memory.Find(ctx,
 		memory.Query{Agent: agent, States: []dream.State{dream.Proposed}, Sort: memory.Oldest})
 	if err != nil {
@@ -55,15 +55,15 @@ func (k Reviewing) Waiting(ctx context.Context, agent string) ([]dream.Item, err
 		return nil, fmt.Errorf("read which fragments are held: %w", err)
 	}
 	for _, f := range memory.As[*dream.Fragment](fragments) {
-		if Waits(f) {
+		if IsWaiting(f) {
 			waiting = append(waiting, f)
 		}
 	}
 	return waiting, nil
 }
 
-// Waits says whether an item waits for a person.
-func Waits(item dream.Item) bool {
+// IsWaiting says whether an item waits for a person.
+func IsWaiting(item dream.Item) bool {
 	if f, ok := item.(*dream.Fragment); ok {
 		_, barred := f.Barred()
 		return barred && f.State == dream.Live && f.Status != dream.FragmentDiscarded
@@ -71,8 +71,8 @@ func Waits(item dream.Item) bool {
 	return item.Header().State == dream.Proposed
 }
 
-// ByPolicy is the policy flag that bars a fragment, which no review lifts.
-func ByPolicy(item dream.Item) (dream.Flag, bool) {
+// PolicyFlag is the policy flag that bars a fragment, which no review lifts.
+func PolicyFlag(item dream.Item) (dream.Flag, bool) {
 	if f, ok := item.(*dream.Fragment); ok {
 		for _, flag := range f.Flags {
 			if flag.Bars && strings.HasPrefix(flag.By, "policy/") {
@@ -91,7 +91,7 @@ type Decision struct {
 }
 
 // Decide accepts or rejects items of one dream, all or none; duplicates count once.
-func (k Reviewing) Decide(ctx context.Context, agent, dreamID string, ids []string, accept bool) (Decision, error) {
+func (k Reviewer) Decide(ctx context.Context, agent, dreamID string, ids []string, accept bool) (Decision, error) {
 	done := Decision{Dream: dreamID, Items: distinct(ids), Accepted: accept}
 	if len(done.Items) == 0 {
 		return done, fmt.Errorf("the decision about %s names no item; it must name something that waits", dreamID)
@@ -102,7 +102,7 @@ func (k Reviewing) Decide(ctx context.Context, agent, dreamID string, ids []stri
 
 // deciding is a decision that is being written.
 type deciding struct {
-	Reviewing
+	Reviewer
 	agent string
 	now   time.Time
 	items map[string]dream.Item // the items of the decision, by id
@@ -110,7 +110,7 @@ type deciding struct {
 	Decision
 }
 
-func (k Reviewing) decide(ctx context.Context, agent string, done Decision) error {
+func (k Reviewer) decide(ctx context.Context, agent string, done Decision) error {
 	record, err := memory.One[*dream.Record](ctx, k.Memory, agent, done.Dream)
 	if err != nil {
 		return err
@@ -123,11 +123,11 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 		return err
 	}
 	d := &deciding{
-		Reviewing: k,
-		agent:     agent,
-		now:       k.Now().UTC(),
-		items:     map[string]dream.Item{},
-		Decision:  done,
+		Reviewer: k,
+		agent:    agent,
+		now:      k.Now().UTC(),
+		items:    map[string]dream.Item{},
+		Decision: done,
 	}
 	for _, item := range items {
 		d.items[item.Header().ID] = item
@@ -137,7 +137,7 @@ func (k Reviewing) decide(ctx context.Context, agent string, done Decision) erro
 		switch {
 		case !ok:
 			return fmt.Errorf("%s: %w", id, memory.ErrNotFound)
-		case !Waits(item) || item.Header().Dream != done.Dream:
+		case !IsWaiting(item) || item.Header().Dream != done.Dream:
 			return fmt.Errorf("%s %w", id, ErrNotWaiting)
 		}
 	}
@@ -212,7 +212,7 @@ func (d *deciding) fragment(f *dream.Fragment) error {
 			event.FragmentDiscarded{Fragment: f.ID, Reason: f.Reason, Composite: f.Verdict.Composite})
 		return nil
 	}
-	if flag, barred := ByPolicy(f); barred {
+	if flag, barred := PolicyFlag(f); barred {
 		return fmt.Errorf("%s %w (%s: %s)", f.ID, ErrPolicy, flag.By, flag.Reason)
 	}
 	if flag, barred := f.Barred(); barred && f.Reason == barredBy(flag) {

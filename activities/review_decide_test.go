@@ -20,7 +20,7 @@ func TestADecisionNeedsItemsAndIgnoresDuplicates(t *testing.T) {
 	s := r.begin(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
 	r.finish(s)
-	k := Reviewing{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
+	k := Reviewer{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
 	_, err := k.Decide(ctx, "a", o.Dream, nil, true)
 	require.ErrorContains(t, err, "names no item")
 	done, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1", o.Dream + "/integration/1"}, true)
@@ -40,7 +40,7 @@ func TestOneOfTwoConcurrentDecisionsIsApplied(t *testing.T) {
 	s := r.begin(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
 	r.finish(s)
-	k := Reviewing{Memory: r.store, Now: r.ports.Now}
+	k := Reviewer{Memory: r.store, Now: r.ports.Now}
 	faults := make([]error, 8)
 	var all sync.WaitGroup
 	for i := range faults {
@@ -72,7 +72,7 @@ func TestAFragmentWhoseHoldIsLiftedIsNotShownAsBarred(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "barred by hook/night-watch", r.thought(held.ID).Reason)
 	r.finish(s)
-	_, err = Reviewing{Memory: r.store, Now: r.ports.Now}.Decide(ctx, "a", o.Dream, []string{held.ID}, true)
+	_, err = Reviewer{Memory: r.store, Now: r.ports.Now}.Decide(ctx, "a", o.Dream, []string{held.ID}, true)
 	require.NoError(t, err)
 	require.Empty(t, r.thought(held.ID).Reason)
 }

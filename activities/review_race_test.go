@@ -42,7 +42,7 @@ func (l *ledger) proposes(id string) string {
 func TestConcurrentDecisionsNeitherContradictNorStageTooMuch(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		const nights, room = 6, 2
-		k := activities.Reviewing{Memory: l.store, Now: l.Now, MaxStaged: room}
+		k := activities.Reviewer{Memory: l.store, Now: l.Now, MaxStaged: room}
 		staged, err := l.store.Find(l.Context(),
 			memory.Query{
 				Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis},

@@ -104,7 +104,7 @@ func TestAcceptedHypothesesStayWithinTheLimit(t *testing.T) {
 	o.Review = dream.ReviewAsk
 	s := r.begin(o)
 	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
-	k := Reviewing{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
+	k := Reviewer{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
 	_, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
 	require.ErrorIs(t, err, ErrGoesOn)
 	r.finish(s)

@@ -78,7 +78,7 @@ func vectorOf(text string) []float32 {
 // alive says that every workflow runs.
 type alive struct{}
 
-func (alive) Here() string { return "" }
+func (alive) ClusterID() string { return "" }
 
 func (alive) Running(context.Context, string, string) (bool, error) { return true, nil }
 
@@ -119,7 +119,7 @@ func newRig(t *testing.T) *rig {
 			Embeds:   true,
 		},
 	}
-	ports := Shelve(Ports{
+	ports := WithRunCache(Ports{
 		Memory:   store,
 		Presence: store,
 		Catalog:  table,

@@ -16,25 +16,25 @@ const cachedDreams = 64
 // runCache caches what does not change during a dream, so that its activities need not read it again. It may drop
 // entries at any time.
 type runCache struct {
-	mu     sync.Mutex
-	dreams map[string]*cachedRun
-	order  []string // oldest first
+	mu          sync.Mutex
+	dreams      map[string]*cachedRun
+	oldestFirst []string // ids of the dreams
 }
 
 // cachedRun is the cache of one dream; nil parts have not been read yet. Nothing in it may be changed.
 type cachedRun struct {
-	forgets  int64 // the agent's removal count when the entry was made
-	spec     *Spec
-	self     *prompt.Self
-	theme    string
-	rules    *[]prompt.Line
-	episodes []*dream.Episode
-	chosen   []dream.Item          // the memories that an onset chooses from
-	byID     map[string]dream.Item // the same, by id
-	shown    map[int]*remembered
-	watch    *watching
-	markers  []hypnagogia.Placed // of watch; read when it was
-	tongues  map[int]hypnagogia.Tongue
+	forgets   int64 // the agent's removal count when the entry was made
+	spec      *Spec
+	self      *prompt.Self
+	theme     string
+	rules     *[]prompt.Line
+	episodes  []*dream.Episode
+	chosen    []dream.Item          // the memories that an onset chooses from
+	byID      map[string]dream.Item // the same, by id
+	shown     map[int]*remembered
+	watch     *watching
+	markers   []hypnagogia.MarkerVector // of watch; read when it was
+	languages map[int]hypnagogia.Language
 }
 
 // remembered is a gathering as the lines of a prompt, with the id of the item behind each line.
@@ -74,19 +74,19 @@ func (c *runCache) read(ctx context.Context, dreamID string, look func(r *cached
 }
 
 func newCachedRun() *cachedRun {
-	return &cachedRun{shown: map[int]*remembered{}, tongues: map[int]hypnagogia.Tongue{}}
+	return &cachedRun{shown: map[int]*remembered{}, languages: map[int]hypnagogia.Language{}}
 }
 
-// volume is the entry of a dream. The caller holds the lock.
+// entry is the entry of a dream, made when there is none. The caller holds the lock.
 func (c *runCache) entry(dreamID string) *cachedRun {
 	run, ok := c.dreams[dreamID]
 	if !ok {
 		run = newCachedRun()
 		c.dreams[dreamID] = run
-		c.order = append(c.order, dreamID)
-		if len(c.order) > cachedDreams {
-			delete(c.dreams, c.order[0])
-			c.order = c.order[1:]
+		c.oldestFirst = append(c.oldestFirst, dreamID)
+		if len(c.oldestFirst) > cachedDreams {
+			delete(c.dreams, c.oldestFirst[0])
+			c.oldestFirst = c.oldestFirst[1:]
 		}
 	}
 	return run
@@ -124,11 +124,11 @@ func (c *runCache) drop(dreamID string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.dreams, dreamID)
-	c.order = slices.DeleteFunc(c.order, func(id string) bool { return id == dreamID })
+	c.oldestFirst = slices.DeleteFunc(c.oldestFirst, func(id string) bool { return id == dreamID })
 }
 
-// Shelve returns ports with a cache for running dreams.
-func Shelve(p Ports) Ports {
+// WithRunCache returns ports with a cache for running dreams.
+func WithRunCache(p Ports) Ports {
 	p.cache = newRunCache()
 	p.Memory = readingStore{p.Memory}
 	return p

@@ -22,13 +22,13 @@ func TestTheCacheHoldsOnlyUnfinishedDreams(t *testing.T) {
 	s.drop("first")
 	s.drop("never put")
 	require.Empty(t, s.dreams)
-	require.Empty(t, s.order)
+	require.Empty(t, s.oldestFirst)
 	require.Empty(t, theme("first"))
 	for i := range cachedDreams + 5 {
 		s.put(t.Context(), fmt.Sprint(i), func(v *cachedRun) { v.theme = "later" })
 	}
 	require.Len(t, s.dreams, cachedDreams)
-	require.Len(t, s.order, cachedDreams)
+	require.Len(t, s.oldestFirst, cachedDreams)
 	require.Empty(t, theme("first"))
 	(*runCache)(nil).drop("nothing is kept")
 }

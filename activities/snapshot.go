@@ -36,19 +36,19 @@ type snapshot struct {
 
 // Cut records how a call was interrupted; it holds no text.
 type Cut struct {
-	Snapshot string    `json:"snapshot,omitempty"` // key of the note; empty when no text had arrived
-	At       time.Time `json:"at,omitzero"`        // when the wake request was received, from the notice
-	Raised   time.Time `json:"raised,omitzero"`
-	Heard    time.Time `json:"heard,omitzero"`
-	Stopped  time.Time `json:"stopped,omitzero"` // when the stream was closed
-	Saved    time.Time `json:"saved,omitzero"`   // when the snapshot was durable
+	Snapshot   string    `json:"snapshot,omitempty"` // key of the note; empty when no text had arrived
+	At         time.Time `json:"at,omitzero"`        // when the wake request was received, from the notice
+	Raised     time.Time `json:"raised,omitzero"`
+	ReceivedAt time.Time `json:"heard,omitzero"`
+	Stopped    time.Time `json:"stopped,omitzero"` // when the stream was closed
+	Saved      time.Time `json:"saved,omitzero"`   // when the snapshot was durable
 }
 
 // cut keeps the text of an interrupted call. If the store cannot take it, the text is lost and nothing waits.
 func (p Ports) cut(ctx context.Context, s Stretch, c call, paid spend.PaidAnswer, began time.Time) *Cut {
 	how := &Cut{Stopped: p.stopped(s, paid, began)}
 	if w, ok := wokenBy(ctx); ok {
-		how.At, how.Raised, how.Heard = w.Notice.At, w.Notice.Raised, w.Heard
+		how.At, how.Raised, how.ReceivedAt = w.Notice.At, w.Notice.Raised, w.ReceivedAt
 	}
 	if strings.TrimSpace(paid.Text) == "" {
 		how.Saved = how.Stopped

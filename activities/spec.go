@@ -75,7 +75,7 @@ type Spec struct {
 
 	// whether fragments are judged singly or together, and why; nil: the older observer, singly, without markers and
 	// bias
-	Observer *hypnagogia.Bill `json:"observer,omitempty"`
+	Observer *hypnagogia.JudgingChoice `json:"observer,omitempty"`
 }
 
 // Holds are the times for which a wake keeps the agent awake when it reached the dream directly and names none.
@@ -215,8 +215,8 @@ type Stretch struct {
 	Now time.Time `json:"now,omitzero"` // the workflow's time of the request
 }
 
-// Seat is the stretch of any request that embeds one.
-func (s Stretch) Seat() Stretch { return s }
+// InStretch is the stretch of any request that embeds one.
+func (s Stretch) InStretch() Stretch { return s }
 
 func (s Stretch) fence() memory.Fence {
 	return memory.Fence{Dream: s.Dream, Run: s.Run, Epoch: s.Epoch}
@@ -242,7 +242,7 @@ type Done struct {
 	Reason string `json:"reason,omitempty"`
 	Reused bool   `json:"reused,omitempty"`
 
-	Unasked bool `json:"unasked,omitempty"` // there was nothing to call a model for
+	NoCall bool `json:"unasked,omitempty"` // there was nothing to call a model for
 
 	Cut *Cut `json:"cut,omitempty"` // how it was interrupted
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// Placing embeds texts with an agent's embedder and names its vector space.
-type Placing func(ctx context.Context, texts []string) (places [][]float32, space string, err error)
+// EmbedFunc embeds texts with an agent's embedder and names its vector space.
+type EmbedFunc func(ctx context.Context, texts []string) (places [][]float32, space string, err error)
 
 // Needs computes how much an agent needs to dream. It writes nothing.
 type Needs struct {
 	Memory memory.Store
-	Place  Placing // nil: claims are not embedded, and no residual counts as novel
-	Why    string  // why Place is nil
+	Place  EmbedFunc // nil: claims are not embedded, and no residual counts as novel
+	Why    string    // why Place is nil
 }
 
 // lastDream is the dream since which new memories are counted.
@@ -91,13 +91,13 @@ func (n Needs) Fresh(ctx context.Context, agent string) (int, error) {
 	return n.fresh(ctx, agent, last)
 }
 
-// Lived collects what an agent's urgency is computed from.
-func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadian.Lived, error) {
+// Input collects what an agent's urgency is computed from.
+func (n Needs) Input(ctx context.Context, agent string, now time.Time) (circadian.UrgencyInput, error) {
 	last, err := n.lastDream(ctx, agent)
 	if err != nil {
-		return circadian.Lived{}, err
+		return circadian.UrgencyInput{}, err
 	}
-	l := circadian.Lived{Never: last.record == nil}
+	l := circadian.UrgencyInput{Never: last.record == nil}
 	var since time.Time
 	if last.record != nil {
 		since = last.record.AsOf
@@ -110,7 +110,7 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 		return l, err
 	}
 	items, err := n.Memory.Find(ctx,
-		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.SoundedEpisodes})
+		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Limit: hypnagogia.InputEpisodes})
 	if err != nil {
 		return l, fmt.Errorf("read the newest episodes of %s: %w", agent, err)
 	}
@@ -124,8 +124,8 @@ func (n Needs) Lived(ctx context.Context, agent string, now time.Time) (circadia
 	if err != nil {
 		return l, err
 	}
-	outcomes := prediction.Until(all, now)
-	l.Volatility = hypnagogia.Sound(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.SoundedResiduals)),
+	outcomes := prediction.KnownAt(all, now)
+	l.Volatility = hypnagogia.DepthInputOf(prediction.Residuals(prediction.Recent(outcomes, hypnagogia.InputResiduals)),
 		surprises).Change
 	recent := prediction.Recent(prediction.After(outcomes, since), circadian.RecentResiduals)
 	l.Residuals = len(recent)
@@ -189,7 +189,7 @@ func (n Needs) Novel(ctx context.Context, agent string, outcomes []prediction.Ou
 	if err != nil {
 		return nil, "", err
 	}
-	existing := circadian.Space{Mean: c.Mean, SD: c.SD, Known: c.Known()}
+	existing := circadian.Space{Mean: c.Mean, SD: c.SD, Calibrated: c.Calibrated()}
 	novel = make([]bool, len(outcomes))
 	for i, place := range places {
 		hits, err := n.Memory.Near(ctx, memory.Near{

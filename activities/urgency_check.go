@@ -58,7 +58,7 @@ func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) 
 		return result, nil
 	}
 	needs := Needs{Memory: b.Memory, Why: "it could not change anything"}
-	lived, err := needs.Lived(ctx, r.Agent, r.Now)
+	lived, err := needs.Input(ctx, r.Agent, r.Now)
 	if err != nil {
 		return result, toApplicationError(err)
 	}
@@ -66,7 +66,7 @@ func (b *DreamRun) Heed(ctx context.Context, r HeedRequest) (HeedResult, error) 
 		all.Novel = all.Residuals
 		if r.Eager.Early(circadian.UrgencyOf(all)) {
 			needs.Place, needs.Why = b.placing(ctx, r)
-			lived, err = needs.Lived(ctx, r.Agent, r.Now)
+			lived, err = needs.Input(ctx, r.Agent, r.Now)
 			if err != nil {
 				return result, toApplicationError(err)
 			}
@@ -112,7 +112,7 @@ type withoutVectors string
 func (w withoutVectors) Error() string { return string(w) }
 
 // placing buys vectors outside of a dream, under the caps of the agent's day.
-func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (Placing, string) {
+func (b *DreamRun) placing(ctx context.Context, r HeedRequest) (EmbedFunc, string) {
 	if b.Guard == nil {
 		return nil, "this worker places nothing outside a dream"
 	}

@@ -145,7 +145,7 @@ func (n *Replay) since(ctx context.Context, spec Spec) ([]prediction.Outcome, er
 	if err != nil {
 		return nil, err
 	}
-	outcomes := prediction.Until(all, spec.AsOf)
+	outcomes := prediction.KnownAt(all, spec.AsOf)
 	for _, record := range memory.As[*dream.Record](items) {
 		if record.ID != spec.Dream && record.AsOf.Before(spec.AsOf) &&
 			(record.Episodes != nil || len(record.Phases) > 0) {

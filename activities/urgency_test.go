@@ -50,9 +50,9 @@ func (r *rig) resolved(id, claim string, confidence float64, status string, at t
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{p}})
 	require.NoError(r.t, err)
-	reckoning := Reckon(r.ports)
-	reckoning.Now = func() time.Time { return at }
-	_, err = reckoning.Resolve(context.Background(), "a", id,
+	resolver := NewResolver(r.ports)
+	resolver.Now = func() time.Time { return at }
+	_, err = resolver.Resolve(context.Background(), "a", id,
 		prediction.Verdict{Status: status, By: dream.ByPerson, At: at})
 	require.NoError(r.t, err)
 }
@@ -66,12 +66,12 @@ func TestUrgencyCountsFromTheLastDream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	needs := Needs{Memory: r.store, Place: r.place}
-	lived, err := needs.Lived(t.Context(), "a", tonight)
+	lived, err := needs.Input(t.Context(), "a", tonight)
 	require.NoError(t, err)
-	require.Equal(t, circadian.Lived{Never: true}, lived, "nothing at all")
+	require.Equal(t, circadian.UrgencyInput{Never: true}, lived, "nothing at all")
 
 	r.live(12)
-	lived, err = needs.Lived(t.Context(), "a", tonight)
+	lived, err = needs.Input(t.Context(), "a", tonight)
 	require.NoError(t, err)
 	require.Equal(t, 12, lived.Episodes)
 	require.True(t, lived.Never)
@@ -112,7 +112,7 @@ func TestUrgencyCountsFromTheLastDream(t *testing.T) {
 	r.resolved("plain", "on day 3 the harbour was quiet and number 21 gull sat there", .8, dream.PredictionWrong,
 		later.Add(-time.Hour))
 	r.resolved("strange", "zebra zebra zebra", .7, dream.PredictionWrong, later.Add(-2*time.Hour))
-	lived, err = needs.Lived(t.Context(), "a", later)
+	lived, err = needs.Input(t.Context(), "a", later)
 	require.NoError(t, err)
 	require.Equal(t, 2, lived.Episodes, "whenever they happened")
 	require.Equal(t, 12*time.Hour, lived.Since)
@@ -121,7 +121,7 @@ func TestUrgencyCountsFromTheLastDream(t *testing.T) {
 	require.Equal(t, 1, lived.Novel)
 	require.Positive(t, lived.Affect)
 
-	blind, err := Needs{Memory: r.store, Why: "nobody pays"}.Lived(t.Context(), "a", later)
+	blind, err := Needs{Memory: r.store, Why: "nobody pays"}.Input(t.Context(), "a", later)
 	require.NoError(t, err)
 	require.Zero(t, blind.Novel)
 	require.Equal(t, "nobody pays", blind.Unplaced)
@@ -152,20 +152,20 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 	calm := ask(.8)
 	require.False(t, calm.Early)
 	require.Zero(t, spent(), "no novelty could make it urgent")
-	require.NotEmpty(t, calm.Urgency.Lived.Unplaced)
+	require.NotEmpty(t, calm.Urgency.Input.Unplaced)
 
 	keen := ask(.3)
 	require.True(t, keen.Early)
-	require.Equal(t, 1, keen.Urgency.Lived.Novel)
+	require.Equal(t, 1, keen.Urgency.Input.Novel)
 	require.Positive(t, spent())
 	before := spent()
 	require.Equal(t, keen, ask(.3))
 	require.Equal(t, before, spent(), "vectors are not bought twice")
 
 	bed.Planner = pays{why: "automatic dreaming on a paid provider is switched off"}
-	require.Equal(t, "automatic dreaming on a paid provider is switched off", ask(.3).Urgency.Lived.Unplaced)
+	require.Equal(t, "automatic dreaming on a paid provider is switched off", ask(.3).Urgency.Input.Unplaced)
 	bed.Planner = unplanned{}
-	require.NotEmpty(t, ask(.3).Urgency.Lived.Unplaced)
+	require.NotEmpty(t, ask(.3).Urgency.Input.Unplaced)
 }
 
 // slowEmbedder answers only when its context has ended.
@@ -195,7 +195,7 @@ func TestAnEmbedderThatDoesNotAnswerDelaysTriggersBriefly(t *testing.T) {
 	require.NoError(t, ctx.Err(), "it did not wait for the caller's timeout")
 	require.Len(t, got.Appointments, 1)
 	require.NotNil(t, got.Urgency)
-	require.Equal(t, "its embedder did not answer in time", got.Urgency.Lived.Unplaced)
+	require.Equal(t, "its embedder did not answer in time", got.Urgency.Input.Unplaced)
 }
 
 func TestAnInvalidScheduleIsReportedAndDelaysNoOther(t *testing.T) {

@@ -22,7 +22,7 @@ type Wake struct {
 	// how long an agent without clients stays awake for it; 0: a minute
 	Hold time.Duration `json:"hold,omitempty"`
 	// the dream that the sender signals itself, beside the agent's workflow
-	Told string `json:"told,omitempty"`
+	SignalledDream string `json:"told,omitempty"`
 }
 
 // alarmed is the prefix of the client name of an alarm.

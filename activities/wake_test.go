@@ -53,11 +53,11 @@ func TestOnlyAConnectToAHeldSleepingAgentJoins(t *testing.T) {
 	r.ports.Now = func() time.Time { return tonight }
 	ctx := context.Background()
 	rouse := func(cause presence.Cause, client string) RouseResult {
-		roused, err := r.dreamRun().Rouse(ctx,
+		raised, err := r.dreamRun().Rouse(ctx,
 			RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
 		require.NoError(t, err)
-		require.Equal(t, int64(1), roused.Epoch)
-		return roused
+		require.Equal(t, int64(1), raised.Epoch)
+		return raised
 	}
 	require.False(t, rouse(presence.Alarm, "").Joined, "it raised the epoch")
 	require.False(t, rouse(presence.Alarm, "again").Joined)

@@ -16,8 +16,9 @@ import (
 )
 
 // BeginAnew ends the run of an agent's workflow and begins another, in one request, with the state that the store
-// knows: the dream that runs or waits, the wake that is recorded, who is connected. What only the workflow knew is lost:
-// triggers that wait, and why the last dream by itself did not begin. When another run goes on by now, that one stays.
+// knows: the dream that runs or waits, the wake that is recorded, who is connected. What only the workflow knew is
+// lost: triggers that wait, and why the last dream by itself did not begin. When another run goes on by now, that one
+// stays.
 func (s *Starter) BeginAnew(ctx context.Context, agent dream.Agent, run string) error {
 	if err := s.present(ctx, agent); err != nil {
 		return err
@@ -80,11 +81,11 @@ func (s *Starter) restored(ctx context.Context, agent dream.Agent) (workflows.Ag
 		case running && record.Outcome == dream.Dreaming:
 			state.Dream = &begun
 		case running:
-			state.Broken = &workflows.Broken{Begun: begun, Until: record.Until}
+			state.Interrupted = &workflows.InterruptedDream{Begun: begun, Until: record.Until}
 		}
 	}
 	if state.Dream != nil {
-		state.State, state.Broken = workflows.Dreaming, nil
+		state.State, state.Interrupted = workflows.Dreaming, nil
 	}
 	status, err := s.Presence.Status(ctx, agent.ID, now)
 	if err != nil {

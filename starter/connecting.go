@@ -13,16 +13,16 @@ import (
 )
 
 // Joined says whether a client connected while only an alarm or an operator held the sleeping agent. No epoch was
-// raised, so no wake is reported; the agent's workflow keeps it asleep until Visited is called.
+// raised, so no wake is reported; the agent's workflow keeps it asleep until Connected is called.
 func (w Woken) Joined(cause presence.Cause) bool {
 	return !w.Raised && w.Epoch > 0 && w.Dream == "" && w.Cause != presence.Connect &&
 		(cause == presence.Connect || cause == "")
 }
 
-// Visited reports to the agent's workflow that a client connected while the store already held the agent awake. The
+// Connected reports to the agent's workflow that a client connected while the store already held the agent awake. The
 // workflow reads the connected clients, so the signal may be late or repeated.
-func (s *Starter) Visited(ctx context.Context, handle string) error {
-	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalVisited, nil)
+func (s *Starter) Connected(ctx context.Context, handle string) error {
+	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalConnected, nil)
 	var notFound *serviceerror.NotFound
 	if err == nil || errors.As(err, &notFound) { // the report of the wake that was joined starts the workflow
 		return nil
@@ -30,7 +30,7 @@ func (s *Starter) Visited(ctx context.Context, handle string) error {
 	return fmt.Errorf("signal the workflow of %s that a client connected: %w", handle, err)
 }
 
-// join calls Visited in the background, once per epoch.
+// join calls Connected in the background, once per epoch.
 func (s *Starter) join(ctx context.Context, agent dream.Agent, epoch int64) {
 	if s.Client == nil {
 		return
@@ -38,5 +38,5 @@ func (s *Starter) join(ctx context.Context, agent dream.Agent, epoch int64) {
 	if reported, ok := s.joined.Swap(agent.ID, epoch); ok && reported == epoch {
 		return
 	}
-	s.recording.later(ctx, func(ctx context.Context) error { return s.Visited(ctx, agent.Handle) })
+	s.recording.later(ctx, func(ctx context.Context) error { return s.Connected(ctx, agent.Handle) })
 }

@@ -61,9 +61,9 @@ func TestAClientThatJoinsAnAlarmIsReportedToTheWorkflow(t *testing.T) {
 	require.False(t, wake("ivo", presence.Connect).Joined(presence.Connect), "another client has woken it")
 
 	s.Client = agentState
-	require.NoError(t, s.Visited(ctx, "echo"))
-	require.NoError(t, s.Visited(ctx, "nobody"))
-	require.Equal(t, []string{workflows.SignalVisited}, agentState.signals)
+	require.NoError(t, s.Connected(ctx, "echo"))
+	require.NoError(t, s.Connected(ctx, "nobody"))
+	require.Equal(t, []string{workflows.SignalConnected}, agentState.signals)
 	_, err = s.Presence.Dismiss(ctx, agent.ID, tonight)
 	require.NoError(t, err)
 	s.Client = nil

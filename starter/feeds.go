@@ -48,12 +48,15 @@ func (s *Starter) DropFeed(ctx context.Context, name string) error {
 // memory.ErrNotFound when there is no such feed. All readings are validated before any is sent; alarm.Untimely is the
 // error of a wrong time.
 func (s *Starter) Push(ctx context.Context, name string, readings []dream.Reading) error {
-	_, err := s.Give(ctx, name, readings)
+	_, err := s.PushReportingUnused(ctx, name, readings)
 	return err
 }
 
-// Give is Push, and returns which of the readings no rule uses: empty, or the text of alarm.Unheard.
-func (s *Starter) Give(ctx context.Context, name string, readings []dream.Reading) (unused string, err error) {
+// PushReportingUnused is Push, and returns which of the readings no rule uses: empty, or the text of
+// alarm.DescribeUnused.
+func (s *Starter) PushReportingUnused(ctx context.Context, name string,
+	readings []dream.Reading,
+) (unused string, err error) {
 	f, err := s.Feeds.Feed(ctx, name)
 	if err != nil {
 		return "", fmt.Errorf("push to feed %s: %w", name, err)
@@ -61,7 +64,8 @@ func (s *Starter) Give(ctx context.Context, name string, readings []dream.Readin
 	if err := s.admit(f, readings); err != nil {
 		return "", fmt.Errorf("push to feed %s: %w", name, err)
 	}
-	return alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings)), s.signal(ctx, f, workflows.SignalReading, readings)
+	return alarm.DescribeUnused(f.Rules, alarm.Unused(f.Rules, readings)),
+		s.signal(ctx, f, workflows.SignalReading, readings)
 }
 
 func (s *Starter) admit(f dream.Feed, readings []dream.Reading) error {

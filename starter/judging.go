@@ -20,7 +20,9 @@ const (
 )
 
 // observer is how the fragments of a dream are judged: as configured, or by the price of each way.
-func (s *Starter) observer(ctx context.Context, spec activities.Spec, model inference.Spec) (*hypnagogia.Bill, error) {
+func (s *Starter) observer(ctx context.Context, spec activities.Spec,
+	model inference.Spec,
+) (*hypnagogia.JudgingChoice, error) {
 	rules, err := s.Memory.Count(ctx,
 		memory.Query{Agent: spec.Agent, Kinds: []dream.Kind{dream.KindPlaybook}, Until: spec.AsOf.Add(1)})
 	if err != nil {

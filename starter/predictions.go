@@ -20,9 +20,9 @@ func (s *Starter) Resolve(ctx context.Context, agent, id string, v prediction.Ve
 }
 
 // Foretell stores an analytical prediction of a person or tool; false when it existed. memory.ErrNotFound, and
-// activities.ErrUnheard when the agent does not follow the feed to watch.
+// activities.ErrNotFollowed when the agent does not follow the feed to watch.
 func (s *Starter) Foretell(ctx context.Context, agent string,
-	f activities.Foretelling,
+	f activities.PredictionRequest,
 ) (*dream.Prediction, bool, error) {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
@@ -32,7 +32,7 @@ func (s *Starter) Foretell(ctx context.Context, agent string,
 }
 
 // Watch lets a rule of the agent's feed resolve an open prediction; nil removes the rule. memory.ErrNotFound,
-// activities.ErrUnheard, activities.ErrOverdue, prediction.ErrResolved.
+// activities.ErrNotFollowed, activities.ErrOverdue, prediction.ErrResolved.
 func (s *Starter) Watch(ctx context.Context, agent, id string, w *dream.Watch) (*dream.Prediction, error) {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
@@ -51,6 +51,6 @@ func (s *Starter) Scores(ctx context.Context, agent string) (prediction.Scores, 
 	return prediction.Calibration(outcomes), err
 }
 
-func (s *Starter) reckoning() activities.Reckoning {
-	return activities.Reckoning{Memory: s.Memory, Feeds: s.Feeds, Now: s.Now}
+func (s *Starter) reckoning() activities.Resolver {
+	return activities.Resolver{Memory: s.Memory, Feeds: s.Feeds, Now: s.Now}
 }

@@ -25,7 +25,7 @@ func TestPredictionsByHandleOrID(t *testing.T) {
 	require.NoError(t,
 		s.Feeds.PutFeed(ctx,
 			dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "high", Kind: dream.Above, Number: 5, Quiet: true}}}))
-	f := activities.Foretelling{
+	f := activities.PredictionRequest{
 		Claim:      "It passes 5.",
 		Criterion:  "The feed says so.",
 		Horizon:    s.Now().Add(time.Hour),

@@ -16,15 +16,15 @@ func (s *Starter) ForPsyche() psyche.Waker { return wakingAgents{s} }
 
 // ForRestoring is the starter as an awake agent's tools restore archived items.
 func (s *Starter) ForRestoring() psyche.Restorer {
-	return restoring{activities.Restoring{Memory: s.Memory, Now: s.Now}}
+	return restoring{activities.Restorer{Memory: s.Memory, Now: s.Now}}
 }
 
 // restoring implements psyche.Restoring.
-type restoring struct{ activities.Restoring }
+type restoring struct{ activities.Restorer }
 
 // Restore converts the error of an item that no dream archived for the server.
 func (r restoring) Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
-	items, err := r.Restoring.Restore(ctx, agent, ids...)
+	items, err := r.Restorer.Restore(ctx, agent, ids...)
 	if errors.Is(err, activities.ErrNotArchived) {
 		err = notArchived{err}
 	}

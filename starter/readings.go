@@ -12,13 +12,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// Heard is when a feed's workflow last accepted a reading; zero for never, memory.ErrNotFound when it does not run.
-func (s *Starter) Heard(ctx context.Context, feed string) (time.Time, error) {
+// LastReading is when a feed's workflow last accepted a reading; zero for never, memory.ErrNotFound when it does not
+// run.
+func (s *Starter) LastReading(ctx context.Context, feed string) (time.Time, error) {
 	state, err := s.FeedState(ctx, feed)
 	if notFound := new(serviceerror.NotFound); errors.As(err, &notFound) {
 		return time.Time{}, fmt.Errorf("the workflow of feed %s does not run: %w", feed, memory.ErrNotFound)
 	}
-	return state.Heard, err
+	return state.LastReading, err
 }
 
 // Latest returns the newest reading of each metric that a feed's workflow has, for the dreams of agents that follow
@@ -42,7 +43,7 @@ func (s *Starter) Latest(ctx context.Context, feed string) ([]dream.Reading, err
 	for _, r := range state.Watch.Readings {
 		take(r)
 	}
-	for _, stray := range state.Untaken.Metrics {
+	for _, stray := range state.Unused.Metrics {
 		take(stray.Reading)
 	}
 	readings := make([]dream.Reading, len(metrics))

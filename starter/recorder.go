@@ -50,7 +50,7 @@ func (u *unrecordedWake) come(w workflows.Wake) {
 // outcome is the answer to a recorded wake.
 type outcome struct {
 	epoch  int64
-	awoken workflows.Awoken
+	awoken workflows.WakeAnswer
 }
 
 // Limits of reporting: concurrent updates, the time of one attempt, and the delay between attempts, which doubles.
@@ -118,13 +118,13 @@ func (r *recorder) signal(s *Starter, agent dream.Agent) {
 	pause := reportAgain
 	for {
 		w, from := r.current(keyOf(agent))
-		awoken, err := r.attempt(from, s, agent, w)
+		answer, err := r.attempt(from, s, agent, w)
 		if errors.Is(err, memory.ErrNotFound) { // there is no such agent, or it was removed
 			r.drop(keyOf(agent))
 			return
 		}
 		if err == nil {
-			if r.settle(keyOf(agent), w, awoken) {
+			if r.settle(keyOf(agent), w, answer) {
 				return
 			}
 			pause = reportAgain
@@ -143,19 +143,19 @@ func (r *recorder) signal(s *Starter, agent dream.Agent) {
 
 func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent,
 	w workflows.Wake,
-) (workflows.Awoken, error) {
+) (workflows.WakeAnswer, error) {
 	select {
 	case r.slots <- struct{}{}:
 		defer func() { <-r.slots }()
 	case <-r.open.Done():
-		return workflows.Awoken{}, r.open.Err()
+		return workflows.WakeAnswer{}, r.open.Err()
 	}
 	ctx, cancel := r.while(from, reportFor)
 	defer cancel()
 	if agent.ID == "" { // the store was unreachable when the request came
 		existing, err := s.Memory.Agent(ctx, agent.Handle)
 		if err != nil {
-			return workflows.Awoken{}, err
+			return workflows.WakeAnswer{}, err
 		}
 		agent = existing
 	}
@@ -179,13 +179,13 @@ func (r *recorder) current(agent string) (workflows.Wake, context.Context) {
 }
 
 // settle notes that a wake is recorded; false when a newer one has arrived meanwhile.
-func (r *recorder) settle(agent string, w workflows.Wake, awoken workflows.Awoken) bool {
+func (r *recorder) settle(agent string, w workflows.Wake, answer workflows.WakeAnswer) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	waiting := r.agents[agent]
-	epoch := max(w.Epoch, awoken.Epoch)
+	epoch := max(w.Epoch, answer.Epoch)
 	if epoch >= r.recorded[agent].epoch {
-		r.recorded[agent] = outcome{epoch, awoken}
+		r.recorded[agent] = outcome{epoch, answer}
 	}
 	if waiting.wake != w && (waiting.wake.Epoch == 0 || waiting.wake.Epoch > epoch) { // a newer one arrived meanwhile
 		return false
@@ -266,7 +266,7 @@ func (r *recorder) drop(key string) {
 }
 
 // wait returns when the wake of an epoch, or a newer one, was recorded by this process.
-func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
+func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflows.WakeAnswer, error) {
 	for {
 		r.mu.Lock()
 		r.begin()
@@ -280,16 +280,16 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 			return last.awoken, nil
 		}
 		if waiting == nil {
-			return workflows.Awoken{},
+			return workflows.WakeAnswer{},
 				fmt.Errorf("wake %d of agent %s was not requested in this process: %w", epoch, agent,
 					memory.ErrNotFound)
 		}
 		select {
 		case <-waiting.done:
 		case <-r.open.Done():
-			return workflows.Awoken{}, errors.New("the recorder is closed")
+			return workflows.WakeAnswer{}, errors.New("the recorder is closed")
 		case <-ctx.Done():
-			return workflows.Awoken{}, ctx.Err()
+			return workflows.WakeAnswer{}, ctx.Err()
 		}
 	}
 }

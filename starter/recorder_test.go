@@ -55,7 +55,7 @@ type wakeAnswer struct {
 }
 
 func (d wakeAnswer) Get(_ context.Context, into any) error {
-	*into.(*workflows.Awoken) = workflows.Awoken{Epoch: d.epoch, State: workflows.Awake}
+	*into.(*workflows.WakeAnswer) = workflows.WakeAnswer{Epoch: d.epoch, State: workflows.Awake}
 	return nil
 }
 
@@ -71,9 +71,9 @@ func TestOnlyTheNewestWakeOfAnAgentIsReportedOneAtATime(t *testing.T) {
 		s.recording.add(t.Context(), s, echo, workflows.Wake{Epoch: epoch})
 	}
 	close(h.hold)
-	awoken, err := s.Recorded(context.Background(), echo.ID, 9)
+	answer, err := s.Recorded(context.Background(), echo.ID, 9)
 	require.NoError(t, err)
-	require.Equal(t, int64(9), awoken.Epoch)
+	require.Equal(t, int64(9), answer.Epoch)
 	s.Close()
 	require.Len(t, h.wakes, 2)
 	require.Equal(t, int64(9), h.wakes[1].Epoch)
@@ -126,9 +126,9 @@ func TestRepeatedConnectionsWithoutAStoreAreReportedOnce(t *testing.T) {
 		s.recording.add(t.Context(), s, echo, connect)
 	}
 	close(h.hold)
-	awoken, err := s.Recorded(context.Background(), echo.ID, 0)
+	answer, err := s.Recorded(context.Background(), echo.ID, 0)
 	require.NoError(t, err)
-	require.Equal(t, int64(5), awoken.Epoch)
+	require.Equal(t, int64(5), answer.Epoch)
 	s.Close()
 	require.Len(t, h.wakes, 1)
 }

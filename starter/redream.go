@@ -65,11 +65,11 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 				w.Dream, w.From, activities.ErrNoRedream)
 	}
 	from := dream.Redream{Dream: w.Dream, From: w.From}
-	taken, err := activities.Taken(ctx, s.Memory, agent.ID, from)
+	taken, err := activities.TakenOver(ctx, s.Memory, agent.ID, from)
 	if err != nil {
 		return draft{}, err
 	}
-	if activities.Sorted(taken).Empty() {
+	if activities.GroupTakenOver(taken).Empty() {
 		return draft{},
 			fmt.Errorf("%s kept nothing before its %s to go on with: it %w from there; begin a dream instead",
 				w.Dream, w.From, activities.ErrNoRedream)
@@ -94,18 +94,18 @@ type CapLeft struct {
 
 // Rehearsal is what a dream would do, without running it: what it would gather, its depth, its hooks and its cost.
 type Rehearsal struct {
-	Estimate  Estimate              `json:"estimate"`
-	Seed      uint64                `json:"seed"`
-	Gather    activities.Gathering  `json:"gather"`
-	Depth     *activities.Fathomed  `json:"depth,omitempty"` // nil: the peak
-	Skipped   string                `json:"onset_skipped,omitempty"`
-	Hooks     []activities.HookRule `json:"hooks"`
-	Review    dream.Review          `json:"review"`
-	Caps      []CapLeft             `json:"caps"`
-	Against   []string              `json:"against"` // what would prevent it now
-	Knobs     dream.Knobs           `json:"-"`
-	Loosening hypnagogia.Loosened   `json:"loosening"` // of the generator
-	Policy    []string              `json:"policy"`    // the rules that fragments are checked against
+	Estimate  Estimate                `json:"estimate"`
+	Seed      uint64                  `json:"seed"`
+	Gather    activities.Gathering    `json:"gather"`
+	Depth     *activities.DepthChoice `json:"depth,omitempty"` // nil: the peak
+	Skipped   string                  `json:"onset_skipped,omitempty"`
+	Hooks     []activities.HookRule   `json:"hooks"`
+	Review    dream.Review            `json:"review"`
+	Caps      []CapLeft               `json:"caps"`
+	Against   []string                `json:"against"` // what would prevent it now
+	Knobs     dream.Knobs             `json:"-"`
+	Loosening hypnagogia.Loosened     `json:"loosening"` // of the generator
+	Policy    []string                `json:"policy"`    // the rules that fragments are checked against
 }
 
 // Rehearse computes everything about a dream that is known without running it. It writes nothing and calls no model.
@@ -123,7 +123,7 @@ func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, erro
 		Knobs:     o.Knobs,
 		Against:   []string{},
 		Policy:    policyOf(o),
-		Loosening: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]),
+		Loosening: LooseningOf(o.Knobs.Loosening, d.specs[dream.Generator]),
 	}
 	if r.Review == "" {
 		r.Review = dream.ReviewAuto
@@ -133,7 +133,7 @@ func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, erro
 		return r, err
 	}
 	if o.Depth != nil {
-		f, err := activities.WouldFathom(ctx, s.Memory, o)
+		f, err := activities.WouldChooseDepth(ctx, s.Memory, o)
 		if err != nil {
 			return r, err
 		}

@@ -56,7 +56,7 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 	}
 	ctx = context.WithoutCancel(ctx) // the rest is ended even if the caller has gone
 	for _, existing := range []string{name, agent.ID, agent.Handle} {
-		s.known.Delete(existing)
+		s.wokenAgents.Delete(existing)
 	}
 	now := s.Now()
 	notice := presence.WakeNotice{

@@ -61,7 +61,7 @@ func removable(t *testing.T) (*Starter, dream.Agent, *ending) {
 	s.Presence = s.Memory.(presence.Store)
 	e := &ending{running: map[string]bool{}}
 	s.Client = e
-	require.NoError(t, s.Live(t.Context(), agent))
+	require.NoError(t, s.EnsureWorkflow(t.Context(), agent))
 	return s, agent, e
 }
 
@@ -80,7 +80,7 @@ func TestRemovingAnAgentEndsItsWorkflows(t *testing.T) {
 	require.Equal(t, []string{waits.ID, "agent/echo"}, done.Ended)
 	require.Equal(t, 1, done.Items[dream.KindRecord])
 	require.Empty(t, e.running)
-	require.ErrorIs(t, s.Live(t.Context(), agent), memory.ErrRemoved, "no workflow starts from an old record")
+	require.ErrorIs(t, s.EnsureWorkflow(t.Context(), agent), memory.ErrRemoved, "no workflow starts from an old record")
 	require.ErrorIs(t, s.Call(t.Context(), agent, activities.Fire{}), memory.ErrRemoved)
 	_, err = s.sendWake(t.Context(), agent, workflows.Wake{Epoch: 3})
 	require.ErrorIs(t, err, memory.ErrRemoved)

@@ -145,14 +145,14 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	curriculum := activities.DefaultCurriculum
 	o.Curriculum = &curriculum
 	o.Loosening = map[dream.Role]dream.Loosening{
-		dream.Generator: Loosen(o.Knobs.Loosening, d.specs[dream.Generator]).Way,
+		dream.Generator: LooseningOf(o.Knobs.Loosening, d.specs[dream.Generator]).Way,
 	}
 	d.spec = o
 	return d, nil
 }
 
-// Loosen is how a model is loosened: by what it accepts, unless the deployment configures a way.
-func Loosen(wanted dream.Loosening, model inference.Spec) hypnagogia.Loosened {
+// LooseningOf is how a model is loosened: by what it accepts, unless the deployment configures a way.
+func LooseningOf(wanted dream.Loosening, model inference.Spec) hypnagogia.Loosened {
 	if wanted != "" && wanted != dream.Auto {
 		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening says so"}
 	}

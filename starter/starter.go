@@ -60,9 +60,9 @@ type Starter struct {
 	Ledger   spend.Ledger // money left limits the depth of dreams; nil: no limit
 	Feeds    memory.Feeds
 
-	known     sync.Map // agents that were woken by this process, by the name used
-	recording recorder
-	joined    sync.Map // by agent, the newest epoch for which a joining client was reported
+	wokenAgents sync.Map // agents that were woken by this process, by the name used
+	recording   recorder
+	joined      sync.Map // by agent, the newest epoch for which a joining client was reported
 }
 
 // With is a starter of the same deployment with other options.
@@ -238,8 +238,8 @@ func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 	return settings
 }
 
-// Live starts the agent's workflow if it does not run, and sends it the current settings.
-func (s *Starter) Live(ctx context.Context, agent dream.Agent) error {
+// EnsureWorkflow starts the agent's workflow if it does not run, and sends it the current settings.
+func (s *Starter) EnsureWorkflow(ctx context.Context, agent dream.Agent) error {
 	settings := s.settings(agent)
 	if err := s.present(ctx, agent); err != nil {
 		return err
@@ -356,8 +356,8 @@ type Executions struct {
 	Cluster string // id of the cluster and namespace; empty when unknown
 }
 
-// Here names the cluster and namespace.
-func (l Executions) Here() string { return l.Cluster }
+// ClusterID names the cluster and namespace.
+func (l Executions) ClusterID() string { return l.Cluster }
 
 // Running is false when the run has closed or does not exist.
 func (l Executions) Running(ctx context.Context, workflow, run string) (bool, error) {

@@ -79,14 +79,14 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 	w.Took = s.Now().Sub(began)
 	if arrival.Raised {
 		s.recording.add(ctx, s, agent, workflows.Wake{
-			Epoch:   arrival.Epoch,
-			Cause:   k.Cause,
-			Client:  k.Client,
-			At:      began,
-			Raised:  raised,
-			Trigger: k.Trigger,
-			Hold:    s.holds(k),
-			Told:    arrival.Dream,
+			Epoch:          arrival.Epoch,
+			Cause:          k.Cause,
+			Client:         k.Client,
+			At:             began,
+			Raised:         raised,
+			Trigger:        k.Trigger,
+			Hold:           s.holds(k),
+			SignalledDream: arrival.Dream,
 		})
 	} else if w.Joined(k.Cause) {
 		s.join(ctx, agent, arrival.Epoch)
@@ -108,7 +108,7 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 		Lock:   s.Options.Settings.WakeLock,
 		Notify: s.WakeBus != nil,
 	}
-	existing, seen := s.known.Load(k.Agent)
+	existing, seen := s.wokenAgents.Load(k.Agent)
 	if seen {
 		agent := existing.(dream.Agent)
 		visit.Agent, visit.Handle = agent.ID, agent.Handle
@@ -116,7 +116,7 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 		if !errors.Is(err, memory.ErrNotFound) {
 			return agent, arrival, err
 		}
-		s.known.Delete(k.Agent)
+		s.wokenAgents.Delete(k.Agent)
 	}
 	agent, err := s.Memory.Agent(ctx, k.Agent)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 	visit.Agent, visit.Handle = agent.ID, agent.Handle
 	arrival, err := s.Presence.Arrive(ctx, visit)
 	if err == nil {
-		s.known.Store(k.Agent, agent)
+		s.wokenAgents.Store(k.Agent, agent)
 	}
 	return agent, arrival, err
 }
@@ -194,14 +194,14 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, be
 
 // Recorded waits until the agent's workflow has recorded the wake of an epoch, so that its dream has stopped and the
 // agent is awake. Epoch 0 means a wake without the store; an agent that could not be resolved is named by its handle.
-func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (workflows.Awoken, error) {
+func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (workflows.WakeAnswer, error) {
 	return s.recording.wait(ctx, agentID, epoch)
 }
 
 // sendWake reports a wake to the agent's workflow and waits until the agent is awake.
-func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.Awoken, error) {
-	var awoken workflows.Awoken
-	if w.Told != "" {
+func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.WakeAnswer, error) {
+	var answer workflows.WakeAnswer
+	if w.SignalledDream != "" {
 		s.recording.running.Go(func() { s.reportDream(ctx, w) })
 	}
 	options := client.UpdateWorkflowOptions{
@@ -217,7 +217,7 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	if errors.As(err, &notFound) {
 		newest, readErr := s.Memory.Agent(ctx, agent.ID)
 		if errors.Is(readErr, memory.ErrNotFound) { // a removed agent gets no new workflow
-			return awoken, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, readErr)
+			return answer, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, readErr)
 		}
 		if readErr == nil {
 			agent = newest // the new workflow starts with the current record
@@ -226,19 +226,19 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 			client.UpdateWithStartWorkflowOptions{StartWorkflowOperation: s.startAgent(agent), UpdateOptions: options})
 	}
 	if err == nil {
-		err = handle.Get(ctx, &awoken)
+		err = handle.Get(ctx, &answer)
 	}
 	if err != nil {
-		return awoken, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, sealed(err))
+		return answer, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, sealed(err))
 	}
-	return awoken, nil
+	return answer, nil
 }
 
 // reportDream signals the wake to the dream directly, two server steps sooner than the agent's workflow would. A lost
 // signal is repeated by the agent's workflow.
 func (s *Starter) reportDream(ctx context.Context, w workflows.Wake) {
-	id := w.Told
-	w.Told = ""
+	id := w.SignalledDream
+	w.SignalledDream = ""
 	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
 }
 
@@ -263,7 +263,7 @@ func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 
 // met is an agent as far as this process knows it without the store.
 func (s *Starter) lastSeen(agent string) dream.Agent {
-	if existing, ok := s.known.Load(agent); ok {
+	if existing, ok := s.wokenAgents.Load(agent); ok {
 		return existing.(dream.Agent)
 	}
 	return dream.Agent{Handle: agent}
@@ -321,7 +321,7 @@ func (s *Starter) left(ctx context.Context, a dream.Agent) error {
 
 // Status is what holds an agent awake. An agent that this process has woken before needs no lookup.
 func (s *Starter) Status(ctx context.Context, agent string) (presence.Status, error) {
-	if existing, ok := s.known.Load(agent); ok {
+	if existing, ok := s.wokenAgents.Load(agent); ok {
 		return s.Presence.Status(ctx, existing.(dream.Agent).ID, s.Now())
 	}
 	a, err := s.Memory.Agent(ctx, agent)

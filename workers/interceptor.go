@@ -40,6 +40,6 @@ func (s *wakeInbound) ExecuteActivity(ctx context.Context, in *interceptor.Execu
 		request = in.Args[0]
 	}
 	ctx = activities.Reading(ctx, s.memory, request)
-	return s.inflight.Rouse(ctx, request,
+	return s.inflight.RunActivity(ctx, request,
 		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }

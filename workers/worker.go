@@ -25,7 +25,7 @@ type Options struct {
 	StopTimeout time.Duration // time for running activities after a stop; 0: 20 s
 	// it does not listen to the wake bus: a wake reaches its activities only by Temporal's cancellation, for
 	// comparison
-	Deaf bool
+	NoWakeBus bool
 
 	Fetch  activities.Fetcher // reads feeds; nil: reading a feed is an error
 	Alarms activities.Alarms  // wakes the agents that follow a feed with an alarm
@@ -72,7 +72,7 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 	o = o.filled()
 	worker.SetStickyWorkflowCacheSize(o.StickyCache)
 	w := &Worker{inflight: activities.NewInflightRegistry(p.Presence), wakeBus: p.WakeBus}
-	if o.Deaf {
+	if o.NoWakeBus {
 		w.wakeBus = nil
 	}
 	w.Worker = worker.New(c, o.TaskQueue, worker.Options{
@@ -96,7 +96,7 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 // Start listens to the wake bus, then begins to work.
 func (w *Worker) Start() error {
 	if w.wakeBus != nil {
-		stop, err := w.wakeBus.Listen(w.inflight.Hear)
+		stop, err := w.wakeBus.Listen(w.inflight.OnNotice)
 		if err != nil {
 			return fmt.Errorf("listen to the wake bus: %w", err)
 		}
@@ -131,7 +131,7 @@ func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.E
 
 // Lapse resolves the predictions whose horizon has passed and returns how many.
 func Lapse(ctx context.Context, p activities.Ports) (int, error) {
-	return activities.Reckon(p).Lapse(ctx)
+	return activities.NewResolver(p).Lapse(ctx)
 }
 
 // ReconcileAgents is Reconcile that looks for records without an outcome among these agents alone.
@@ -143,7 +143,7 @@ func ReconcileAgents(ctx context.Context, p activities.Ports, e activities.Execu
 
 // LapseOf is Lapse for these agents alone.
 func LapseOf(ctx context.Context, p activities.Ports, agents []dream.Agent) (int, error) {
-	return activities.Reckon(p).LapseOf(ctx, agents)
+	return activities.NewResolver(p).LapseOf(ctx, agents)
 }
 
 // Abandon closes a dream of a cluster that is gone, on behalf of a person who knows that.

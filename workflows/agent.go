@@ -62,7 +62,7 @@ func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	a.alarms = workflow.GetSignalChannel(ctx, SignalAlarm)
 	a.sleep = workflow.GetSignalChannel(ctx, SignalSleep)
 	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
-	a.visited = workflow.GetSignalChannel(ctx, SignalVisited)
+	a.visited = workflow.GetSignalChannel(ctx, SignalConnected)
 	a.calls = workflow.GetSignalChannel(ctx, SignalTrigger)
 	if err := workflow.SetQueryHandler(ctx, QueryAgentState,
 		func() (AgentState, error) { return a.state, nil }); err != nil {

@@ -23,10 +23,10 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 	if a.state.State != Sleeping {
 		return Begun{}, a.heldAwake()
 	}
-	broken := a.state.Broken
+	broken := a.state.Interrupted
 	a.state.State = Dreaming
 	a.state.Dream = &Begun{Dream: spec.Dream, Workflow: spec.Dream}
-	a.state.Broken = nil
+	a.state.Interrupted = nil
 	a.changed = true
 	a.dream = nil // it belonged to an earlier dream
 	restoreCalls := a.answered(workflow.Now(ctx))
@@ -84,7 +84,7 @@ func (a *agentRun) mayResume(workflow.Context) error {
 		return a.alreadyDreaming()
 	case a.state.State == Waking || a.state.State == Awake:
 		return a.heldAwake()
-	case a.state.Broken == nil && a.ended.Len() == 0:
+	case a.state.Interrupted == nil && a.ended.Len() == 0:
 		return temporal.NewNonRetryableApplicationError(a.request.Handle+" has no interrupted dream to resume",
 			NothingToResume, nil)
 	}
@@ -102,11 +102,11 @@ func (a *agentRun) handleResume(ctx workflow.Context) (Begun, error) {
 
 // resumeDream signals the interrupted dream to go on. Its workflow begins the next stretch, or reports why it cannot.
 func (a *agentRun) resumeDream(ctx workflow.Context) (Begun, error) {
-	broken := *a.state.Broken
+	broken := *a.state.Interrupted
 	begun := broken.Begun
 	a.state.State = Dreaming
 	a.state.Dream = &begun
-	a.state.Broken = nil
+	a.state.Interrupted = nil
 	a.changed = true
 	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx,
 		nil); err != nil {
@@ -138,7 +138,7 @@ func (a *agentRun) beginAutomatic(ctx workflow.Context) {
 			request.IdleTimeout, request.Windows, request.Quiet = 0, nil, nil
 		}
 	}
-	if b := a.state.Broken; b != nil && b.Until.After(request.Now) {
+	if b := a.state.Interrupted; b != nil && b.Until.After(request.Now) {
 		request.Resume = &activities.Stretch{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
 	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
@@ -159,7 +159,7 @@ func (a *agentRun) beginAutomatic(ctx workflow.Context) {
 	}
 	if err == nil && plan.Reason == "" && a.state.State == Sleeping {
 		if plan.Resume {
-			if a.state.Broken != nil {
+			if a.state.Interrupted != nil {
 				_, err = a.resumeDream(ctx)
 			}
 		} else {
@@ -184,7 +184,7 @@ func (a *agentRun) beginAutomatic(ctx workflow.Context) {
 func (a *agentRun) retryBase(now time.Time, err error) time.Time {
 	s, p := a.state.Settings, a.state.Triggering.Pending
 	var app *temporal.ApplicationError
-	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Broken != nil ||
+	if err == nil || s.TryAgain <= 0 || s.TryAgain >= s.MinGap || a.state.Interrupted != nil ||
 		p != nil && p.Kind == dream.OnRequest ||
 		errors.As(err, &app) && app.NonRetryable() {
 		return now
@@ -201,9 +201,9 @@ func (a *agentRun) show(ctx workflow.Context) {
 		text += " " + a.state.Dream.Dream
 	case a.state.State == Awake:
 		text += " since " + a.state.Since.UTC().Format("2006-01-02 15:04:05 MST")
-	case a.state.Broken != nil:
-		text += "; " + a.state.Broken.Dream + " was interrupted and may be resumed until " +
-			a.state.Broken.Until.UTC().Format("2006-01-02 15:04 MST")
+	case a.state.Interrupted != nil:
+		text += "; " + a.state.Interrupted.Dream + " was interrupted and may be resumed until " +
+			a.state.Interrupted.Until.UTC().Format("2006-01-02 15:04 MST")
 	}
 	workflow.SetCurrentDetails(ctx,
 		fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))

@@ -29,11 +29,11 @@ const (
 	SignalEnded     = "dream-ended" // on an agent: a dream has ended or was interrupted; carries Ended
 	SignalActive    = "active"      // on an agent: it was used; idleness counts from now
 	SignalSettings  = "settings"    // on an agent: new Settings
-	UpdateWake      = "wake"        // on an agent or a dream: wake up; carries Wake, answers Awoken
+	UpdateWake      = "wake"        // on an agent or a dream: wake up; carries Wake, answers WakeAnswer
 	SignalWake      = "wake"        // the same without an answer; the payload of both may be empty
 	SignalAlarm     = "alarm"       // on an agent or a dream: an alarm; carries Wake
 	SignalSleep     = "sleep"       // on an agent: the last client left; look again who is connected
-	SignalVisited   = "visited"     // on an agent: a client connected while the store already held the agent awake
+	SignalConnected = "visited"     // on an agent: a client connected while the store already held the agent awake
 	SignalResume    = "resume"      // on a dream: resume; on an agent: resume its interrupted dream
 	SignalRelease   = "let-go"      // on an interrupted dream: end for good; carries the reason, a text
 	UpdateResume    = "resume"      // on an agent: resume the interrupted dream; answers Begun
@@ -117,8 +117,8 @@ type Ended struct {
 // Wake is the payload of the wake and alarm signals and of the wake update.
 type Wake = activities.Wake
 
-// Awoken is the answer to the wake update.
-type Awoken struct {
+// WakeAnswer is the answer to the wake update.
+type WakeAnswer struct {
 	Epoch int64     `json:"epoch"`
 	State string    `json:"state"`           // a state of AgentState, usually awake
 	Dream string    `json:"dream,omitempty"` // the dream that was interrupted
@@ -170,7 +170,7 @@ func Register(r worker.WorkflowRegistry) {
 func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions,
 	planner activities.Planner,
 ) {
-	p = activities.Shelve(p)
+	p = activities.WithRunCache(p)
 	r.RegisterActivityWithOptions(&activities.DreamRun{Ports: p, Executions: agentStates, Planner: planner},
 		prefixed("Bed."))
 	r.RegisterActivityWithOptions(&activities.Chronicle{Ports: p}, prefixed("Chronicle."))
@@ -179,7 +179,7 @@ func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStat
 	r.RegisterActivityWithOptions(&activities.Imagination{Ports: p}, prefixed("Imagination."))
 	r.RegisterActivityWithOptions(&activities.Integration{Ports: p}, prefixed("Integration."))
 	r.RegisterActivityWithOptions(&activities.Awakening{Ports: p}, prefixed("Awakening."))
-	r.RegisterActivityWithOptions(&activities.Frontier{Ports: p}, prefixed("Frontier."))
+	r.RegisterActivityWithOptions(&activities.HookActivities{Ports: p}, prefixed("Frontier."))
 }
 
 func prefixed(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }

@@ -236,20 +236,20 @@ func TestAnOldWakeIsAnsweredAtOnce(t *testing.T) {
 	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(
 		3 * time.Hour)
 	var answered time.Time
-	var awoken Awoken
+	var answer WakeAnswer
 	sent := b.env.Now().Add(time.Minute)
 	b.env.RegisterDelayedCallback(func() {
 		b.env.UpdateWorkflow(UpdateWake, "", &testsuite.TestUpdateCallback{
 			OnAccept: func() {}, OnReject: func(err error) { require.NoError(t, err) },
 			OnComplete: func(result any, err error) {
 				require.NoError(t, err)
-				answered, awoken = b.env.Now(), result.(Awoken)
+				answered, answer = b.env.Now(), result.(WakeAnswer)
 			},
 		}, Wake{Epoch: 1})
 	}, time.Minute)
 	b.dream(t)
 	require.WithinDuration(t, sent, answered, time.Second)
-	require.Equal(t, Dreaming, awoken.State)
+	require.Equal(t, Dreaming, answer.State)
 	require.Len(t, b.pauses, 1)
 }
 
@@ -259,7 +259,7 @@ func TestOneOfTwoRequestsDuringAnInterruptedDreamIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(WakeAnswer, error) {}) })
 	var first, second error
 	w.at(10*time.Minute, func() {
 		w.ask(testSpec("dream/echo/0002"), func(r, f error) { first = orElse(r, f) })
@@ -281,7 +281,7 @@ func TestTheEndOfAReleasedDreamIsNotTheEndOfTheNextOne(t *testing.T) {
 	w := newTown(t)
 	w.endOnRelease = true
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(WakeAnswer, error) {}) })
 	w.at(10*time.Minute,
 		func() { w.ask(testSpec("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) }) })
 	var l AgentState

@@ -60,27 +60,28 @@ func (s FeedSettings) validate() error {
 
 // FeedState is the state of a feed's workflow. All of it is carried across continue-as-new.
 type FeedState struct {
-	Settings    FeedSettings  `json:"settings"`
-	Watch       alarm.Watch   `json:"watch"`
-	RequestedAt time.Time     `json:"asked,omitzero"` // the last pull
-	Heard       time.Time     `json:"heard,omitzero"` // the last accepted reading
-	Readings    int           `json:"readings"`       // matched by a rule, since Watch.Since
-	Refused     int           `json:"refused"`        // readings that were malformed, too large or of a wrong time
-	Refusal     string        `json:"refusal,omitempty"`
-	Turned      time.Time     `json:"turned,omitzero"`  // when the last reading was refused
-	Untaken     alarm.Untaken `json:"untaken,omitzero"` // readings that no rule matches
-	Failures    int           `json:"failures"`         // of pulls and of soundings
-	InARow      int           `json:"in_a_row"`         // pulls that failed since the last success
-	Failure     string        `json:"failure,omitempty"`
-	Failed      time.Time     `json:"failed,omitzero"`
-	Alarms      int           `json:"alarms"`
-	Hints       int           `json:"hints,omitempty"`    // firings of quiet rules, which wake nobody
-	Last        *Sounding     `json:"last,omitempty"`     // the newest alarm
-	Sounding    []Sounding    `json:"sounding,omitempty"` // alarms that have not reached every agent yet
+	Settings    FeedSettings `json:"settings"`
+	Watch       alarm.Watch  `json:"watch"`
+	RequestedAt time.Time    `json:"asked,omitzero"` // the last pull
+	LastReading time.Time    `json:"heard,omitzero"` // the last accepted reading
+	Readings    int          `json:"readings"`       // matched by a rule, since Watch.Since
+	// readings that were malformed, too large or of a wrong time
+	Refused    int                  `json:"refused"`
+	Refusal    string               `json:"refusal,omitempty"`
+	RefusedAt  time.Time            `json:"turned,omitzero"`  // when the last reading was refused
+	Unused     alarm.UnusedReadings `json:"untaken,omitzero"` // readings that no rule matches
+	Failures   int                  `json:"failures"`         // of pulls and of soundings
+	InARow     int                  `json:"in_a_row"`         // pulls that failed since the last success
+	Failure    string               `json:"failure,omitempty"`
+	Failed     time.Time            `json:"failed,omitzero"`
+	Alarms     int                  `json:"alarms"`
+	Hints      int                  `json:"hints,omitempty"`    // firings of quiet rules, which wake nobody
+	Last       *RaisedAlarm         `json:"last,omitempty"`     // the newest alarm
+	Delivering []RaisedAlarm        `json:"sounding,omitempty"` // alarms that have not reached every agent yet
 }
 
-// Sounding is an alarm that is being delivered to the agents that follow the feed.
-type Sounding struct {
+// RaisedAlarm is an alarm that is being delivered to the agents that follow the feed.
+type RaisedAlarm struct {
 	Rule   string         `json:"rule"`
 	Kind   dream.RuleKind `json:"kind"`
 	What   string         `json:"what"` // what happened, in words: "price: 100 to 106"
@@ -113,8 +114,8 @@ func RegisterFeeds(r worker.ActivityRegistry, p activities.Ports, fetch activiti
 func (p *probe) show(ctx workflow.Context) {
 	s := p.state
 	texts := []string{fmt.Sprintf("%d readings", s.Readings)}
-	if !s.Heard.IsZero() {
-		texts[0] += ", the last at " + s.Heard.UTC().Format(time.RFC3339)
+	if !s.LastReading.IsZero() {
+		texts[0] += ", the last at " + s.LastReading.UTC().Format(time.RFC3339)
 	}
 	alarms := fmt.Sprintf("%d alarms", s.Alarms)
 	if s.Last != nil {
@@ -125,8 +126,8 @@ func (p *probe) show(ctx workflow.Context) {
 	if s.Hints > 0 {
 		texts = append(texts, fmt.Sprintf("%d times a quiet rule", s.Hints))
 	}
-	if s.Untaken.Readings > 0 {
-		texts = append(texts, fmt.Sprintf("%d readings that no rule takes", s.Untaken.Readings))
+	if s.Unused.Readings > 0 {
+		texts = append(texts, fmt.Sprintf("%d readings that no rule takes", s.Unused.Readings))
 	}
 	if s.Failures > 0 {
 		texts = append(texts,

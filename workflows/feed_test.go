@@ -41,7 +41,7 @@ func newTicker(t *testing.T) *ticker {
 		k.pulled = append(k.pulled, k.env.Now())
 		price := k.price
 		if k.fault != "" || k.removed {
-			return activities.PullResult{Fault: k.fault, Gone: k.removed}, nil
+			return activities.PullResult{Fault: k.fault, Removed: k.removed}, nil
 		}
 		return activities.PullResult{Readings: []dream.Reading{{Number: &price}}}, nil
 	}, activity.RegisterOptions{Name: "Feed.Pull"})
@@ -111,7 +111,7 @@ func TestAPriceThatMovesSixPerCentSoundsOneAlarm(t *testing.T) {
 	require.Equal(t, 1, seen.Alarms)
 	require.Equal(t, "price: 100 to 106", seen.Last.What)
 	require.Equal(t, 2, seen.Last.Agents)
-	require.Empty(t, seen.Sounding)
+	require.Empty(t, seen.Delivering)
 	require.Equal(t, len(k.pulled), seen.Readings)
 }
 
@@ -130,7 +130,7 @@ func TestAQuietRuleIsReportedAndIsNoAlarm(t *testing.T) {
 	require.Equal(t, 1, seen.Hints)
 	require.Zero(t, seen.Alarms)
 	require.Nil(t, seen.Last)
-	require.Empty(t, seen.Sounding)
+	require.Empty(t, seen.Delivering)
 }
 
 func TestAPushIsJudgedAtOnceAndAFeedWithoutIntervalIsNeverPulled(t *testing.T) {
@@ -187,7 +187,7 @@ func TestAnAlarmIsRetriedUntilItReachesEveryAgent(t *testing.T) {
 	k.at(2*time.Second, func() { k.push(106) })
 	k.at(3*time.Second, func() {
 		k.push(107)
-		require.Len(t, k.state(t).Sounding, 1)
+		require.Len(t, k.state(t).Delivering, 1)
 	})
 	var seen FeedState
 	k.at(5*time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
@@ -208,7 +208,7 @@ func TestAnAlarmThatReachesNobodyIsDroppedAndCounted(t *testing.T) {
 	var seen FeedState
 	k.at(20*time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Rules: rules("price")})
-	require.Empty(t, seen.Sounding)
+	require.Empty(t, seen.Delivering)
 	require.Equal(t, 1, seen.Failures)
 	require.Zero(t, seen.Last.Agents)
 }
@@ -236,19 +236,19 @@ func TestUnmatchedReadingsAreCountedAndReadingsOfAWrongTimeAreRefused(t *testing
 	k.at(4*time.Second, func() { under = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Rules: level})
 	require.Zero(t, seen.Readings)
-	require.Equal(t, 1, seen.Untaken.Readings)
-	require.Equal(t, "lvel", seen.Untaken.Metrics[0].Metric)
-	require.WithinDuration(t, start.Add(time.Second), seen.Untaken.Metrics[0].At, time.Second,
+	require.Equal(t, 1, seen.Unused.Readings)
+	require.Equal(t, "lvel", seen.Unused.Metrics[0].Metric)
+	require.WithinDuration(t, start.Add(time.Second), seen.Unused.Metrics[0].At, time.Second,
 		"a reading without a time counts as now")
 	require.Equal(t, 2, seen.Refused)
 	require.Contains(t, seen.Refusal, "has not come yet")
-	require.Empty(t, seen.Watch.Took, "the rule high has had no reading yet")
+	require.Empty(t, seen.Watch.LastJudged, "the rule high has had no reading yet")
 	require.Zero(t, seen.Alarms)
 	require.Equal(t, 1, after.Readings)
 	require.Equal(t, 1, after.Alarms, "a value without a metric belongs to the metric that all rules name")
-	require.Contains(t, after.Watch.Took, "high")
+	require.Contains(t, after.Watch.LastJudged, "high")
 	require.Contains(t, after.Watch.Rose, "high")
-	require.Equal(t, alarm.Untaken{}, under.Untaken)
+	require.Equal(t, alarm.UnusedReadings{}, under.Unused)
 }
 
 func TestNewSettingsReplaceTheRulesAndWrongOnesAreRefused(t *testing.T) {
@@ -282,7 +282,7 @@ func TestTheWorkflowOfARemovedFeedCompletes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			k := newTicker(t)
-			k.store.Gone = true
+			k.store.Removed = true
 			k.at(90*time.Second, func() { c.apply(k) })
 			k.run(FeedSettings{Every: time.Minute, Rules: rules("price")})
 			require.True(t, k.env.IsWorkflowCompleted())
@@ -326,7 +326,7 @@ func TestContinueAsNewCarriesAlarmsThatAreNotDelivered(t *testing.T) {
 	require.Equal(t, 5, next.Carried.Readings)
 	require.Len(t, next.Carried.Watch.Readings, 5)
 	require.Equal(t, rules("price", "pause"), next.Settings.Rules)
-	require.Len(t, next.Carried.Sounding, 1, "the undelivered alarm is carried")
+	require.Len(t, next.Carried.Delivering, 1, "the undelivered alarm is carried")
 
 	later := newTicker(t)
 	later.env.SetStartTime(k.env.Now())
@@ -335,7 +335,7 @@ func TestContinueAsNewCarriesAlarmsThatAreNotDelivered(t *testing.T) {
 	later.at(time.Minute, func() { seen = later.state(t); later.env.CancelWorkflow() })
 	later.env.ExecuteWorkflow(Feed, next)
 	require.Len(t, later.sounded, 2)
-	require.Equal(t, next.Carried.Sounding[0].At.UnixNano(), later.sounded[0].At.UnixNano(), "under the same id")
+	require.Equal(t, next.Carried.Delivering[0].At.UnixNano(), later.sounded[0].At.UnixNano(), "under the same id")
 	require.Equal(t, 2, seen.Alarms)
 	require.Len(t, later.pulled, 1)
 }

@@ -27,7 +27,7 @@ func TestAnAgentSignalsADreamThatAnotherProcessDidNotReach(t *testing.T) {
 			t.Parallel()
 			w := newTown(t)
 			var began, awoke time.Time
-			var woken Awoken
+			var woken WakeAnswer
 			var after AgentState
 			w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 			w.at(2*time.Minute, func() {
@@ -36,8 +36,8 @@ func TestAnAgentSignalsADreamThatAnotherProcessDidNotReach(t *testing.T) {
 				if c.arrives {
 					require.NoError(t, w.env.SignalWorkflowByID("dream/echo/0001", SignalWake, wake))
 				}
-				wake.Told = c.by
-				w.connect(wake, func(a Awoken, err error) {
+				wake.SignalledDream = c.by
+				w.connect(wake, func(a WakeAnswer, err error) {
 					require.NoError(t, err)
 					woken, awoke = a, w.env.Now()
 				})
@@ -46,7 +46,7 @@ func TestAnAgentSignalsADreamThatAnotherProcessDidNotReach(t *testing.T) {
 			w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 			require.Equal(t, "dream/echo/0001", woken.Dream)
 			require.NotZero(t, woken.Until, "it was interrupted and waits")
-			require.NotNil(t, after.Broken)
+			require.NotNil(t, after.Interrupted)
 			require.GreaterOrEqual(t, awoke.Sub(began), c.after)
 			require.Less(t, awoke.Sub(began), c.after+forwardDelay)
 		})

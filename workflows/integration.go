@@ -26,7 +26,7 @@ func (n *dreamRun) integrate(ctx workflow.Context, _ activities.BeginResult) err
 		if endsDream(err) {
 			return err
 		}
-		if r.Unasked {
+		if r.NoCall {
 			p.remark = r.Reason
 		}
 		n.staged = r.Made

@@ -23,11 +23,11 @@ func TestAClientConnectingDuringAnAlarmWakesTheAgent(t *testing.T) {
 	w.at(2*time.Minute, func() {
 		alarmed = w.agentState(t)
 		w.visit = Wake{Epoch: 1, Cause: presence.Connect, Client: "mara", At: w.env.Now()}
-		w.env.SignalWorkflow(SignalVisited, nil)
+		w.env.SignalWorkflow(SignalConnected, nil)
 	})
 	w.at(2*time.Minute+time.Second, func() { joined = w.agentState(t) })
 	w.at(3*time.Minute, func() {
-		w.env.SignalWorkflow(SignalVisited, nil) // the signal is repeated
+		w.env.SignalWorkflow(SignalConnected, nil) // the signal is repeated
 		w.ask(testSpec("dream/echo/0001"), func(r, f error) { refused = orElse(r, f) })
 	})
 	w.at(10*time.Minute, func() { still = w.agentState(t) })
@@ -52,7 +52,7 @@ func TestASleepingAgentWithoutClientsStaysAsleep(t *testing.T) {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
 		w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1})
 	})
-	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalVisited, nil) })
+	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalConnected, nil) })
 	var l AgentState
 	w.at(3*time.Minute, func() { l = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{})
@@ -68,7 +68,7 @@ func TestAnAlarmReportedAfterItsClientIsCounted(t *testing.T) {
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
 		w.visit = Wake{Epoch: 1, Cause: presence.Connect, Client: "mara", At: w.env.Now()}
-		w.env.SignalWorkflow(SignalVisited, nil)
+		w.env.SignalWorkflow(SignalConnected, nil)
 	})
 	w.at(2*time.Minute, func() { w.env.SignalWorkflow(SignalAlarm, Wake{Epoch: 1}) })
 	var early, l AgentState
@@ -100,7 +100,7 @@ func TestAConnectByAnotherTemporalClientDuringAnAlarmWakesTheAgent(t *testing.T)
 			t.Parallel()
 			w := newTown(t)
 			w.joins = c.joined
-			var answer Awoken
+			var answer WakeAnswer
 			var during, after AgentState
 			w.at(time.Minute, func() {
 				w.epoch, w.until = 1, w.env.Now().Add(5*time.Minute)
@@ -112,7 +112,7 @@ func TestAConnectByAnotherTemporalClientDuringAnAlarmWakesTheAgent(t *testing.T)
 				w.held = presence.Alarm
 				wake := Wake{Cause: c.cause, Client: "mara"}
 				if c.update {
-					w.connect(wake, func(a Awoken, err error) { answer = a; require.NoError(t, err) })
+					w.connect(wake, func(a WakeAnswer, err error) { answer = a; require.NoError(t, err) })
 				} else {
 					w.env.SignalWorkflow(SignalWake, wake)
 				}
@@ -132,7 +132,7 @@ func TestAConnectByAnotherTemporalClientDuringAnAlarmWakesTheAgent(t *testing.T)
 				require.Equal(t, 10*time.Minute, w.rousedFor, "the client timeout of the settings")
 			}
 			if c.update {
-				require.Equal(t, Awoken{Epoch: 1, State: Awake}, answer)
+				require.Equal(t, WakeAnswer{Epoch: 1, State: Awake}, answer)
 			}
 		})
 	}

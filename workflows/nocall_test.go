@@ -24,7 +24,7 @@ func TestAnActivityWithoutACallDoesNotCountAsSuccess(t *testing.T) {
 			return activities.StepResult{}, errors.New("nobody answers")
 		}, activity.RegisterOptions{Name: "Replay.Run"})
 		env.RegisterActivityWithOptions(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-			return activities.StepResult{Done: activities.Done{Unasked: unasked}}, nil
+			return activities.StepResult{Done: activities.Done{NoCall: unasked}}, nil
 		}, activity.RegisterOptions{Name: "Replay.LastLook"})
 		n := &dreamRun{ended: map[dream.Phase]string{}, fragments: []activities.Made{{ID: "f", Kept: true}}}
 		n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()

@@ -183,7 +183,7 @@ func (p *phase) dali(ctx workflow.Context, stages []dream.Stage, cycle int, capt
 		return false, errSpent
 	}
 	loosening := n.spec.Loosening[dream.Generator]
-	drifting := make([]ask, hypnagogia.Asks(loosening, k.Partials))
+	drifting := make([]ask, hypnagogia.ActivitiesPerCycle(loosening, k.Partials))
 	for i := range drifting {
 		summary := fmt.Sprintf("Dali %d of %d, partial %d, T %.2f", cycle, n.cycles(), i+1, partialTemperature[i])
 		if hypnagogia.Verbal(loosening) {

@@ -208,7 +208,7 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		p.fault = joined(r.Reason, "the answer could not be read")
 		return activities.StepResult{Done: r.Done}, nil
 	case activities.EndDone:
-		if !r.Unasked {
+		if !r.NoCall {
 			p.bought++
 		}
 	}

@@ -40,12 +40,12 @@ func placed(
 
 func TestADreamWaitsForMemoriesThatAreEmbeddedInTheBackground(t *testing.T) {
 	t.Parallel()
-	waits := activities.StepResult{Waiting: true, Done: activities.Done{Unasked: true}}
+	waits := activities.StepResult{Waiting: true, Done: activities.Done{NoCall: true}}
 	requests, err := placed(t, dream.Onset, func(call int) activities.StepResult {
 		if call < 8 {
 			return waits
 		}
-		return activities.StepResult{Done: activities.Done{Unasked: true}}
+		return activities.StepResult{Done: activities.Done{NoCall: true}}
 	}, (*phase).place)
 	require.NoError(t, err)
 	require.Len(t, requests, 8, "until nothing is waiting, although only two items lack a vector")
@@ -57,7 +57,7 @@ func TestADreamWaitsForMemoriesThatAreEmbeddedInTheBackground(t *testing.T) {
 
 func TestADreamWhoseOnsetWasSkippedEmbedsBeforeItMeasuresScenarios(t *testing.T) {
 	t.Parallel()
-	nothing := func(int) activities.StepResult { return activities.StepResult{Done: activities.Done{Unasked: true}} }
+	nothing := func(int) activities.StepResult { return activities.StepResult{Done: activities.Done{NoCall: true}} }
 	for state, calls := range map[string]int{"skipped": 1, "ran": 0} {
 		requests, err := placed(t, dream.REM, nothing, func(p *phase, ctx workflow.Context) error {
 			p.n.state.Tallies = []dream.Tally{{Phase: dream.Onset, State: state}}

@@ -22,7 +22,7 @@ type probe struct {
 	reading, settings, stop workflow.ReceiveChannel
 	stopping                bool                       // the feed may have been removed from the store
 	pull                    workflow.Future            // a pull in progress; nil for none
-	sounds                  map[string]workflow.Future // alarms being sounded, by Sounding.id
+	sounds                  map[string]workflow.Future // alarms being sounded, by RaisedAlarm.id
 	timer                   workflow.Future
 	due                     time.Time // when the timer fires
 	quit                    workflow.CancelFunc
@@ -74,7 +74,7 @@ func (p *probe) begin(ctx workflow.Context) {
 		p.pull = workflow.ExecuteActivity(pullOptions(ctx, "ask "+p.name), "Feed.Pull",
 			activities.PullRequest{Feed: p.name, Rules: p.state.Settings.Rules})
 	}
-	for _, s := range p.state.Sounding {
+	for _, s := range p.state.Delivering {
 		if p.sounds[s.id()] == nil {
 			p.sounds[s.id()] = workflow.ExecuteActivity(
 				soundOptions(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
@@ -90,7 +90,7 @@ func (p *probe) begin(ctx workflow.Context) {
 	}
 }
 
-func (s Sounding) id() string { return s.Rule + " " + s.At.UTC().Format(time.RFC3339Nano) }
+func (s RaisedAlarm) id() string { return s.Rule + " " + s.At.UTC().Format(time.RFC3339Nano) }
 
 // wait blocks until a signal, the result of an activity, or the next time to pull or to notice a silence. The timer
 // is kept when that time moves later; it then fires too early, once.
@@ -120,7 +120,7 @@ func (p *probe) notified() bool { return p.timer != nil && p.timer.IsReady() }
 func (p *probe) answered() bool { return p.pull != nil && p.pull.IsReady() }
 
 func (p *probe) sounded() bool {
-	return slices.ContainsFunc(p.state.Sounding, func(s Sounding) bool {
+	return slices.ContainsFunc(p.state.Delivering, func(s RaisedAlarm) bool {
 		f := p.sounds[s.id()]
 		return f != nil && f.IsReady()
 	})
@@ -162,7 +162,7 @@ func (p *probe) pulled(ctx workflow.Context) {
 				cut(plain(err), longestFailure))
 		}
 		p.failed(ctx, err)
-	case answer.Gone:
+	case answer.Removed:
 		p.stopping = true
 	default:
 		if p.state.InARow > 0 {
@@ -170,7 +170,7 @@ func (p *probe) pulled(ctx workflow.Context) {
 		}
 		p.state.InARow = 0
 		p.judge(ctx, append(answer.Readings, answer.Rest...), 0)
-		p.state.Untaken.Readings += answer.More
+		p.state.Unused.Readings += answer.More
 	}
 }
 
@@ -181,7 +181,7 @@ func (p *probe) failed(ctx workflow.Context, err error) {
 
 // reached removes the alarms whose activity has ended, successful or not.
 func (p *probe) settleSounded(ctx workflow.Context) {
-	p.state.Sounding = slices.DeleteFunc(slices.Clone(p.state.Sounding), func(s Sounding) bool {
+	p.state.Delivering = slices.DeleteFunc(slices.Clone(p.state.Delivering), func(s RaisedAlarm) bool {
 		f := p.sounds[s.id()]
 		if f == nil || !f.IsReady() {
 			return false
@@ -227,7 +227,7 @@ func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 		return
 	}
 	p.state.Watch = p.state.Watch.Carry(p.state.Settings.Rules, settings.Rules)
-	p.state.Settings, p.state.Untaken = settings, p.state.Untaken.Under(settings.Rules)
+	p.state.Settings, p.state.Unused = settings, p.state.Unused.Under(settings.Rules)
 }
 
 // judge evaluates readings that are at most oldest old (0: of any age) and the time that has passed, and queues the
@@ -235,19 +235,19 @@ func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 func (p *probe) judge(ctx workflow.Context, fresh []dream.Reading, oldest time.Duration) {
 	now := workflow.Now(ctx)
 	var fired []alarm.Fired
-	p.state.Watch, fired = p.state.Watch.Hear(p.state.Settings.Rules, p.admitted(fresh, oldest, now), now)
+	p.state.Watch, fired = p.state.Watch.Update(p.state.Settings.Rules, p.admitted(fresh, oldest, now), now)
 	for _, f := range fired {
-		s := Sounding{
+		s := RaisedAlarm{
 			Rule:  f.Rule,
 			Kind:  f.Kind,
 			What:  f.String(),
 			At:    now,
 			Quiet: p.quiet(f.Rule),
 		}
-		if slices.ContainsFunc(p.state.Sounding, func(o Sounding) bool { return o.id() == s.id() }) {
+		if slices.ContainsFunc(p.state.Delivering, func(o RaisedAlarm) bool { return o.id() == s.id() }) {
 			continue
 		}
-		p.state.Sounding = append(p.state.Sounding, s)
+		p.state.Delivering = append(p.state.Delivering, s)
 		if s.Quiet {
 			p.state.Hints++
 			continue
@@ -265,20 +265,20 @@ func (p *probe) quiet(rule string) bool {
 // admitted are the readings that can be judged. Refused ones are counted.
 func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.Time) []dream.Reading {
 	var admitted []dream.Reading
-	for _, r := range alarm.Named(fresh, p.state.Settings.Rules) {
+	for _, r := range alarm.WithMetrics(fresh, p.state.Settings.Rules) {
 		if err := errors.Join(alarm.Sane(r), alarm.Timely(r, oldest, now)); err != nil {
 			p.state.Refused++
-			p.state.Refusal, p.state.Turned = cut(err.Error(), longestFailure), now
+			p.state.Refusal, p.state.RefusedAt = cut(err.Error(), longestFailure), now
 			continue
 		}
-		admitted, p.state.Heard = append(admitted, r), now
-		if alarm.Takes(p.state.Settings.Rules, r) {
+		admitted, p.state.LastReading = append(admitted, r), now
+		if alarm.Uses(p.state.Settings.Rules, r) {
 			p.state.Readings++
 		} else {
 			if r.At.IsZero() {
 				r.At = now
 			}
-			p.state.Untaken = p.state.Untaken.Add(r)
+			p.state.Unused = p.state.Unused.Add(r)
 		}
 	}
 	return admitted
@@ -294,7 +294,7 @@ func (p *probe) removed(ctx workflow.Context) bool {
 	switch {
 	case err != nil:
 		p.failed(ctx, err)
-	case !now.Gone:
+	case !now.Removed:
 		p.adopt(ctx, FeedSettings{Every: now.Every, Rules: now.Rules})
 	default:
 		return p.settings.Len() == 0

@@ -33,7 +33,7 @@ func (a *agentRun) alreadyDreaming() error {
 
 // heldAwake is the error for a dream request while the agent is awake.
 func (a *agentRun) heldAwake() error {
-	_, err := circadian.Step(circadian.State(a.state.State), circadian.Asked)
+	_, err := circadian.Step(circadian.State(a.state.State), circadian.Requested)
 	return temporal.NewNonRetryableApplicationError(fmt.Sprintf("%s: %v", a.request.Handle, err), HeldAwake, nil)
 }
 

@@ -17,7 +17,7 @@ func (a *agentRun) catchUp(ctx workflow.Context) {
 		if a.state.Dream != nil {
 			a.noteEnd(ctx, Ended{Dream: a.state.Dream.Dream})
 		} else { // it was interrupted before, and has now ended for good
-			a.state.Broken = nil
+			a.state.Interrupted = nil
 		}
 		a.dream = nil
 	}
@@ -67,14 +67,14 @@ func (a *agentRun) reopenHours(ctx workflow.Context) {
 
 // over notes once that a dream has ended for good or was interrupted.
 func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
-	if b := a.state.Broken; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
-		a.state.Broken = nil
+	if b := a.state.Interrupted; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
+		a.state.Interrupted = nil
 	}
 	if a.state.Dream == nil || a.state.Dream.Dream != ended.Dream {
 		return
 	}
 	if !ended.Until.IsZero() {
-		a.state.Broken = &Broken{Begun: *a.state.Dream, Until: ended.Until}
+		a.state.Interrupted = &InterruptedDream{Begun: *a.state.Dream, Until: ended.Until}
 		a.recordMissed(ctx, ended)
 	} else {
 		a.dream = nil

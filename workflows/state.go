@@ -17,23 +17,24 @@ type AgentState struct {
 	Dreams     int       `json:"dreams"`
 	Settings   Settings  `json:"settings"`
 
-	Epoch     int64     `json:"epoch,omitempty"`      // of the newest recorded wake
-	Wake      *Wake     `json:"wake,omitempty"`       // that wake
-	Since     time.Time `json:"since,omitzero"`       // of the state waking or awake
-	Until     time.Time `json:"until,omitzero"`       // when to check next whether a client is still connected
-	Broken    *Broken   `json:"broken,omitempty"`     // the interrupted dream that may be resumed
-	NotBefore time.Time `json:"not_before,omitzero"`  // quiet hours last until then
-	Greeted   int64     `json:"greeted,omitempty"`    // the newest epoch whose wake was announced
-	Unraised  *Wake     `json:"unraised,omitempty"`   // a wake whose epoch could not be raised yet
-	Wakes     int       `json:"wakes,omitempty"`      // recorded wakes
-	Alarms    int       `json:"alarms,omitempty"`     // those caused by an alarm
-	LastWoken *Begun    `json:"last_woken,omitempty"` // the dream that the newest wake interrupted
+	Epoch int64     `json:"epoch,omitempty"` // of the newest recorded wake
+	Wake  *Wake     `json:"wake,omitempty"`  // that wake
+	Since time.Time `json:"since,omitzero"`  // of the state waking or awake
+	// when to check next whether a client is still connected
+	Until       time.Time         `json:"until,omitzero"`
+	Interrupted *InterruptedDream `json:"broken,omitempty"`     // the interrupted dream that may be resumed
+	NotBefore   time.Time         `json:"not_before,omitzero"`  // quiet hours last until then
+	Greeted     int64             `json:"greeted,omitempty"`    // the newest epoch whose wake was announced
+	Unraised    *Wake             `json:"unraised,omitempty"`   // a wake whose epoch could not be raised yet
+	Wakes       int               `json:"wakes,omitempty"`      // recorded wakes
+	Alarms      int               `json:"alarms,omitempty"`     // those caused by an alarm
+	LastWoken   *Begun            `json:"last_woken,omitempty"` // the dream that the newest wake interrupted
 
 	Triggering Triggering `json:"triggering,omitzero"`
 }
 
-// Broken is an interrupted dream and the deadline for resuming it.
-type Broken struct {
+// InterruptedDream is an interrupted dream and the deadline for resuming it.
+type InterruptedDream struct {
 	Begun
 	Until time.Time `json:"until"`
 }

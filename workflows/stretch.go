@@ -85,22 +85,22 @@ func (n *dreamRun) woken(w Wake) bool {
 
 // handleWake answers the wake update: when the end of the stretch is recorded, or at once when there is nothing to
 // stop.
-func (n *dreamRun) handleWake(ctx workflow.Context, w Wake) (Awoken, error) {
+func (n *dreamRun) handleWake(ctx workflow.Context, w Wake) (WakeAnswer, error) {
 	if n.woken(w) {
 		err := workflow.Await(ctx, func() bool {
 			return !n.stretch.beginning && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) ||
 				n.state.Outcome != dream.Dreaming
 		})
 		if err != nil {
-			return Awoken{}, err
+			return WakeAnswer{}, err
 		}
 	}
-	awoken := Awoken{
+	answer := WakeAnswer{
 		Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.spec.Dream,
 		Until: n.state.Until,
 	}
 	if n.state.Outcome == dream.Dreaming {
-		awoken.State = Dreaming
+		answer.State = Dreaming
 	}
-	return awoken, nil
+	return answer, nil
 }

@@ -17,16 +17,17 @@ import (
 type Triggering struct {
 	Pending *activities.Fire `json:"pending,omitempty"` // the call that is waiting
 	// waiting calls of other triggers, which the same dream answers; the first replaces Pending when that is dropped
-	Behind       []activities.Fire        `json:"behind,omitempty"`
+	AlsoPending  []activities.Fire        `json:"behind,omitempty"`
 	Appointments []activities.Appointment `json:"appointments,omitempty"` // the next time of each schedule
 	// the schedules and the zone that Appointments were computed from
-	Of      string             `json:"of,omitempty"`
-	Heard   map[string]string  `json:"heard,omitempty"`   // the key of the last call, by trigger
-	Last    *activities.Fire   `json:"last,omitempty"`    // the call that the last dream answered
-	Began   time.Time          `json:"began,omitzero"`    // when the last dream began
-	Looked  time.Time          `json:"looked,omitzero"`   // when urgency was last checked
-	Urgency *circadian.Urgency `json:"urgency,omitempty"` // the result of that check
-	Again   time.Time          `json:"again,omitzero"`    // no check before then, because the store was unreachable
+	ComputedFrom string             `json:"of,omitempty"`
+	LastKeys     map[string]string  `json:"heard,omitempty"`   // the key of the last call, by trigger
+	Last         *activities.Fire   `json:"last,omitempty"`    // the call that the last dream answered
+	Began        time.Time          `json:"began,omitzero"`    // when the last dream began
+	Checked      time.Time          `json:"looked,omitzero"`   // when urgency was last checked
+	Urgency      *circadian.Urgency `json:"urgency,omitempty"` // the result of that check
+	// no check before then, because the store was unreachable
+	Again time.Time `json:"again,omitzero"`
 }
 
 // heedAgain is the delay before triggers are checked again when the store was unreachable.
@@ -96,8 +97,8 @@ func (a *agentRun) rhythm() circadian.Rhythm {
 // past is what the timing needs to know of earlier events.
 func (a *agentRun) past() circadian.Past {
 	past := circadian.Past{Active: a.state.LastActive, Dream: a.state.LastDream, Try: a.state.LastTry}
-	if a.state.Broken != nil {
-		past.Expires = a.state.Broken.Until
+	if a.state.Interrupted != nil {
+		past.Expires = a.state.Interrupted.Until
 	}
 	return past
 }
@@ -114,7 +115,7 @@ func (a *agentRun) calledAt() (time.Time, bool) {
 	if f.Kind == activities.OnUrgency { // its check was delayed by the jitter already
 		c.Jitter = 0
 	}
-	return r.Called(c, a.past()), true
+	return r.CallDue(c, a.past()), true
 }
 
 // heedAt is when to check the triggers next: at once when schedules have changed, otherwise at the next appointment
@@ -130,7 +131,7 @@ func (a *agentRun) triggersDueAt(now time.Time) (time.Time, bool) {
 			at = when
 		}
 	}
-	if t.Of != s.scheduled() {
+	if t.ComputedFrom != s.scheduled() {
 		sooner(now)
 	}
 	for _, each := range t.Appointments {
@@ -148,11 +149,12 @@ func (a *agentRun) triggersDueAt(now time.Time) (time.Time, bool) {
 // lookAt is when urgency is checked, once in each stretch of idleness.
 func (a *agentRun) urgencyDueAt() (time.Time, bool) {
 	s := a.state.Settings
-	if s.Eager == nil || s.Eager.Idle <= 0 || s.Eager.Idle >= s.IdleTimeout || !s.idles() || a.state.Broken != nil {
+	if s.Eager == nil || s.Eager.Idle <= 0 || s.Eager.Idle >= s.IdleTimeout || !s.idles() ||
+		a.state.Interrupted != nil {
 		return time.Time{}, false
 	}
-	at := a.rhythm().Look(s.Eager.Idle, a.past())
-	return at, a.state.Triggering.Looked.Before(at)
+	at := a.rhythm().CheckAt(s.Eager.Idle, a.past())
+	return at, a.state.Triggering.Checked.Before(at)
 }
 
 // heed checks the triggers when it is time. An appointment that has passed calls once, however many were missed; an
@@ -177,13 +179,13 @@ func (a *agentRun) checkTriggers(ctx workflow.Context) {
 	}
 	t := &a.state.Triggering
 	for _, each := range t.Appointments {
-		if !each.At.IsZero() && !each.At.After(now) && s.keeps(t.Of, each.Trigger) {
+		if !each.At.IsZero() && !each.At.After(now) && s.keeps(t.ComputedFrom, each.Trigger) {
 			a.call(activities.Fire{Trigger: each.Trigger, Kind: dream.OnSchedule, At: each.At, Why: "its schedule"})
 		}
 	}
-	t.Appointments, t.Of, t.Again = found.Appointments, s.scheduled(), time.Time{}
+	t.Appointments, t.ComputedFrom, t.Again = found.Appointments, s.scheduled(), time.Time{}
 	if request.Eager != nil {
-		t.Looked, t.Urgency = now, found.Urgency
+		t.Checked, t.Urgency = now, found.Urgency
 	}
 	if found.Early {
 		a.call(
@@ -207,14 +209,14 @@ func (a *agentRun) call(f activities.Fire) {
 	case f.Kind != activities.OnUrgency &&
 		!slices.ContainsFunc(a.state.Settings.Triggers, func(own dream.Trigger) bool { return own.Name == f.Trigger }):
 		return // the trigger was removed meanwhile
-	case f.Key != "" && t.Heard[f.Trigger] == f.Key, f.At.Before(t.Began):
+	case f.Key != "" && t.LastKeys[f.Trigger] == f.Key, f.At.Before(t.Began):
 		return
 	}
 	if f.Key != "" {
-		if t.Heard == nil {
-			t.Heard = map[string]string{}
+		if t.LastKeys == nil {
+			t.LastKeys = map[string]string{}
 		}
-		t.Heard[f.Trigger] = f.Key
+		t.LastKeys[f.Trigger] = f.Key
 	}
 	t.wait(f)
 }
@@ -227,21 +229,21 @@ func (t *Triggering) wait(f activities.Fire) {
 		t.Pending = &f
 	case f.Kind == activities.OnUrgency || p.Trigger == f.Trigger:
 	case f.Kind == dream.OnRequest:
-		t.Pending, t.Behind = &f, slices.Insert(t.Behind, 0, *p)
-	case !slices.ContainsFunc(t.Behind, func(b activities.Fire) bool { return b.Trigger == f.Trigger }):
-		t.Behind = append(t.Behind, f)
+		t.Pending, t.AlsoPending = &f, slices.Insert(t.AlsoPending, 0, *p)
+	case !slices.ContainsFunc(t.AlsoPending, func(b activities.Fire) bool { return b.Trigger == f.Trigger }):
+		t.AlsoPending = append(t.AlsoPending, f)
 	}
 }
 
 // drop removes waiting calls; the first of those left becomes pending.
 func (t *Triggering) drop(removed func(activities.Fire) bool) {
-	t.Behind = slices.DeleteFunc(t.Behind, removed)
+	t.AlsoPending = slices.DeleteFunc(t.AlsoPending, removed)
 	if t.Pending == nil || !removed(*t.Pending) {
 		return
 	}
 	t.Pending = nil
-	if len(t.Behind) > 0 {
-		t.Pending, t.Behind = &t.Behind[0], slices.Clone(t.Behind[1:])
+	if len(t.AlsoPending) > 0 {
+		t.Pending, t.AlsoPending = &t.AlsoPending[0], slices.Clone(t.AlsoPending[1:])
 	}
 }
 
@@ -251,16 +253,16 @@ func (a *agentRun) answered(now time.Time) (restore func()) {
 	t := &a.state.Triggering
 	before := *t
 	t.Last = t.Pending
-	t.Pending, t.Behind = nil, nil
+	t.Pending, t.AlsoPending = nil, nil
 	t.Began = now
 	return func() {
-		arrivals := t.Behind
+		arrivals := t.AlsoPending
 		if t.Pending != nil {
 			arrivals = slices.Insert(arrivals, 0, *t.Pending)
 		}
 		t.Last = before.Last
 		t.Pending = before.Pending
-		t.Behind = before.Behind
+		t.AlsoPending = before.AlsoPending
 		t.Began = before.Began
 		for _, f := range arrivals {
 			t.wait(f)
@@ -287,12 +289,12 @@ func (a *agentRun) forget() {
 	t.drop(func(f activities.Fire) bool { return !own[f.Trigger] })
 	// schedules missed while automatic dreams are off are not made up for; a condition that still holds calls again
 	if !a.state.Settings.Auto {
-		t.Appointments, t.Of, t.Heard = nil, "", nil
+		t.Appointments, t.ComputedFrom, t.LastKeys = nil, "", nil
 		t.drop(func(f activities.Fire) bool { return f.Kind != dream.OnRequest })
 	}
-	for _, name := range workflow.DeterministicKeys(t.Heard) {
+	for _, name := range workflow.DeterministicKeys(t.LastKeys) {
 		if !own[name] {
-			delete(t.Heard, name)
+			delete(t.LastKeys, name)
 		}
 	}
 }

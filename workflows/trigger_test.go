@@ -305,10 +305,10 @@ func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
 	require.Contains(t, between.LastReason, "begin dream/echo/a")
 	require.Zero(t, between.Triggering.Began)
 	require.Equal(t, "full", between.Triggering.Pending.Trigger)
-	require.Len(t, between.Triggering.Behind, 2)
+	require.Len(t, between.Triggering.AlsoPending, 2)
 	require.Len(t, h.plans, 2)
 	require.Nil(t, after.Triggering.Pending)
-	require.Empty(t, after.Triggering.Behind)
+	require.Empty(t, after.Triggering.AlsoPending)
 	require.Equal(t, "full", after.Triggering.Last.Trigger)
 }
 

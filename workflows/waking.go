@@ -14,21 +14,21 @@ import (
 
 // handleWake handles the wake update and returns when the agent is awake. Of simultaneous wakes the first wakes the
 // agent and the others wait for it.
-func (a *agentRun) handleWake(ctx workflow.Context, w Wake) (Awoken, error) {
+func (a *agentRun) handleWake(ctx workflow.Context, w Wake) (WakeAnswer, error) {
 	if err := a.wake(ctx, w); err != nil {
-		return Awoken{}, err
+		return WakeAnswer{}, err
 	}
 	if err := workflow.Await(ctx, func() bool { return a.state.State != Waking }); err != nil {
-		return Awoken{}, err
+		return WakeAnswer{}, err
 	}
-	awoken := Awoken{Epoch: a.state.Epoch, State: a.state.State}
+	answer := WakeAnswer{Epoch: a.state.Epoch, State: a.state.State}
 	if d := a.state.LastWoken; d != nil {
-		awoken.Dream = d.Dream
+		answer.Dream = d.Dream
 	}
-	if b := a.state.Broken; b != nil && b.Dream == awoken.Dream {
-		awoken.Until = b.Until
+	if b := a.state.Interrupted; b != nil && b.Dream == answer.Dream {
+		answer.Until = b.Until
 	}
-	return awoken, nil
+	return answer, nil
 }
 
 // drainWakes reads the signals that other Temporal clients sent, and those of clients that did not wait for an
@@ -55,7 +55,7 @@ func (a *agentRun) drainWakes(ctx workflow.Context) {
 	for a.resume.ReceiveAsync(nil) {
 		requested = true
 	}
-	if requested && a.state.State == Sleeping && a.state.Broken != nil {
+	if requested && a.state.State == Sleeping && a.state.Interrupted != nil {
 		if _, err := a.resumeDream(ctx); err != nil {
 			workflow.GetLogger(ctx).Warn("the interrupted dream could not go on", "error", err)
 		}
@@ -94,12 +94,12 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 			Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx),
 			Lock: a.state.Settings.WakeLock,
 		}
-		var roused activities.RouseResult
+		var raised activities.RouseResult
 		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx,
-			&roused); err != nil {
+			&raised); err != nil {
 			return err
 		}
-		w, joined = roused.Wake, roused.Joined
+		w, joined = raised.Wake, raised.Joined
 	}
 	if w.Epoch > a.state.Epoch {
 		a.record(ctx, w)
@@ -145,7 +145,7 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	}
 	woken := *a.state.Dream
 	a.state.LastWoken = &woken
-	if w.Told != woken.Workflow { // the dream answers by reporting the end of its stretch
+	if w.SignalledDream != woken.Workflow { // the dream answers by reporting the end of its stretch
 		a.send(ctx, woken, SignalWake, w)
 	}
 }
@@ -157,13 +157,13 @@ const forwardDelay = 250 * time.Millisecond
 // untold says whether another process has signalled the dream and this workflow has not.
 func (a *agentRun) signalledElsewhere() bool {
 	d := a.state.Dream
-	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.Told == d.Workflow
+	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.SignalledDream == d.Workflow
 }
 
 // pass signals the wake to a dream that another process seems not to have reached.
 func (a *agentRun) forwardWake(ctx workflow.Context, now time.Time) {
 	if a.signalledElsewhere() && !a.state.Since.Add(forwardDelay).After(now) {
-		a.state.Wake.Told = ""
+		a.state.Wake.SignalledDream = ""
 		a.send(ctx, *a.state.Dream, SignalWake, *a.state.Wake)
 	}
 }

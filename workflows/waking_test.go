@@ -125,12 +125,12 @@ func reportEnd(ctx workflow.Context, o activities.Spec, e Ended) {
 
 func (w *town) at(after time.Duration, do func()) { w.env.RegisterDelayedCallback(do, after) }
 
-func (w *town) connect(wake Wake, then func(Awoken, error)) {
+func (w *town) connect(wake Wake, then func(WakeAnswer, error)) {
 	w.env.UpdateWorkflow(UpdateWake, "", &testsuite.TestUpdateCallback{
-		OnAccept: func() {}, OnReject: func(err error) { then(Awoken{}, err) },
+		OnAccept: func() {}, OnReject: func(err error) { then(WakeAnswer{}, err) },
 		OnComplete: func(result any, err error) {
-			awoken, _ := result.(Awoken)
-			then(awoken, err)
+			answer, _ := result.(WakeAnswer)
+			then(answer, err)
 		},
 	}, wake)
 }
@@ -142,13 +142,13 @@ func (w *town) live(settings Settings) {
 func TestAClientWakesTheAgentAndItSleepsAfterTheLeaseEnds(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	var woken Awoken
+	var woken WakeAnswer
 	var during, after AgentState
 	var refused error
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(10*time.Minute)
 		w.connect(Wake{Epoch: 1, Cause: presence.Connect},
-			func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+			func(a WakeAnswer, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(2*time.Minute, func() {
 		during = w.agentState(t)
@@ -156,7 +156,7 @@ func TestAClientWakesTheAgentAndItSleepsAfterTheLeaseEnds(t *testing.T) {
 	})
 	w.at(15*time.Minute, func() { after = w.agentState(t); w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute})
-	require.Equal(t, Awoken{Epoch: 1, State: Awake}, woken)
+	require.Equal(t, WakeAnswer{Epoch: 1, State: Awake}, woken)
 	require.Equal(t, Awake, during.State)
 	require.ErrorContains(t, refused, "holds it awake")
 	require.Equal(t, Sleeping, after.State)
@@ -168,13 +168,13 @@ func TestAClientWakesTheAgentAndItSleepsAfterTheLeaseEnds(t *testing.T) {
 func TestAnInterruptedDreamIsResumedAutomatically(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	var woken Awoken
+	var woken WakeAnswer
 	var waiting, again AgentState
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	w.at(11*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now()
 		w.connect(Wake{Epoch: 1, Cause: presence.Connect},
-			func(a Awoken, err error) { woken = a; require.NoError(t, err) })
+			func(a WakeAnswer, err error) { woken = a; require.NoError(t, err) })
 	})
 	w.at(15*time.Minute, func() { waiting = w.agentState(t) })
 	w.at(18*time.Minute, func() { again = w.agentState(t) })
@@ -184,7 +184,7 @@ func TestAnInterruptedDreamIsResumedAutomatically(t *testing.T) {
 	require.Equal(t, "dream/echo/0001", woken.Dream)
 	require.NotZero(t, woken.Until)
 	require.Equal(t, Sleeping, waiting.State)
-	require.NotNil(t, waiting.Broken)
+	require.NotNil(t, waiting.Interrupted)
 	require.Equal(t, Dreaming, again.State)
 	require.Equal(t, "dream/echo/0001", again.Dream.Dream)
 	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0001 again"}, w.dreamt)
@@ -195,13 +195,13 @@ func TestAnInterruptedDreamIsReleasedForANewOne(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
-	var broken *Broken
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(WakeAnswer, error) {}) })
+	var broken *InterruptedDream
 	w.at(10*time.Minute, func() {
-		require.NotNil(t, w.agentState(t).Broken)
+		require.NotNil(t, w.agentState(t).Interrupted)
 		w.ask(testSpec("dream/echo/0002"), func(r, f error) { require.NoError(t, orElse(r, f)) })
 	})
-	w.at(11*time.Minute, func() { broken = w.agentState(t).Broken; w.env.CancelWorkflow() })
+	w.at(11*time.Minute, func() { broken = w.agentState(t).Interrupted; w.env.CancelWorkflow() })
 	w.live(Settings{ClientTimeout: time.Minute, ResumeAfter: 24 * time.Hour})
 	require.Nil(t, broken)
 	require.Equal(t, []string{"dream/echo/0001", "dream/echo/0002"}, w.dreamt)
@@ -211,10 +211,10 @@ func TestAnInterruptedDreamExpires(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
-	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(Awoken, error) {}) })
+	w.at(2*time.Minute, func() { w.epoch = 1; w.connect(Wake{Epoch: 1}, func(WakeAnswer, error) {}) })
 	var refused error
 	w.at(4*time.Hour, func() {
-		require.Nil(t, w.agentState(t).Broken)
+		require.Nil(t, w.agentState(t).Interrupted)
 		w.env.UpdateWorkflow(UpdateResume, "", &testsuite.TestUpdateCallback{
 			OnAccept: func() {}, OnReject: func(err error) { refused = err }, OnComplete: func(any, error) {},
 		})
@@ -233,7 +233,7 @@ func TestAWakeTakesAtMostASecondEvenIfTheDreamDoesNotAnswer(t *testing.T) {
 	w.at(2*time.Minute, func() {
 		requestedAt = w.env.Now()
 		w.epoch = 1
-		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a Awoken, err error) {
+		w.connect(Wake{Epoch: 1, Cause: presence.Connect}, func(a WakeAnswer, err error) {
 			answered = w.env.Now()
 			require.NoError(t, err)
 			require.Equal(t, Awake, a.State)
@@ -248,15 +248,15 @@ func TestRepeatedLateAndForgedWakesChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
 	w.at(time.Minute,
-		func() { w.epoch = 7; w.connect(Wake{Epoch: 7, Cause: presence.Connect}, func(Awoken, error) {}) })
+		func() { w.epoch = 7; w.connect(Wake{Epoch: 7, Cause: presence.Connect}, func(WakeAnswer, error) {}) })
 	w.at(10*time.Minute, func() { w.ask(testSpec("dream/echo/0001"), func(error, error) {}) })
 	var state string
 	w.at(20*time.Minute, func() { // a duplicate, one that is late, and a forged one
 		for _, epoch := range []int64{7, 3} {
-			w.connect(Wake{Epoch: epoch}, func(a Awoken, err error) { require.NoError(t, err); state = a.State })
+			w.connect(Wake{Epoch: epoch}, func(a WakeAnswer, err error) { require.NoError(t, err); state = a.State })
 			w.env.SignalWorkflow(SignalWake, Wake{Epoch: epoch})
 		}
-		w.connect(Wake{Epoch: -1}, func(_ Awoken, err error) { require.ErrorContains(t, err, "must not be negative") })
+		w.connect(Wake{Epoch: -1}, func(_ WakeAnswer, err error) { require.ErrorContains(t, err, "must not be negative") })
 	})
 	w.at(30*time.Minute, func() {
 		l := w.agentState(t)
@@ -284,7 +284,7 @@ func TestASignalWithoutPayloadWakesADreamingAgent(t *testing.T) {
 			w.live(Settings{AlarmHold: 10 * time.Minute, ResumeAfter: 24 * time.Hour})
 			require.Equal(t, Awake, l.State)
 			require.Equal(t, int64(1), l.Epoch)
-			require.NotNil(t, l.Broken)
+			require.NotNil(t, l.Interrupted)
 			require.Equal(t, signal == SignalAlarm, l.Wake.Cause == presence.Alarm)
 			if signal == SignalAlarm {
 				require.Equal(t, lookInterval, l.Until.Sub(l.Since).Round(10*time.Second), "then it checks again")
@@ -308,7 +308,7 @@ func TestAWakeWhoseSignalWasLostIsLearnedFromTheStore(t *testing.T) {
 	w := newTown(t)
 	w.at(time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(time.Minute)
-		w.connect(Wake{Epoch: 1}, func(Awoken, error) {})
+		w.connect(Wake{Epoch: 1}, func(WakeAnswer, error) {})
 	})
 	w.at(90*time.Second, func() { w.epoch, w.until = 2, w.env.Now().Add(30*time.Minute) })
 	var l AgentState

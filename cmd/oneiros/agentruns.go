@@ -13,7 +13,7 @@ import (
 type agentWorkflows interface {
 	CountAgents(ctx context.Context) (int64, error)
 	RunningAgents(ctx context.Context) (map[string]bool, error) // by workflow id
-	Live(ctx context.Context, a dream.Agent) error
+	EnsureWorkflow(ctx context.Context, a dream.Agent) error
 }
 
 // agentRuns keeps the workflows of agents running and their settings current. Which ones run is asked in one call for
@@ -99,7 +99,7 @@ func (r *agentRuns) send(ctx context.Context, a dream.Agent) error {
 	needed := a.Auto || r.running == nil || r.running[id]
 	r.mu.Unlock()
 	if needed {
-		if err := r.server.Live(ctx, a); err != nil {
+		if err := r.server.EnsureWorkflow(ctx, a); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (c *census) RunningAgents(context.Context) (map[string]bool, error) {
 	return maps.Clone(c.runs), c.away
 }
 
-func (c *census) Live(_ context.Context, a dream.Agent) error {
+func (c *census) EnsureWorkflow(_ context.Context, a dream.Agent) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.away != nil {

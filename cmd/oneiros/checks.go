@@ -150,7 +150,8 @@ func (d *app) checkStore(ctx context.Context) console.Finding {
 	defer func() { _ = h.store.Close() }()
 	agents, err := h.store.Agents(ctx)
 	if err != nil {
-		return failed("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name, err)
+		return failed("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name,
+			err)
 	}
 	if err := bookable(ctx, h.store.ledger); err != nil {
 		return failed("Check its owner and rights and the disk's free space.", "%s cannot be written: %v", h.store.name,
@@ -216,7 +217,7 @@ func (d *app) loosened() string {
 	if err != nil {
 		return "the generator is not known"
 	}
-	way := starter.Loosen(d.cfg.Dream.Loosening, spec)
+	way := starter.LooseningOf(d.cfg.Dream.Loosening, spec)
 	return fmt.Sprintf("the generator is loosened by %s: %s", way.Way, way.Why)
 }
 

@@ -108,7 +108,7 @@ func (n dreamRuns) Settle(ctx context.Context, a dream.Agent) error {
 			return err
 		}
 	}
-	return n.starter.Live(ctx, a)
+	return n.starter.EnsureWorkflow(ctx, a)
 }
 
 // Call tells the agent's workflow that a trigger asks for a dream.
@@ -173,7 +173,9 @@ func (d *app) estimate(ctx context.Context, h *console.Deployment, w console.Dre
 }
 
 // estimateAgain prices a dream that continues from another one.
-func (d *app) estimateAgain(ctx context.Context, h *console.Deployment, w console.RedreamRequest) (console.Estimate, error) {
+func (d *app) estimateAgain(ctx context.Context, h *console.Deployment,
+	w console.RedreamRequest,
+) (console.Estimate, error) {
 	own, err := d.deploymentOf(h)
 	if err != nil {
 		return console.Estimate{}, err

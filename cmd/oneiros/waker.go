@@ -79,7 +79,7 @@ const askEvery = 100 * time.Millisecond
 
 // Recorded waits until the agent's workflow has recorded the wake. The process that raised a wake notifies the
 // workflow; this one only waits when it raised none.
-func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error) {
+func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workflows.WakeAnswer, error) {
 	awoken, err := w.engine.starter.Recorded(ctx, agent, epoch)
 	if err == nil {
 		w.woken, _ = w.engine.deployment.store.Agent(ctx, agent)
@@ -96,7 +96,7 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 		return awoken, err
 	}
 	if w.joined {
-		if err := w.engine.starter.Visited(ctx, a.Handle); err != nil {
+		if err := w.engine.starter.Connected(ctx, a.Handle); err != nil {
 			return awoken, err
 		}
 	}
@@ -116,8 +116,8 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 }
 
 // recordedWake is what the store knows of a recorded wake.
-func (w *waker) recordedWake(ctx context.Context, agent string, epoch int64) workflows.Awoken {
-	awoken := workflows.Awoken{Epoch: epoch, State: workflows.Awake}
+func (w *waker) recordedWake(ctx context.Context, agent string, epoch int64) workflows.WakeAnswer {
+	awoken := workflows.WakeAnswer{Epoch: epoch, State: workflows.Awake}
 	s, err := w.engine.starter.Status(ctx, agent)
 	if err != nil || s.Last == nil || s.Last.Epoch != epoch || s.Last.Dream == "" {
 		return awoken
@@ -187,7 +187,7 @@ func (w *waker) Stop() error {
 		defer cancel()
 		if found, err := workers.Look(ctx, w.engine.client, w.engine.namespace); err == nil && found.Searchable {
 			w.engine.starter.Options.Searchable = true
-			_ = w.engine.starter.Live(ctx, w.woken) // a worker that maintains the workflows does the same
+			_ = w.engine.starter.EnsureWorkflow(ctx, w.woken) // a worker that maintains the workflows does the same
 		}
 	}
 	return w.engine.Stop()

@@ -21,7 +21,7 @@ type Watch struct {
 	Up       []string             `json:"up,omitempty"`       // by Key, sorted
 	Rose     map[string]time.Time `json:"rose,omitempty"`     // by Key: since when they are true
 	// by rule name: the time of the newest reading that the rule could judge
-	Took map[string]time.Time `json:"took,omitempty"`
+	LastJudged map[string]time.Time `json:"took,omitempty"`
 }
 
 // Fired is a rule that has become true.
@@ -55,12 +55,12 @@ func (f Fired) String() string {
 	return text
 }
 
-// Hear adds new readings and returns the new watch and the rules that fired, in order. A rule that stays true fires
+// Update adds new readings and returns the new watch and the rules that fired, in order. A rule that stays true fires
 // once, and again only after it was false. Late readings count in the windows of changes, but only the newest reading
 // of a metric is judged by itself, so that a condition that has passed raises no alarm. A reading without a time, or
 // with one in the future, counts as now; readings that Sane refuses are ignored. A value without a metric is named by
-// Named.
-func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []Fired) {
+// WithMetrics.
+func (w Watch) Update(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []Fired) {
 	next := Watch{Since: w.Since, Up: w.Up, Rose: w.Rose}
 	for _, r := range w.Readings {
 		// otherwise a clock that was set back would disable the rules
@@ -77,8 +77,8 @@ func (w Watch) Hear(rules []dream.Rule, fresh []dream.Reading, now time.Time) (W
 	for _, r := range next.Readings {
 		clock = latest(clock, r.At)
 	}
-	sane := inOrder(Named(fresh, rules), now)
-	next.Took = w.took(rules, sane)
+	sane := inOrder(WithMetrics(fresh, rules), now)
+	next.LastJudged = w.took(rules, sane)
 	for _, group := range sane.groups() {
 		var newest []dream.Reading
 		for _, r := range group {
@@ -113,9 +113,9 @@ func (w Watch) Carry(before, after []dream.Rule) Watch {
 			next.Up = append(next.Up, key)
 		}
 	}
-	next.Readings = Named(w.Readings, after) // a value without a metric may match a rule now
-	next.Rose, next.Took = rose(next.Up, w.Rose, w.Since), w.took(same, nil)
-	next.Took = next.took(after, next.Readings)
+	next.Readings = WithMetrics(w.Readings, after) // a value without a metric may match a rule now
+	next.Rose, next.LastJudged = rose(next.Up, w.Rose, w.Since), w.took(same, nil)
+	next.LastJudged = next.took(after, next.Readings)
 	return next
 }
 
@@ -139,7 +139,7 @@ func rose(up []string, before map[string]time.Time, at time.Time) map[string]tim
 func (w Watch) took(rules []dream.Rule, fresh []dream.Reading) map[string]time.Time {
 	var took map[string]time.Time
 	for _, rule := range rules {
-		at, ever := w.Took[rule.Name]
+		at, ever := w.LastJudged[rule.Name]
 		for _, r := range fresh {
 			if judges(rule, r) {
 				at, ever = latest(at, r.At), true

@@ -36,7 +36,7 @@ func firings(rules []dream.Rule, readings ...dream.Reading) []string {
 		for _, before := range w.Readings {
 			now = latest(now, before.At)
 		}
-		w, fired = w.Hear(rules, []dream.Reading{r}, now)
+		w, fired = w.Update(rules, []dream.Reading{r}, now)
 		if len(fired) > 0 {
 			for _, f := range fired {
 				texts = append(texts, f.String())
@@ -218,23 +218,23 @@ func TestSilenceFiresOnceWhenItIsDue(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, start.Add(10*time.Minute), due, "a feed without readings is silent since the watch began")
 
-	w, fired := w.Hear(rules, []dream.Reading{at(6, 1)}, start.Add(6*time.Minute))
+	w, fired := w.Update(rules, []dream.Reading{at(6, 1)}, start.Add(6*time.Minute))
 	require.Empty(t, fired)
 	due, _ = w.Due(rules)
 	require.Equal(t, start.Add(16*time.Minute), due)
-	w, fired = w.Hear(rules, nil, due.Add(-time.Second))
+	w, fired = w.Update(rules, nil, due.Add(-time.Second))
 	require.Empty(t, fired)
-	w, fired = w.Hear(rules, nil, due)
+	w, fired = w.Update(rules, nil, due)
 	require.Len(t, fired, 1)
 	require.Equal(t, "quiet: no reading since 2026-10-19T22:06:00Z", fired[0].String())
 	_, ok = w.Due(rules)
 	require.False(t, ok, "the silence has fired already")
-	w, fired = w.Hear(rules, nil, due.Add(time.Hour))
+	w, fired = w.Update(rules, nil, due.Add(time.Hour))
 	require.Empty(t, fired)
 
-	w, fired = w.Hear(rules, []dream.Reading{at(90, 1)}, start.Add(90*time.Minute))
+	w, fired = w.Update(rules, []dream.Reading{at(90, 1)}, start.Add(90*time.Minute))
 	require.Empty(t, fired)
-	_, fired = w.Hear(rules, nil, start.Add(100*time.Minute))
+	_, fired = w.Update(rules, nil, start.Add(100*time.Minute))
 	require.Len(t, fired, 1, "silent again")
 }
 
@@ -244,14 +244,14 @@ func TestAClockThatJumpsKeepsTheRulesWorking(t *testing.T) {
 	rules := []dream.Rule{price}
 	tomorrow := at(24*60, 100)
 
-	w, _ := Watch{Since: start}.Hear(rules, []dream.Reading{tomorrow}, start)
+	w, _ := Watch{Since: start}.Update(rules, []dream.Reading{tomorrow}, start)
 	require.Equal(t, start, w.Readings[0].At, "no reading is earlier than its own time")
 
-	w, _ = Watch{Since: start}.Hear(rules, []dream.Reading{tomorrow}, tomorrow.At)
-	_, fired := w.Hear(rules, []dream.Reading{at(1, 106)}, start.Add(time.Minute))
+	w, _ = Watch{Since: start}.Update(rules, []dream.Reading{tomorrow}, tomorrow.At)
+	_, fired := w.Update(rules, []dream.Reading{at(1, 106)}, start.Add(time.Minute))
 	require.Len(t, fired, 1, "the clock went back a day: the last reading still counts")
 
-	w, _ = Watch{Since: start}.Hear(rules, []dream.Reading{at(0, 100), {Number: new(float64)}}, start)
+	w, _ = Watch{Since: start}.Update(rules, []dream.Reading{at(0, 100), {Number: new(float64)}}, start)
 	require.Equal(t, start, w.Readings[1].At, "a reading without a time is of now")
 }
 
@@ -260,12 +260,12 @@ func TestAChangedRuleStartsOver(t *testing.T) {
 	high, low := dream.Rule{Name: "high", Kind: dream.Above, Number: 5},
 		dream.Rule{Name: "low", Kind: dream.Below, Number: 99}
 	before := []dream.Rule{high, low}
-	w, fired := Watch{Since: start}.Hear(before, []dream.Reading{of("a", 0, 9)}, start)
+	w, fired := Watch{Since: start}.Update(before, []dream.Reading{of("a", 0, 9)}, start)
 	require.Len(t, fired, 2)
 	higher := high
 	higher.Number = 7
 	after := []dream.Rule{higher, low}
-	_, fired = w.Carry(before, after).Hear(after, nil, start.Add(time.Minute))
+	_, fired = w.Carry(before, after).Update(after, nil, start.Add(time.Minute))
 	require.Len(t, fired, 1)
 	require.Equal(t, "high", fired[0].Rule)
 	require.Len(t, w.Up, 2, "the old watch is unchanged")
@@ -276,7 +276,7 @@ func TestAWatchSurvivesJSON(t *testing.T) {
 	price, _ := Preset("price")
 	pause, _ := Preset("pause")
 	rules := []dream.Rule{price, pause}
-	w, _ := Watch{Since: start}.Hear(rules, []dream.Reading{at(0, 100), at(1, 106), says(1, "paused")},
+	w, _ := Watch{Since: start}.Update(rules, []dream.Reading{at(0, 100), at(1, 106), says(1, "paused")},
 		start.Add(time.Minute))
 	body, err := json.Marshal(w)
 	require.NoError(t, err)

@@ -26,11 +26,11 @@ func TestAThinnedWindowStillShowsTheChange(t *testing.T) {
 		}
 		r := at(float64(second)/60, n)
 		var fired []Fired
-		w, fired = w.Hear(rules, []dream.Reading{r}, r.At)
+		w, fired = w.Update(rules, []dream.Reading{r}, r.At)
 		require.Empty(t, fired)
 	}
 	require.LessOrEqual(t, len(w.Readings), 3*(slicesOf+2))
-	_, fired := w.Hear(rules, []dream.Reading{at(179.99, 101)}, start.Add(180*time.Minute))
+	_, fired := w.Update(rules, []dream.Reading{at(179.99, 101)}, start.Add(180*time.Minute))
 	require.Len(t, fired, 1)
 	require.InDelta(t, 96, *fired[0].From, 0)
 }
@@ -50,7 +50,7 @@ func TestARepeatedStateOfTheSameMomentIsKeptOnce(t *testing.T) {
 	pause, _ := Preset("pause")
 	w := Watch{Since: start}
 	for range 100 {
-		w, _ = w.Hear([]dream.Rule{pause}, []dream.Reading{says(0, "paused"), says(0, "paused")}, start)
+		w, _ = w.Update([]dream.Rule{pause}, []dream.Reading{says(0, "paused"), says(0, "paused")}, start)
 	}
 	require.Len(t, w.Readings, 1)
 }
@@ -71,7 +71,7 @@ func TestThousandsOfMetricsStayWithinTheLimit(t *testing.T) {
 		for j := range MostReadings {
 			fresh = append(fresh, of(fmt.Sprintf("%060d", j%(mostMetric+i%3)), float64(i), float64(100+i%3)))
 		}
-		w, _ = w.Hear(rules, fresh, start.Add(time.Duration(i)*time.Minute))
+		w, _ = w.Update(rules, fresh, start.Add(time.Duration(i)*time.Minute))
 	}
 	body, err := json.Marshal(w)
 	require.NoError(t, err)
@@ -111,17 +111,17 @@ func TestKeptReadingsSufficeAndBatchesGiveTheSameAlarms(t *testing.T) {
 		var one, all []Fired
 		for _, r := range readings {
 			var fired []Fired
-			bounded, fired = bounded.Hear(several, []dream.Reading{r}, r.At)
+			bounded, fired = bounded.Update(several, []dream.Reading{r}, r.At)
 			one = append(one, fired...)
 
 			kept := slices.Clone(everything.Readings)
-			everything, fired = everything.Hear(several, []dream.Reading{r}, r.At)
+			everything, fired = everything.Update(several, []dream.Reading{r}, r.At)
 			everything.Readings = append(kept, r) // without thinning
 			all = append(all, fired...)
 		}
 		require.Equal(t, all, one)
 		if len(readings) > 0 {
-			_, batch := Watch{Since: start}.Hear(several, readings, readings[len(readings)-1].At)
+			_, batch := Watch{Since: start}.Update(several, readings, readings[len(readings)-1].At)
 			require.Equal(t, one, batch)
 		}
 	})
@@ -142,7 +142,7 @@ func FuzzHear(f *testing.F) {
 		for range 3 {
 			before := w.Up
 			var fired []Fired
-			w, fired = w.Hear(several, fresh, clock)
+			w, fired = w.Update(several, fresh, clock)
 			for _, r := range w.Readings {
 				require.NoError(t, Sane(r))
 				require.False(t, r.At.After(clock))

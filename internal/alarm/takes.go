@@ -8,9 +8,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Named are readings with missing metrics filled in: if all rules of a feed name the same metric, a value without one
-// belongs to it. Rules about the silence of the whole feed are ignored.
-func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
+// WithMetrics are readings with missing metrics filled in: if all rules of a feed name the same metric, a value
+// without one belongs to it. Rules about the silence of the whole feed are ignored.
+func WithMetrics(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	metric := ""
 	for _, r := range rules {
 		if r.Kind == dream.Stale && r.Metric == "" {
@@ -28,10 +28,10 @@ func Named(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	return named
 }
 
-// Takes says whether some rule uses a reading: it judges the reading's metric and its kind of value, number or state.
+// Uses says whether some rule uses a reading: it judges the reading's metric and its kind of value, number or state.
 // A rule about silence accepts any value, so it counts only for metrics that no other rule names: otherwise it would
 // hide typos.
-func Takes(rules []dream.Rule, r dream.Reading) bool {
+func Uses(rules []dream.Rule, r dream.Reading) bool {
 	values, looks := false, false
 	for _, rule := range rules {
 		if rule.Kind == dream.Stale {
@@ -61,25 +61,25 @@ func judges(rule dream.Rule, r dream.Reading) bool {
 	return r.Number != nil
 }
 
-// Strays are the readings that no rule uses.
-func Strays(rules []dream.Rule, readings []dream.Reading) []dream.Reading {
-	var strays []dream.Reading
-	for _, r := range Named(readings, rules) {
-		if !Takes(rules, r) {
-			strays = append(strays, r)
+// Unused are the readings that no rule uses.
+func Unused(rules []dream.Rule, readings []dream.Reading) []dream.Reading {
+	var unused []dream.Reading
+	for _, r := range WithMetrics(readings, rules) {
+		if !Uses(rules, r) {
+			unused = append(unused, r)
 		}
 	}
-	return strays
+	return unused
 }
 
-// Untaken counts the readings that no rule uses.
-type Untaken struct {
-	Readings int     `json:"readings"`
-	Metrics  []Stray `json:"metrics,omitempty"` // most recent first; limited
+// UnusedReadings counts the readings that no rule uses.
+type UnusedReadings struct {
+	Readings int            `json:"readings"`
+	Metrics  []UnusedMetric `json:"metrics,omitempty"` // most recent first; limited
 }
 
-// Stray is a metric that no rule uses, or one with the wrong kind of value.
-type Stray struct {
+// UnusedMetric is a metric that no rule uses, or one with the wrong kind of value.
+type UnusedMetric struct {
 	dream.Reading     // the newest
 	Times         int `json:"times"`
 }
@@ -88,8 +88,8 @@ type Stray struct {
 const mostStray = 8
 
 // Add counts one more reading.
-func (u Untaken) Add(r dream.Reading) Untaken {
-	next := Untaken{Readings: u.Readings + 1, Metrics: []Stray{{Reading: r, Times: 1}}}
+func (u UnusedReadings) Add(r dream.Reading) UnusedReadings {
+	next := UnusedReadings{Readings: u.Readings + 1, Metrics: []UnusedMetric{{Reading: r, Times: 1}}}
 	for _, s := range u.Metrics {
 		if s.Metric == r.Metric {
 			next.Metrics[0].Times += s.Times
@@ -101,10 +101,10 @@ func (u Untaken) Add(r dream.Reading) Untaken {
 }
 
 // Under removes the metrics that new rules use.
-func (u Untaken) Under(rules []dream.Rule) Untaken {
-	next := Untaken{Readings: u.Readings}
+func (u UnusedReadings) Under(rules []dream.Rule) UnusedReadings {
+	next := UnusedReadings{Readings: u.Readings}
 	for _, s := range u.Metrics {
-		if len(Strays(rules, []dream.Reading{s.Reading})) > 0 {
+		if len(Unused(rules, []dream.Reading{s.Reading})) > 0 {
 			next.Metrics = append(next.Metrics, s)
 		} else {
 			next.Readings -= s.Times
@@ -113,14 +113,14 @@ func (u Untaken) Under(rules []dream.Rule) Untaken {
 	return next
 }
 
-// Unheard is the message that rules use none of some readings, and what they would use: "no rule takes lvel; the
+// DescribeUnused is the message that rules use none of some readings, and what they would use: "no rule takes lvel; the
 // rules take numbers of level". Empty when there are no such readings.
-func Unheard(rules []dream.Rule, strays []dream.Reading) string {
-	if len(strays) == 0 {
+func DescribeUnused(rules []dream.Rule, unused []dream.Reading) string {
+	if len(unused) == 0 {
 		return ""
 	}
 	var names []string
-	for _, r := range strays {
+	for _, r := range unused {
 		name := "words of " + r.Metric
 		switch {
 		case r.Metric == "":

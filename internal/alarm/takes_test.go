@@ -62,13 +62,13 @@ func TestUnusedReadingsAreReportedWithWhatRulesUse(t *testing.T) {
 		},
 		{"no rules", nil, at(0, 9), "no rule takes a value without a name: the feed has no rules"},
 	} {
-		require.Equal(t, c.want, Unheard(c.rules, Strays(c.rules, []dream.Reading{c.reading})), c.name)
+		require.Equal(t, c.want, DescribeUnused(c.rules, Unused(c.rules, []dream.Reading{c.reading})), c.name)
 	}
 }
 
 func TestUnusedReadingsAreCountedAndTheNewestNamed(t *testing.T) {
 	t.Parallel()
-	var u Untaken
+	var u UnusedReadings
 	for i := range 2 * mostStray {
 		u = u.Add(of(fmt.Sprintf("m%d", i%(mostStray+1)), float64(i), 1))
 	}
@@ -84,15 +84,15 @@ func TestAWatchHasTheLastReadingOfEachRuleAndSinceWhenItIsTrue(t *testing.T) {
 	t.Parallel()
 	rules := []dream.Rule{highLevel, shutGate}
 	w := Watch{Since: start}
-	w, _ = w.Hear(rules, []dream.Reading{term("level", "high")}, start)
-	require.Empty(t, w.Took, "a state does not count for a rule about numbers")
-	w, _ = w.Hear(rules, []dream.Reading{of("level", 1, 5)}, start.Add(time.Minute))
-	w, _ = w.Hear(rules, []dream.Reading{of("level", 2, 6)}, start.Add(2*time.Minute))
-	require.Equal(t, map[string]time.Time{"high": start.Add(2 * time.Minute)}, w.Took)
+	w, _ = w.Update(rules, []dream.Reading{term("level", "high")}, start)
+	require.Empty(t, w.LastJudged, "a state does not count for a rule about numbers")
+	w, _ = w.Update(rules, []dream.Reading{of("level", 1, 5)}, start.Add(time.Minute))
+	w, _ = w.Update(rules, []dream.Reading{of("level", 2, 6)}, start.Add(2*time.Minute))
+	require.Equal(t, map[string]time.Time{"high": start.Add(2 * time.Minute)}, w.LastJudged)
 	require.Equal(t, map[string]time.Time{"high": start.Add(time.Minute)}, w.Rose)
 	w = w.Carry(rules, []dream.Rule{highLevel})
 	require.Equal(t, map[string]time.Time{"high": start.Add(time.Minute)}, w.Rose)
-	w, _ = w.Hear(rules, []dream.Reading{of("level", 3, 1)}, start.Add(3*time.Minute))
+	w, _ = w.Update(rules, []dream.Reading{of("level", 3, 1)}, start.Add(3*time.Minute))
 	require.Empty(t, w.Rose)
 }
 

@@ -37,7 +37,7 @@ type Event string
 // The events.
 const (
 	IdleTimeout Event = "idle_timeout" // idle for long enough
-	Asked       Event = "asked"        // a dream is requested
+	Requested   Event = "asked"        // a dream is requested
 	Resumed     Event = "resumed"      // an interrupted dream is to be resumed
 	Connect     Event = "connect"      // a client connects
 	Alarm       Event = "alarm"        // a rule of the agent's feed fired
@@ -48,7 +48,7 @@ const (
 )
 
 // Events in the order of the table above.
-var Events = []Event{IdleTimeout, Asked, Resumed, Connect, Alarm, Operator, Ready, Ended, Left}
+var Events = []Event{IdleTimeout, Requested, Resumed, Connect, Alarm, Operator, Ready, Ended, Left}
 
 // Refused says that an event is not allowed in a state. The state does not change.
 type Refused struct {
@@ -69,7 +69,7 @@ func (r *Refused) Error() string {
 // said is how refused events read at the beginning of a message.
 var descriptions = map[Event]string{
 	IdleTimeout: "the idle timer ran out",
-	Asked:       "a dream was requested",
+	Requested:   "a dream was requested",
 	Resumed:     "a dream was to be resumed",
 	Ready:       "the context became ready",
 }
@@ -94,22 +94,22 @@ const (
 // transitions is the table above, a row for each state.
 var transitions = map[State]map[Event]cell{
 	Sleeping: {
-		IdleTimeout: moves(Dreaming), Asked: moves(Dreaming), Resumed: moves(Dreaming),
+		IdleTimeout: moves(Dreaming), Requested: moves(Dreaming), Resumed: moves(Dreaming),
 		Connect: moves(Waking), Alarm: moves(Sleeping), Operator: moves(Sleeping),
 		Ready: refuses(notWoken), Ended: moves(Sleeping), Left: moves(Sleeping),
 	},
 	Dreaming: {
-		IdleTimeout: refuses(noTimer), Asked: refuses(oneDream), Resumed: refuses(oneDream),
+		IdleTimeout: refuses(noTimer), Requested: refuses(oneDream), Resumed: refuses(oneDream),
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
 		Ready: refuses(notWoken), Ended: moves(Sleeping), Left: moves(Dreaming),
 	},
 	Waking: { // the first wake counts, the others wait for awake; leases are checked again once it is awake
-		IdleTimeout: refuses(noTimer), Asked: refuses(wakesUp), Resumed: refuses(wakesUp),
+		IdleTimeout: refuses(noTimer), Requested: refuses(wakesUp), Resumed: refuses(wakesUp),
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
 		Ready: moves(Awake), Ended: moves(Waking), Left: moves(Waking),
 	},
 	Awake: {
-		IdleTimeout: refuses(noTimer), Asked: refuses(heldAwake), Resumed: refuses(heldAwake),
+		IdleTimeout: refuses(noTimer), Requested: refuses(heldAwake), Resumed: refuses(heldAwake),
 		Connect: moves(Awake), Alarm: moves(Awake), Operator: moves(Awake),
 		Ready: refuses("it is awake already"), Ended: moves(Awake), Left: moves(Sleeping),
 	},

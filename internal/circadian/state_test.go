@@ -14,7 +14,7 @@ const refused = circadian.State("refused")
 // table is every pair of state and event, in the order of circadian.States.
 var table = map[circadian.Event][4]circadian.State{
 	circadian.IdleTimeout: {circadian.Dreaming, refused, refused, refused},
-	circadian.Asked:       {circadian.Dreaming, refused, refused, refused},
+	circadian.Requested:   {circadian.Dreaming, refused, refused, refused},
 	circadian.Resumed:     {circadian.Dreaming, refused, refused, refused},
 	circadian.Connect:     {circadian.Waking, circadian.Waking, circadian.Waking, circadian.Awake},
 	circadian.Alarm:       {circadian.Sleeping, circadian.Waking, circadian.Waking, circadian.Awake},
@@ -49,10 +49,10 @@ func TestEveryEventInEveryState(t *testing.T) {
 
 func TestADreamRequestWhileAwakeIsRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
-	_, err := circadian.Step(circadian.Awake, circadian.Asked)
+	_, err := circadian.Step(circadian.Awake, circadian.Requested)
 	require.EqualError(t, err, "a dream was requested while the agent is awake: "+
 		"a client, an alarm or the wake lock holds it awake; try again when it sleeps")
-	_, err = circadian.Step(circadian.Dreaming, circadian.Asked)
+	_, err = circadian.Step(circadian.Dreaming, circadian.Requested)
 	require.EqualError(t, err, "a dream was requested while the agent is dreaming: "+
 		"it has one dream at a time; wait until that one has ended, or wake it")
 }
@@ -88,7 +88,7 @@ func TestAnInterruptedNightReturnsToSleep(t *testing.T) {
 		{circadian.Ready, circadian.Awake},
 		{circadian.Ended, circadian.Awake},
 		{circadian.Left, circadian.Sleeping}, // the alarm's hold has ended
-		{circadian.Asked, circadian.Dreaming},
+		{circadian.Requested, circadian.Dreaming},
 		{circadian.Ended, circadian.Sleeping},
 	} {
 		next, err := circadian.Step(state, step.event)

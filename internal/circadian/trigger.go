@@ -10,10 +10,10 @@ type Call struct {
 	Jitter time.Duration // from the function Jitter, so that agents with the same call do not all begin at once
 }
 
-// Called is when the dream that a trigger calls for may begin, regardless of hours: the jitter after the call, at
+// CallDue is when the dream that a trigger calls for may begin, regardless of hours: the jitter after the call, at
 // least Quiet after the last activity, and MinGap after the last dream and the last failed attempt. A call during a
 // talk or a dream is kept until then.
-func (r Rhythm) Called(c Call, p Past) time.Time {
+func (r Rhythm) CallDue(c Call, p Past) time.Time {
 	if c.Now {
 		if p.Try.After(c.At) { // the store was unreachable
 			return p.Try.Add(requestRetry)
@@ -32,9 +32,9 @@ func (r Rhythm) Called(c Call, p Past) time.Time {
 // askAgain is the delay after a failed attempt for a person's request.
 const requestRetry = time.Minute
 
-// Look is when an idle agent's urgency is checked: when a new dream would be due with the shorter idle time, and
+// CheckAt is when an idle agent's urgency is checked: when a new dream would be due with the shorter idle time, and
 // never later than a dream without urgency.
-func (r Rhythm) Look(quiet time.Duration, p Past) time.Time {
+func (r Rhythm) CheckAt(quiet time.Duration, p Past) time.Time {
 	r.IdleTimeout = min(quiet, r.IdleTimeout)
 	return r.fresh(p)
 }

@@ -33,7 +33,7 @@ func TestACalledDreamWaitsForIdleTimeGapAndJitter(t *testing.T) {
 		},
 		{"requested by a person while the store was unreachable", Call{At: day, Now: true}, Past{Try: at(0, 5)}, at(0, 6)},
 	} {
-		require.Equal(t, c.want, r.Called(c.call, c.past), c.name)
+		require.Equal(t, c.want, r.CallDue(c.call, c.past), c.name)
 	}
 }
 
@@ -42,11 +42,11 @@ func TestUrgencyIsCheckedBeforeThePlainRuleAndOutsideTheGap(t *testing.T) {
 	now := time.Date(2026, 11, 20, 3, 0, 0, 0, time.UTC)
 	r := Rhythm{IdleTimeout: 30 * time.Minute, MinGap: 6 * time.Hour, Jitter: time.Minute}
 	idle := Past{Active: now}
-	require.Equal(t, now.Add(11*time.Minute), r.Look(10*time.Minute, idle))
-	require.Equal(t, now.Add(31*time.Minute), r.Look(2*time.Hour, idle), "never later than the plain rule")
+	require.Equal(t, now.Add(11*time.Minute), r.CheckAt(10*time.Minute, idle))
+	require.Equal(t, now.Add(31*time.Minute), r.CheckAt(2*time.Hour, idle), "never later than the plain rule")
 	dreamt := Past{Active: now, Dream: now.Add(-time.Hour)}
-	require.Equal(t, now.Add(5*time.Hour+time.Minute), r.Look(10*time.Minute, dreamt), "the gap applies")
-	require.Equal(t, r.Due(now, dreamt).At, r.Look(10*time.Minute, dreamt))
+	require.Equal(t, now.Add(5*time.Hour+time.Minute), r.CheckAt(10*time.Minute, dreamt), "the gap applies")
+	require.Equal(t, r.Due(now, dreamt).At, r.CheckAt(10*time.Minute, dreamt))
 }
 
 // A schedule shared by a thousand agents begins over the five minutes of the default jitter: 3.3 per second on
@@ -59,7 +59,7 @@ func TestAgentsWithTheSameScheduleBeginSpreadOut(t *testing.T) {
 	perSecond, starts := map[int]int{}, make([]time.Duration, fleet)
 	for i := range fleet {
 		c := Call{At: call, Quiet: 10 * time.Minute, Jitter: Jitter(fmt.Sprintf("agent-%d", i), 0, jitter)}
-		starts[i] = r.Called(c, Past{Active: call.Add(-time.Hour)}).Sub(call)
+		starts[i] = r.CallDue(c, Past{Active: call.Add(-time.Hour)}).Sub(call)
 		perSecond[int(starts[i].Seconds())]++
 	}
 	slices.Sort(starts)

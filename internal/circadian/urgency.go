@@ -30,8 +30,8 @@ const (
 	RecentResiduals = 20
 )
 
-// Lived is what urgency is computed from.
-type Lived struct {
+// UrgencyInput is what urgency is computed from.
+type UrgencyInput struct {
 	Episodes int           `json:"episodes"`        // new ones since the last dream
 	Since    time.Duration `json:"since_ns"`        // since the end of the last dream
 	Never    bool          `json:"never,omitempty"` // the agent has not dreamt yet
@@ -53,18 +53,18 @@ type Term struct {
 
 // Urgency is how much an agent needs to dream, in [0, 1].
 type Urgency struct {
-	Value float64 `json:"value"`
-	Terms []Term  `json:"terms"` // memory load, staleness, affect, volatility, residual novelty
-	Lived Lived   `json:"lived"`
+	Value float64      `json:"value"`
+	Terms []Term       `json:"terms"` // memory load, staleness, affect, volatility, residual novelty
+	Input UrgencyInput `json:"lived"`
 }
 
 // UrgencyOf computes the urgency. An agent that never dreamt is stale as soon as it has an episode.
-func UrgencyOf(l Lived) Urgency {
+func UrgencyOf(l UrgencyInput) Urgency {
 	stale := share(float64(l.Since), float64(FullStaleness))
 	if l.Never {
 		stale = math.Min(1, float64(max(0, l.Episodes)))
 	}
-	u := Urgency{Lived: l}
+	u := Urgency{Input: l}
 	for _, t := range []Term{
 		{Name: "memory load", Value: share(float64(l.Episodes), FullMemory), Weight: weighsMemory},
 		{Name: "staleness", Value: stale, Weight: weighsStaleness},
@@ -108,7 +108,7 @@ const uncertainFrom = .5
 
 // Threshold is the urgency from which a dream may begin early.
 func (e Eager) Threshold(u Urgency) float64 {
-	if u.Lived.Volatility >= uncertainFrom {
+	if u.Input.Volatility >= uncertainFrom {
 		return e.Uncertain
 	}
 	return e.Urgent
@@ -138,8 +138,8 @@ func (e Eager) Validate() error {
 
 // Space is the distribution of the cosines of unrelated memories in an embedder's space.
 type Space struct {
-	Mean, SD float64
-	Known    bool
+	Mean, SD   float64
+	Calibrated bool
 }
 
 // Limits for the novelty of a text.
@@ -157,7 +157,7 @@ func (s Space) Novel(nearest float64) bool { return nearest < s.NovelBelow() }
 
 // NovelBelow is the cosine below which a text is novel in the space.
 func (s Space) NovelBelow() float64 {
-	if !s.Known {
+	if !s.Calibrated {
 		return novelBelow
 	}
 	return math.Min(sameMeaning, math.Max(s.Mean+novelBelow*(1-s.Mean), s.Mean+byChance*s.SD))

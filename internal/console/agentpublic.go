@@ -50,7 +50,7 @@ type publicUrgency struct {
 }
 
 type publicLived struct {
-	circadian.Lived
+	circadian.UrgencyInput
 	Since   *int64  `json:"since_ns,omitempty"` // never set; hides the field in nanoseconds
 	SinceMS float64 `json:"since_ms"`
 }
@@ -59,7 +59,7 @@ func urgencyOf(u *circadian.Urgency) *publicUrgency {
 	if u == nil {
 		return nil
 	}
-	return &publicUrgency{Urgency: *u, Lived: publicLived{Lived: u.Lived, SinceMS: millis(u.Lived.Since)}}
+	return &publicUrgency{Urgency: *u, Lived: publicLived{UrgencyInput: u.Input, SinceMS: millis(u.Input.Since)}}
 }
 
 // publicSettings are the knobs of the agent's workflow. The fields in milliseconds shadow the embedded ones.

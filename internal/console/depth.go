@@ -42,7 +42,7 @@ func (app *App) depth() *cobra.Command {
 type depthText struct {
 	Agent  string `json:"agent"`
 	Policy string `json:"policy"` // prior, learned or fixed
-	activities.Fathomed
+	activities.DepthChoice
 	Terms        []hypnagogia.Term `json:"terms"`
 	Parameters   []depthParameter  `json:"parameters"`
 	Between      [2]dream.Stage    `json:"between"`      // the range that the dream's dice may choose from
@@ -86,13 +86,13 @@ func (app *App) depthOf(cmd *cobra.Command, h *Deployment, a dream.Agent) (depth
 	}
 	prior := hypnagogia.Prior(h.Knobs.Cycles)
 	var err error
-	d.Fathomed, err = activities.Fathom(cmd.Context(), h.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles)
+	d.DepthChoice, err = activities.ChooseDepth(cmd.Context(), h.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles)
 	if err != nil {
 		return d, err
 	}
 	p := d.Learning.Policy
-	d.Terms = p.Terms(d.Sounding)
-	at := func(chance float64) dream.Stage { return p.Aim(d.Sounding, chance, d.Behaviour, d.cycles).Stage }
+	d.Terms = p.Terms(d.Input)
+	at := func(chance float64) dream.Stage { return p.Aim(d.Input, chance, d.Behaviour, d.cycles).Stage }
 	d.Between = [2]dream.Stage{at(-hypnagogia.Chance), at(hypnagogia.Chance)}
 	d.Temperatures = [2]float64{hypnagogia.Floor(d.Aim.Stage), hypnagogia.Ceiling(d.Aim.Stage, k)}
 	d.Parameters = parametersOf(p, prior)
@@ -190,7 +190,7 @@ func (d depthText) between() string {
 
 // surprise says what the surprise is the mean of.
 func (d depthText) surprise() string {
-	s := d.Sounding
+	s := d.Input
 	episodes := fmt.Sprintf("%s of the newest %s", score(s.OfEpisodes), plural(s.Episodes, "episode", "episodes"))
 	residuals := fmt.Sprintf("%s, the mean residual of the newest %s", score(s.OfPredictions),
 		plural(s.Predictions, "prediction", "predictions"))
@@ -207,11 +207,11 @@ func (d depthText) surprise() string {
 
 // regime says whether the level of surprise itself has changed.
 func (d depthText) regime() string {
-	if d.Sounding.Change == 0 {
+	if d.Input.Change == 0 {
 		return "no change found"
 	}
-	of := cmp.Or(map[bool]string{true: "residuals"}[d.Sounding.ChangeOfPredictions >= d.Sounding.ChangeOfEpisodes],
+	of := cmp.Or(map[bool]string{true: "residuals"}[d.Input.ChangeOfPredictions >= d.Input.ChangeOfEpisodes],
 		"episodes")
 	return fmt.Sprintf("it has changed for the worse, by the surprise of %s; of 1 when found, %s is left", of,
-		score(d.Sounding.Change))
+		score(d.Input.Change))
 }

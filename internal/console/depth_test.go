@@ -40,7 +40,7 @@ func (d *fixture) lived(nights int) {
 	dice := hypnagogia.Dice(1, dream.Onset, 0, 0, "lived")
 	for i := range nights {
 		at := now.AddDate(0, 0, 2*(i-nights))
-		aim := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: .2 + .5*dice.Float64()},
+		aim := hypnagogia.Prior(3).Aim(hypnagogia.DepthInput{Surprise: .2 + .5*dice.Float64()},
 			hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
 		w.Add = append(w.Add, &dream.Record{
 			Head: dream.Head{

@@ -13,18 +13,18 @@ import (
 // Rehearsal describes a dream without running it: what it would gather, how deep it would go, which hooks it would
 // call and what it would cost.
 type Rehearsal struct {
-	Estimate  Estimate              `json:"estimate"`
-	Seed      uint64                `json:"seed"` // as requested, or drawn for this description alone
-	Gather    activities.Gathering  `json:"gather"`
-	Depth     *activities.Fathomed  `json:"depth,omitempty"` // absent: always to the deepest stage
-	Skipped   string                `json:"onset_skipped,omitempty"`
-	Loosening string                `json:"loosening"`
-	Why       string                `json:"loosening_why"`
-	Hooks     []activities.HookRule `json:"hooks"`
-	Policy    []string              `json:"policy"`
-	Review    dream.Review          `json:"review"`
-	Caps      []Cap                 `json:"caps"`
-	Against   []string              `json:"against"` // what would prevent it now, as far as the store knows
+	Estimate  Estimate                `json:"estimate"`
+	Seed      uint64                  `json:"seed"` // as requested, or drawn for this description alone
+	Gather    activities.Gathering    `json:"gather"`
+	Depth     *activities.DepthChoice `json:"depth,omitempty"` // absent: always to the deepest stage
+	Skipped   string                  `json:"onset_skipped,omitempty"`
+	Loosening string                  `json:"loosening"`
+	Why       string                  `json:"loosening_why"`
+	Hooks     []activities.HookRule   `json:"hooks"`
+	Policy    []string                `json:"policy"`
+	Review    dream.Review            `json:"review"`
+	Caps      []Cap                   `json:"caps"`
+	Against   []string                `json:"against"` // what would prevent it now, as far as the store knows
 }
 
 // Cap is one cap on a dream and what is left under it.

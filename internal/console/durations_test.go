@@ -50,7 +50,7 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	agentState := workflows.AgentState{
 		State: "sleeping", LastActive: now,
 		Settings:   workflows.Settings{TryAgain: time.Minute},
-		Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Lived: circadian.Lived{Since: time.Hour}}},
+		Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Input: circadian.UrgencyInput{Since: time.Hour}}},
 	}
 	for name, c := range map[string]struct {
 		args []string

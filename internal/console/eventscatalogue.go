@@ -28,8 +28,8 @@ func (app *App) eventTypes() *cobra.Command {
 			}
 			list := []textOutput{}
 			for _, e := range event.Catalogue() {
-				list = append(list, textOutput{e.Type(), e.Tells, e.When})
-				t.add(e.Type(), e.Tells, e.When)
+				list = append(list, textOutput{e.Type(), e.Announces, e.When})
+				t.add(e.Type(), e.Announces, e.When)
 			}
 			return app.rows(list, t, "")
 		},

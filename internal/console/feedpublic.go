@@ -47,7 +47,7 @@ func (l feedLine) public() publicFeed {
 			FeedState: *l.State,
 			Settings:  publicFeedSettings{millis(s.Every), publicRules(s.Rules)},
 			Pulled:    l.State.RequestedAt,
-			Received:  l.State.Heard,
+			Received:  l.State.LastReading,
 		}
 	}
 	return p

@@ -30,7 +30,7 @@ func (app *App) ruleStates(l feedLine) []string {
 				up = append(up, since)
 			}
 		}
-		switch _, ever := l.State.Watch.Took[r.Name]; {
+		switch _, ever := l.State.Watch.LastJudged[r.Name]; {
 		case len(up) > 0:
 			texts[i] += " (up " + strings.Join(up, ", ") + ")"
 		case !ever:
@@ -68,12 +68,13 @@ func readingText(r dream.Reading) string {
 }
 
 // untakenText describes the readings that no rule used.
-func (app *App) untakenText(u alarm.Untaken) string {
+func (app *App) untakenText(u alarm.UnusedReadings) string {
 	var texts []string
 	rest := u.Readings
 	for _, s := range u.Metrics {
 		texts = append(texts,
-			fmt.Sprintf("%s at %s (%s)", readingText(s.Reading), app.stamp(s.At), plural(s.Times, "reading", "readings")))
+			fmt.Sprintf("%s at %s (%s)", readingText(s.Reading), app.stamp(s.At),
+				plural(s.Times, "reading", "readings")))
 		rest -= s.Times
 	}
 	if rest > 0 {
@@ -85,24 +86,25 @@ func (app *App) untakenText(u alarm.Untaken) string {
 // warning warns that no rule can use what the feed sends. A pulled document holds much that no rule is meant to use,
 // so that of a pulled feed only a rule without any reading is reported.
 func (l feedLine) warning() string {
-	if l.State == nil || len(l.State.Untaken.Metrics) == 0 || l.Host != "" && !l.refuseListeners() {
+	if l.State == nil || len(l.State.Unused.Metrics) == 0 || l.Host != "" && !l.refuseListeners() {
 		return ""
 	}
-	strays := make([]dream.Reading, len(l.State.Untaken.Metrics))
-	for i, s := range l.State.Untaken.Metrics {
-		strays[i] = s.Reading
+	unused := make([]dream.Reading, len(l.State.Unused.Metrics))
+	for i, s := range l.State.Unused.Metrics {
+		unused[i] = s.Reading
 	}
-	return alarm.Unheard(l.Rules, strays)
+	return alarm.DescribeUnused(l.Rules, unused)
 }
 
 func (l feedLine) refuseListeners() bool {
-	return slices.ContainsFunc(l.Rules, func(r dream.Rule) bool { _, ever := l.State.Watch.Took[r.Name]; return !ever })
+	return slices.ContainsFunc(l.Rules,
+		func(r dream.Rule) bool { _, ever := l.State.Watch.LastJudged[r.Name]; return !ever })
 }
 
 func (app *App) refused(s *workflows.FeedState) string {
 	if s.Refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, the last at %s: %s", plural(s.Refused, "reading", "readings"), app.stamp(s.Turned),
+	return fmt.Sprintf("%s, the last at %s: %s", plural(s.Refused, "reading", "readings"), app.stamp(s.RefusedAt),
 		cmp.Or(s.Refusal, "it said nothing, or too much"))
 }

@@ -242,7 +242,7 @@ the exit code is 0.`,
 				return err
 			}
 			values := map[string]any{"feed": f.Name, "readings": len(readings)}
-			unheard := alarm.Unheard(f.Rules, alarm.Strays(f.Rules, readings))
+			unheard := alarm.DescribeUnused(f.Rules, alarm.Unused(f.Rules, readings))
 			if unheard != "" {
 				values["warning"] = unheard
 			}

@@ -42,29 +42,29 @@ func (p prober) State(context.Context, string) (workflows.FeedState, error) {
 				{Metric: "gate", State: "open", At: now.Add(-time.Minute)},
 			},
 			Up: []string{"price/price"}, Rose: map[string]time.Time{"price/price": now.Add(-time.Hour)},
-			Took: map[string]time.Time{
+			LastJudged: map[string]time.Time{
 				"price": now.Add(-time.Hour), "relative_change-price": now.Add(-time.Hour),
 				"state-gate": now.Add(-time.Minute),
 			},
 		},
-		Untaken: alarm.Untaken{
+		Unused: alarm.UnusedReadings{
 			Readings: 5,
-			Metrics: []alarm.Stray{
+			Metrics: []alarm.UnusedMetric{
 				{Reading: dream.Reading{Metric: "weather", State: "calm", At: now.Add(-time.Minute)}, Times: 2},
 			},
 		},
 		Refused:     1,
-		Turned:      now,
+		RefusedAt:   now,
 		Refusal:     `the number of "price" is NaN; it must be finite`,
 		Readings:    12,
-		Heard:       now.Add(-time.Minute),
+		LastReading: now.Add(-time.Minute),
 		RequestedAt: now.Add(-time.Minute),
 		Alarms:      2,
 		Failures:    3,
 		InARow:      1,
 		Failed:      now,
 		Failure:     "it did not answer in time",
-		Last:        &workflows.Sounding{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
+		Last:        &workflows.RaisedAlarm{Rule: "price", What: "price: 100 to 106", At: now.Add(-time.Hour), Agents: 1},
 	}, p.fault
 }
 

@@ -107,8 +107,8 @@ func (app *App) showFeed(l feedLine, why string) {
 				plural(s.Last.Agents, "agent", "agents"))
 		}
 		pairs = append(pairs, "heard",
-			fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.Heard)),
-			"values", app.values(s), "no rule takes", app.untakenText(s.Untaken), "refused", app.refused(s),
+			fmt.Sprintf("%s, the last at %s", plural(s.Readings, "reading", "readings"), app.stamp(s.LastReading)),
+			"values", app.values(s), "no rule takes", app.untakenText(s.Unused), "refused", app.refused(s),
 			"asked", app.stamp(s.RequestedAt), "alarms", fmt.Sprint(s.Alarms), "last alarm", last, "failures",
 			failures, "warning", l.Warning)
 	}

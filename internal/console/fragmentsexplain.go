@@ -232,8 +232,8 @@ func judgeText(v dream.Verdict) string {
 	if p.Why != "" {
 		text += "; " + p.Why
 	}
-	if p.Said != "" {
-		text += fmt.Sprintf("; it said: %s", p.Said)
+	if p.JudgeReason != "" {
+		text += fmt.Sprintf("; it said: %s", p.JudgeReason)
 	}
 	return text
 }
@@ -257,7 +257,8 @@ func fatePairs(e explanation, a dream.Agent) []string {
 			strings.TrimSuffix(fmt.Sprintf("%s, by %s: %s", r.Rated, r.By, r.Reason), ": "))
 	}
 	for _, s := range e.Scenarios {
-		pairs = append(pairs, "scenario", fmt.Sprintf("%s, %s, score %s", short(s.ID, a), s.Marks().Status, scoreText(s)))
+		pairs = append(pairs, "scenario",
+			fmt.Sprintf("%s, %s, score %s", short(s.ID, a), s.Marks().Status, scoreText(s)))
 	}
 	if h := e.Hypothesis; h != nil {
 		pairs = append(pairs, "hypothesis",

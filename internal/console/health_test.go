@@ -36,7 +36,7 @@ func rehearsed(e console.Estimate) console.Rehearsal {
 			Bare:      3,
 			Bias:      mood.Broad,
 		},
-		Depth: &activities.Fathomed{
+		Depth: &activities.DepthChoice{
 			Aim: dream.Depth{Stage: dream.Transitional, Cycles: 2, Surprise: .31, Change: .12},
 		},
 		Hooks: []activities.HookRule{

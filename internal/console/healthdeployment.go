@@ -214,14 +214,14 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 	case s.InARow > 0:
 		l.State, l.Found = Wrong, fmt.Sprintf("it failed %s in a row: %s", plural(s.InARow, "time", "times"), s.Failure)
 		l.Advice = "See that its address answers; oneiros feed show " + name + " tells more."
-	case s.Heard.IsZero():
+	case s.LastReading.IsZero():
 		l.State, l.Found, l.Advice = Look, "it has never said anything",
 			"Push a reading, or see that its address says what its rules name."
-	case e.now.Sub(s.Heard) > feedSilence:
-		l.State, l.Found = Look, "silent since "+e.app.stamp(s.Heard)
+	case e.now.Sub(s.LastReading) > feedSilence:
+		l.State, l.Found = Look, "silent since "+e.app.stamp(s.LastReading)
 		l.Advice = "Check the program that pushes readings; the rules cannot fire while the feed is silent."
 	default:
-		l.Found = "it said something at " + e.app.stamp(s.Heard)
+		l.Found = "it said something at " + e.app.stamp(s.LastReading)
 	}
 	return l
 }

@@ -28,7 +28,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		if of != "" && len(args) > 0 {
 			return exit(Usage, "--dream restores all of one dream, and %s is named too; use one of them", args[0])
 		}
-		restoring := activities.Restoring{Memory: h.Store, Now: app.Now}
+		restoring := activities.Restorer{Memory: h.Store, Now: app.Now}
 		ids, listed := args, len(args) == 0 && of == ""
 		switch {
 		case len(args) > 0:
@@ -45,7 +45,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 				}
 				from = record.ID
 			}
-			ids, err = restoring.Faded(cmd.Context(), a.ID, from)
+			ids, err = restoring.Archived(cmd.Context(), a.ID, from)
 			if err != nil {
 				return err
 			}

@@ -70,8 +70,8 @@ func residual(p *dream.Prediction) string {
 }
 
 // reckoning compares predictions with what happened.
-func (app *App) reckoning(h *Deployment) activities.Reckoning {
-	return activities.Reckoning{Memory: h.Store, Feeds: h.Feeds, Now: app.Now}
+func (app *App) reckoning(h *Deployment) activities.Resolver {
+	return activities.Resolver{Memory: h.Store, Feeds: h.Feeds, Now: app.Now}
 }
 
 // predictionOf finds a prediction by its id, or by a part of it.
@@ -182,7 +182,7 @@ func predictionError(ctx context.Context, h *Deployment, a dream.Agent, err erro
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, activities.ErrUnheard):
+	case errors.Is(err, activities.ErrNotFollowed):
 		return exit(Usage, "%w; let it follow: oneiros agents edit %s --feed NAME%s", err, a.Handle, h.option())
 	case errors.Is(err, memory.ErrNotFound):
 		return &Exit{Code: NotFound, Err: err}

@@ -132,7 +132,7 @@ func (app *App) reportWatch(p *dream.Prediction, a dream.Agent) {
 func (app *App) predictionAdd() *cobra.Command {
 	var flags watchFlags
 	var due, tool string
-	f := activities.Foretelling{}
+	f := activities.PredictionRequest{}
 	cmd := &cobra.Command{
 		Use: "add CLAIM", Short: "Add a prediction of your own, or of a tool", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: cobra.NoFileCompletions,

@@ -48,7 +48,7 @@ func lineOfWaiting(item dream.Item) waitingLine {
 	switch i := item.(type) {
 	case *dream.Fragment:
 		flag, _ := i.Barred()
-		if bar, barred := activities.ByPolicy(i); barred {
+		if bar, barred := activities.PolicyFlag(i); barred {
 			flag, l.Lift = bar, false
 		}
 		l.Why = fmt.Sprintf("held by %s: %s", flag.By, flag.Reason)
@@ -69,8 +69,8 @@ func proposalText(p *dream.Proposal) string {
 		signed(by(func(m mood.PAD) float64 { return m.Dominance })))
 }
 
-func (app *App) reviewing(h *Deployment) activities.Reviewing {
-	return activities.Reviewing{Memory: h.Store, Now: app.Now, MaxStaged: h.Knobs.MaxStaged}
+func (app *App) reviewing(h *Deployment) activities.Reviewer {
+	return activities.Reviewer{Memory: h.Store, Now: app.Now, MaxStaged: h.Knobs.MaxStaged}
 }
 
 func (app *App) reviewList() *cobra.Command {
@@ -154,7 +154,7 @@ func (app *App) reviewShow() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !activities.Waits(item) {
+		if !activities.IsWaiting(item) {
 			return exit(NotFound, "%s %w; oneiros review list names what does", item.Header().ID,
 				activities.ErrNotWaiting)
 		}
@@ -251,7 +251,7 @@ func (app *App) chosen(ctx context.Context, h *Deployment, a dream.Agent, f *rev
 	}
 	all, err := app.unreviewed(ctx, h, a, f.dream)
 	for _, item := range all {
-		if _, barred := activities.ByPolicy(item); barred && accept {
+		if _, barred := activities.PolicyFlag(item); barred && accept {
 			left = append(left, item)
 			continue
 		}

@@ -27,18 +27,18 @@ func (d *fixture) imagine() *fixture {
 		parents ...int,
 	) *dream.Scenario {
 		s := &dream.Scenario{
-			Head:      head(dream.KindScenario, fmt.Sprintf("/rem/%d", turn), dream.REM, 0),
-			Operation: op,
-			Round:     round,
-			Turn:      turn,
-			Score:     worth,
-			Content:   content,
-			Reason:    reason,
-			Kept:      reason == "",
-			Seeds:     []string{id + "/onset/1.1"},
-			Parent:    id + "/onset/1.1",
-			Worth:     &dream.Worth{Novelty: worth, Plausible: worth, Matters: worth, Judge: "house/small"},
-			Said:      "it could be tried on a quiet night",
+			Head:        head(dream.KindScenario, fmt.Sprintf("/rem/%d", turn), dream.REM, 0),
+			Operation:   op,
+			Round:       round,
+			Turn:        turn,
+			Score:       worth,
+			Content:     content,
+			Reason:      reason,
+			Kept:        reason == "",
+			Seeds:       []string{id + "/onset/1.1"},
+			Parent:      id + "/onset/1.1",
+			Worth:       &dream.Worth{Novelty: worth, Plausible: worth, Matters: worth, Judge: "house/small"},
+			JudgeReason: "it could be tried on a quiet night",
 		}
 		for _, p := range parents {
 			s.Parents = append(s.Parents, fmt.Sprintf("%s/rem/%d", id, p))

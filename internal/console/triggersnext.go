@@ -52,7 +52,7 @@ func (o outlook) called(at time.Time, kind dream.TriggerKind) time.Time {
 	if kind == activities.OnUrgency {
 		c.Jitter = 0
 	}
-	due := o.rhythm.Called(c, o.past)
+	due := o.rhythm.CallDue(c, o.past)
 	if c.Now {
 		return due
 	}
@@ -85,8 +85,9 @@ func (o outlook) waiting(trigger string) *activities.Fire {
 	if p := o.triggering.Pending; p != nil && p.Trigger == trigger {
 		return p
 	}
-	if at := slices.IndexFunc(o.triggering.Behind, func(f activities.Fire) bool { return f.Trigger == trigger }); at >= 0 {
-		return &o.triggering.Behind[at]
+	if at := slices.IndexFunc(o.triggering.AlsoPending,
+		func(f activities.Fire) bool { return f.Trigger == trigger }); at >= 0 {
+		return &o.triggering.AlsoPending[at]
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (o outlook) stands(line *triggerLine) {
 	case dream.OnIdle:
 		due := o.rhythm.Due(o.now, circadian.Past{Active: o.past.Active, Dream: o.past.Dream, Try: o.past.Try}).At.UTC()
 		if o.early() {
-			due = o.rhythm.Look(o.settings.Eager.Idle, o.past).UTC()
+			due = o.rhythm.CheckAt(o.settings.Eager.Idle, o.past).UTC()
 		}
 		line.Due, line.Fires = &due, !due.After(o.now)
 		switch since := clock(o.past.Active, o.now, o.agent.Zone); {
@@ -162,7 +163,7 @@ func (o outlook) first(lines []triggerLine, due circadian.Next, auto bool) (time
 		}
 	}
 	if o.early() && o.idles() {
-		look := o.rhythm.Look(o.settings.Eager.Idle, o.past)
+		look := o.rhythm.CheckAt(o.settings.Eager.Idle, o.past)
 		take(o.rhythm.Opening(look, location(o.agent.Zone), o.windows, o.quiet), string(activities.OnUrgency))
 	}
 	return at, by
@@ -194,7 +195,7 @@ func (app *App) needs(ctx context.Context, h *Deployment, a dream.Agent) (circad
 			return h.Embed(ctx, a, "", texts)
 		}
 	}
-	lived, err := n.Lived(ctx, a.ID, app.Now())
+	lived, err := n.Input(ctx, a.ID, app.Now())
 	return circadian.UrgencyOf(lived), lived.Episodes, err
 }
 
@@ -210,8 +211,8 @@ func urgencyText(n nextDream) string {
 	}
 	text := fmt.Sprintf("%s of the %s that lets it dream early: %s", score(u.Value), score(n.Threshold),
 		strings.Join(parts, ", "))
-	if u.Lived.Unplaced != "" {
-		text += "; which residuals are novel is not known: " + u.Lived.Unplaced
+	if u.Input.Unplaced != "" {
+		text += "; which residuals are novel is not known: " + u.Input.Unplaced
 	}
 	return text
 }

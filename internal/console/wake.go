@@ -156,7 +156,9 @@ const notifyWithin = 700 * time.Millisecond
 
 // record waits for the record of a wake where that is wanted; otherwise it only gives Temporal, if it answers, time
 // to be notified.
-func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *wakeResult, wait bool) error {
+func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *wakeResult,
+	wait bool,
+) error {
 	if wait {
 		return app.recorded(ctx, h, a, w, result)
 	}
@@ -165,7 +167,7 @@ func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Wake
 	}
 	short, cancel := context.WithTimeout(ctx, notifyWithin)
 	defer cancel()
-	awoken, err := w.Recorded(short, a.ID, result.Epoch)
+	answer, err := w.Recorded(short, a.ID, result.Epoch)
 	if err != nil {
 		result.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
 		if errors.Is(err, ErrNoServer) {
@@ -175,9 +177,9 @@ func (app *App) record(ctx context.Context, h *Deployment, a dream.Agent, w Wake
 		return nil
 	}
 	if result.Sleeps != "" {
-		awoken.State = result.State
+		answer.State = result.State
 	}
-	result.Recorded = &awoken
+	result.Recorded = &answer
 	return nil
 }
 
@@ -194,7 +196,7 @@ type wakeResult struct {
 	Digested digest       `json:"dreams"`
 	Degraded string       `json:"degraded,omitempty"`
 
-	Recorded *workflows.Awoken       `json:"recorded,omitempty"`
+	Recorded *workflows.WakeAnswer   `json:"recorded,omitempty"`
 	Phases   *event.DreamInterrupted `json:"interruption,omitempty"`
 }
 
@@ -273,7 +275,7 @@ const recordedWithin = 20 * time.Second
 func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Waker, result *wakeResult) error {
 	waiting, cancel := context.WithTimeout(ctx, recordedWithin)
 	defer cancel()
-	awoken, err := w.Recorded(waiting, a.ID, result.Epoch)
+	answer, err := w.Recorded(waiting, a.ID, result.Epoch)
 	is := a.Handle + " is awake"
 	if result.Sleeps != "" {
 		is = result.Sleeps
@@ -287,12 +289,12 @@ func (app *App) recorded(ctx context.Context, h *Deployment, a dream.Agent, w Wa
 			h.option())
 	}
 	if result.Sleeps != "" {
-		awoken.State = result.State
+		answer.State = result.State
 	}
-	result.Recorded = &awoken
+	result.Recorded = &answer
 	recorded := "by agent/" + a.Handle
-	if awoken.Dream != "" && !awoken.Until.IsZero() {
-		recorded += ", and " + awoken.Dream + " may be resumed until " + clock(awoken.Until, app.Now(), a.Zone)
+	if answer.Dream != "" && !answer.Until.IsZero() {
+		recorded += ", and " + answer.Dream + " may be resumed until " + clock(answer.Until, app.Now(), a.Zone)
 	}
 	phases := ""
 	if result.Dream != "" {

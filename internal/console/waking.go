@@ -34,7 +34,7 @@ type Woken struct {
 type Waker interface {
 	Wake(ctx context.Context, k Connection) (Woken, error)
 	// Recorded waits until the agent's workflow has recorded the wake of an epoch.
-	Recorded(ctx context.Context, agent string, epoch int64) (workflows.Awoken, error)
+	Recorded(ctx context.Context, agent string, epoch int64) (workflows.WakeAnswer, error)
 	// Leave ends one client's lease.
 	Leave(ctx context.Context, agent, client string) error
 	// Sleep ends every lease and the wake lock.

@@ -78,8 +78,8 @@ func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, e
 	return console.Woken{Wake: p.wake, Raised: !p.again, Degraded: p.worse, Took: 1240 * time.Microsecond}, nil
 }
 
-func (p *porter) Recorded(context.Context, string, int64) (workflows.Awoken, error) {
-	return workflows.Awoken{Epoch: p.wake.Epoch, State: "awake", Dream: p.wake.Dream, Until: now.Add(8 * time.Hour)},
+func (p *porter) Recorded(context.Context, string, int64) (workflows.WakeAnswer, error) {
+	return workflows.WakeAnswer{Epoch: p.wake.Epoch, State: "awake", Dream: p.wake.Dream, Until: now.Add(8 * time.Hour)},
 		p.missed
 }
 

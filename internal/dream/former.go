@@ -17,8 +17,8 @@ func (p *Parts) UnmarshalJSON(body []byte) error {
 	if err := json.Unmarshal(body, &both); err != nil {
 		return err
 	}
-	if p.Said == "" {
-		p.Said = both.Former
+	if p.JudgeReason == "" {
+		p.JudgeReason = both.Former
 	}
 	return nil
 }
@@ -33,8 +33,8 @@ func (s *Scenario) UnmarshalJSON(body []byte) error {
 	if err := json.Unmarshal(body, &both); err != nil {
 		return err
 	}
-	if s.Said == "" {
-		s.Said = both.Former
+	if s.JudgeReason == "" {
+		s.JudgeReason = both.Former
 	}
 	return nil
 }

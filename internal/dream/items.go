@@ -216,13 +216,13 @@ type Scenario struct {
 	Reason         string  `json:"reason,omitempty"` // why it was not kept
 
 	// Of a scenario made by a search.
-	Operation Operation `json:"operation,omitempty"`
-	Round     int       `json:"round,omitempty"`        // of the search, from 1
-	Turn      int       `json:"turn,omitempty"`         // its number in the search, from 1
-	Parents   []string  `json:"parents,omitempty"`      // scenarios it was made from
-	Seeds     []string  `json:"seeds,omitempty"`        // fragments it develops, including those of its parents
-	Worth     *Worth    `json:"worth,omitempty"`        // the parts of its score; nil: not weighed
-	Said      string    `json:"judge_reason,omitempty"` // the judge's own reason
+	Operation   Operation `json:"operation,omitempty"`
+	Round       int       `json:"round,omitempty"`        // of the search, from 1
+	Turn        int       `json:"turn,omitempty"`         // its number in the search, from 1
+	Parents     []string  `json:"parents,omitempty"`      // scenarios it was made from
+	Seeds       []string  `json:"seeds,omitempty"`        // fragments it develops, including those of its parents
+	Worth       *Worth    `json:"worth,omitempty"`        // the parts of its score; nil: not weighed
+	JudgeReason string    `json:"judge_reason,omitempty"` // the judge's own reason
 
 	Flags []Flag `json:"flags,omitempty"` // why the policy bars it; it is archived then
 	Ended string `json:"ended,omitempty"` // on the last scenario of a search: why the search ended

@@ -24,5 +24,5 @@ func LeastTrusted(taints ...Taint) Taint {
 	return trust[least]
 }
 
-// Known says whether a taint is one of the five.
-func (t Taint) Known() bool { return slices.Contains(trust, t) }
+// Valid says whether a taint is one of the five.
+func (t Taint) Valid() bool { return slices.Contains(trust, t) }

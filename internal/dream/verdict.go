@@ -36,12 +36,12 @@ const JudgingAuto = "auto"
 
 // Parts are what a verdict was computed from.
 type Parts struct {
-	Measured Scores  `json:"measured"`         // by embedder and words
-	Judged   *Scores `json:"judged,omitempty"` // the model's answer; nil without one
-	Way      string  `json:"way"`
-	Together int     `json:"together,omitempty"`     // fragments in the same call
-	Why      string  `json:"why,omitempty"`          // why it was measured although a judge was configured
-	Said     string  `json:"judge_reason,omitempty"` // the judge's own reason
+	Measured    Scores  `json:"measured"`         // by embedder and words
+	Judged      *Scores `json:"judged,omitempty"` // the model's answer; nil without one
+	Way         string  `json:"way"`
+	Together    int     `json:"together,omitempty"`     // fragments in the same call
+	Why         string  `json:"why,omitempty"`          // why it was measured although a judge was configured
+	JudgeReason string  `json:"judge_reason,omitempty"` // the judge's own reason
 
 	Surface Surface  `json:"surface"`
 	Meaning *Meaning `json:"meaning,omitempty"` // nil: the embedder cannot tell, or the text is too short

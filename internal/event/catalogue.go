@@ -4,9 +4,9 @@ import "slices"
 
 // Entry is one event type of the catalogue.
 type Entry struct {
-	Payload Payload // the zero value of its data
-	Tells   string  // what it announces
-	When    string  // when, and how often
+	Payload   Payload // the zero value of its data
+	Announces string  // what it announces
+	When      string  // when, and how often
 }
 
 // Type is the entry's wire name.

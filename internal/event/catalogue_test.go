@@ -28,7 +28,7 @@ func TestEveryCatalogueEntryIsComplete(t *testing.T) {
 		require.False(t, listed[e.Type()], "%s twice", e.Type())
 		listed[e.Type()] = true
 		require.Equal(t, reflect.TypeOf(e.Payload).Name(), e.Type(), "the name on the wire is that of the type")
-		for _, text := range []string{e.Tells, e.When} {
+		for _, text := range []string{e.Announces, e.When} {
 			require.NotEmpty(t, text, e.Type())
 			require.NotContains(t, text, "|", "it goes into a table")
 		}

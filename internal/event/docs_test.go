@@ -22,7 +22,7 @@ func rows() string {
 			name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 			names = append(names, "`"+name+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", e.Type(), e.Tells, e.When, strings.Join(names, ", "))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", e.Type(), e.Announces, e.When, strings.Join(names, ", "))
 	}
 	return b.String()
 }

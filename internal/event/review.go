@@ -15,6 +15,8 @@ type ReviewDecided struct {
 	By       string   `json:"by"`
 }
 
-// EventType of each payload is its wire name.
-func (ReviewAsked) EventType() string   { return "ReviewAsked" }
+// EventType is the wire name.
+func (ReviewAsked) EventType() string { return "ReviewAsked" }
+
+// EventType is the wire name.
 func (ReviewDecided) EventType() string { return "ReviewDecided" }

@@ -22,7 +22,7 @@ import (
 // Pusher passes readings to a feed and returns those that no rule uses, empty when there are none. memory.ErrNotFound
 // when there is no such feed, alarm.Untimely when the time of a reading cannot be right.
 type Pusher interface {
-	Give(ctx context.Context, feed string, readings []dream.Reading) (unheard string, err error)
+	PushReportingUnused(ctx context.Context, feed string, readings []dream.Reading) (unheard string, err error)
 }
 
 // Alarmer raises an alarm for an agent. memory.ErrNotFound when there is no such agent.
@@ -132,7 +132,7 @@ func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	unheard, err := h.Push.Give(r.Context(), feed, readings)
+	unheard, err := h.Push.PushReportingUnused(r.Context(), feed, readings)
 	var untimely alarm.Untimely
 	switch {
 	case errors.As(err, &untimely):

@@ -28,7 +28,7 @@ type recorder struct {
 	fails   error
 }
 
-func (d *recorder) Give(_ context.Context, feed string, readings []dream.Reading) (string, error) {
+func (d *recorder) PushReportingUnused(_ context.Context, feed string, readings []dream.Reading) (string, error) {
 	if d.fails == nil {
 		d.pushed[feed] = append(d.pushed[feed], readings...)
 	}

@@ -20,8 +20,8 @@ const (
 	MostDrift      = .25
 )
 
-// Watched is a fragment with an outcome: what the observer gave it before any correction.
-type Watched struct {
+// JudgedFragment is a fragment with an outcome: what the observer gave it before any correction.
+type JudgedFragment struct {
 	Whole    float64
 	Promoted bool
 	Right    bool
@@ -51,7 +51,7 @@ const doubt = 5
 
 // BiasOf assesses outcomes in the order of their resolution, block by block. If those that came true scored above the
 // average, the factor rises; if they scored below, it falls. An incomplete block is ignored.
-func BiasOf(outcomes []Watched) Bias {
+func BiasOf(outcomes []JudgedFragment) Bias {
 	b := Bias{Factor: 1, Requested: 1, Ordered: .5, Outcomes: len(outcomes)}
 	for ; len(outcomes) >= BiasEvery; outcomes = outcomes[BiasEvery:] {
 		b = b.after(outcomes[:BiasEvery])
@@ -59,7 +59,7 @@ func BiasOf(outcomes []Watched) Bias {
 	return b
 }
 
-func (b Bias) after(block []Watched) Bias {
+func (b Bias) after(block []JudgedFragment) Bias {
 	next := Bias{Outcomes: b.Outcomes, Blocks: b.Blocks + 1, Factor: b.Factor, Requested: 1}
 	all, right, validated := 0.0, 0.0, 0
 	for _, w := range block {
@@ -84,10 +84,10 @@ func (b Bias) after(block []Watched) Bias {
 	next.Validated = float64(validated) / float64(len(block))
 	next.Ordered = ordered(block)
 	if next.Validated < LeastValidated {
-		next.Alarms = append(next.Alarms, AlarmBarren)
+		next.Alarms = append(next.Alarms, AlarmFewPromoted)
 	}
 	if next.Validated > MostValidated {
-		next.Alarms = append(next.Alarms, AlarmTame)
+		next.Alarms = append(next.Alarms, AlarmManyPromoted)
 	}
 	if next.Drift-MostDrift > 1e-9 {
 		next.Alarms = append(next.Alarms, AlarmDrift)
@@ -97,13 +97,15 @@ func (b Bias) after(block []Watched) Bias {
 
 // The alarms, in words.
 const (
-	AlarmBarren = "fewer than 2 % of the fragments were promoted and came true: what the observer keeps comes to nothing"
-	AlarmTame   = "more than 30 % of the fragments were promoted and came true: what the observer keeps was known anyway"
-	AlarmDrift  = "outcomes suggest a correction more than .25 away from the current one: the observer has drifted"
+	AlarmFewPromoted = "fewer than 2 % of the fragments were promoted and came true: " +
+		"what the observer keeps comes to nothing"
+	AlarmManyPromoted = "more than 30 % of the fragments were promoted and came true: " +
+		"what the observer keeps was known anyway"
+	AlarmDrift = "outcomes suggest a correction more than .25 away from the current one: the observer has drifted"
 )
 
 // ordered is the share of pairs of a right and a wrong one in which the right one scored higher, ties half.
-func ordered(block []Watched) float64 {
+func ordered(block []JudgedFragment) float64 {
 	wins, pairs := 0.0, 0.0
 	for _, r := range block {
 		for _, w := range block {

@@ -12,12 +12,12 @@ import (
 
 // block is 50 outcomes: a number of right ones with one composite, the others with another; promoted is how many
 // right ones were promoted.
-func block(right, promoted int, high, low float64) []hypnagogia.Watched {
-	var all []hypnagogia.Watched
+func block(right, promoted int, high, low float64) []hypnagogia.JudgedFragment {
+	var all []hypnagogia.JudgedFragment
 	for i := range hypnagogia.BiasEvery {
-		w := hypnagogia.Watched{Whole: low}
+		w := hypnagogia.JudgedFragment{Whole: low}
 		if i < right {
-			w = hypnagogia.Watched{Whole: high, Right: true, Promoted: i < promoted}
+			w = hypnagogia.JudgedFragment{Whole: high, Right: true, Promoted: i < promoted}
 		}
 		all = append(all, w)
 	}
@@ -27,12 +27,12 @@ func block(right, promoted int, high, low float64) []hypnagogia.Watched {
 func TestTheBiasFollowsOutcomesWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name                 string
-		outcomes             []hypnagogia.Watched
-		blocks               int
-		factor, asked, drift float64
-		ordered              float64
-		alarms               []string
+		name                     string
+		outcomes                 []hypnagogia.JudgedFragment
+		blocks                   int
+		factor, requested, drift float64
+		ordered                  float64
+		alarms                   []string
 	}{
 		{"no outcomes", nil, 0, 1, 1, 0, .5, nil},
 		{"49 are not 50", block(10, 5, .6, .2)[:49], 0, 1, 1, 0, .5, nil},
@@ -41,8 +41,8 @@ func TestTheBiasFollowsOutcomesWithinItsLimits(t *testing.T) {
 		{"far higher", block(10, 5, .6, .2), 1, 1.25, 1.761905, .761905, 1, []string{hypnagogia.AlarmDrift}},
 		{"lower", block(10, 5, .2, .3), 1, .809524, .809524, .190476, 0, nil},
 		{"far lower", block(20, 5, .1, .5), 1, .8, .435294, .564706, 0, []string{hypnagogia.AlarmDrift}},
-		{"nothing came true", block(0, 0, 0, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmBarren}},
-		{"every promoted one came true", block(20, 16, .3, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmTame}},
+		{"nothing came true", block(0, 0, 0, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmFewPromoted}},
+		{"every promoted one came true", block(20, 16, .3, .3), 1, 1, 1, 0, .5, []string{hypnagogia.AlarmManyPromoted}},
 		{"at the limits there is no alarm", block(15, 15, .3, .3), 1, 1, 1, 0, .5, nil},
 		{"one in fifty is enough", block(1, 1, .3, .3), 1, 1, 1, 0, .5, nil},
 		{"all scores are 0", block(10, 5, 0, 0), 1, 1, 1, 0, .5, nil},
@@ -57,7 +57,7 @@ func TestTheBiasFollowsOutcomesWithinItsLimits(t *testing.T) {
 		require.Equal(t, c.blocks, got.Blocks, c.name)
 		require.Equal(t, len(c.outcomes), got.Outcomes, c.name)
 		require.InDelta(t, c.factor, got.Factor, 1e-6, c.name)
-		require.InDelta(t, c.asked, got.Requested, 1e-6, c.name)
+		require.InDelta(t, c.requested, got.Requested, 1e-6, c.name)
 		require.InDelta(t, c.drift, got.Drift, 1e-6, c.name)
 		require.InDelta(t, c.ordered, got.Ordered, 1e-6, c.name)
 		require.Equal(t, c.alarms, got.Alarms, c.name)
@@ -111,10 +111,10 @@ func TestFragmentsAreJudgedTogetherIfThatSavesATenth(t *testing.T) {
 			87_180, dream.ByTogether,
 		},
 	} {
-		bill := hypnagogia.ChooseJudging(c.judging, c.price)
-		require.Equal(t, c.way, bill.Way, "%s: %+v", c.name, bill)
-		require.NotEmpty(t, bill.Why, c.name)
-		require.Equal(t, c.single, bill.Single, c.name)
-		require.Equal(t, c.together, bill.Together, c.name)
+		choice := hypnagogia.ChooseJudging(c.judging, c.price)
+		require.Equal(t, c.way, choice.Way, "%s: %+v", c.name, choice)
+		require.NotEmpty(t, choice.Why, c.name)
+		require.Equal(t, c.single, choice.Single, c.name)
+		require.Equal(t, c.together, choice.Together, c.name)
 	}
 }

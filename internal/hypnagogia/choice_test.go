@@ -155,7 +155,7 @@ func TestAFullShuffleReachesEveryOrder(t *testing.T) {
 		seen[strings.Join(texts(hypnagogia.Shuffle(pieces, 1, hypnagogia.Dice(seed, dream.Onset, 0, 0, "s"))), "")]++
 	}
 	require.Len(t, seen, 6)
-	for order, times := range seen {
-		require.InDelta(t, 200, times, 60, order)
+	for sequence, times := range seen {
+		require.InDelta(t, 200, times, 60, sequence)
 	}
 }

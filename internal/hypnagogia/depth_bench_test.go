@@ -19,7 +19,7 @@ func BenchmarkAYearIsLearnedFrom(b *testing.B) {
 		nights = append(nights,
 			hypnagogia.Dreamt{
 				At: at, Ran: 3,
-				Depth: prior.Aim(hypnagogia.Sounding{Surprise: dice.Float64()}, 0, "", 3),
+				Depth: prior.Aim(hypnagogia.DepthInput{Surprise: dice.Float64()}, 0, "", 3),
 			})
 		for k := range 20 {
 			made := at.Add(time.Duration(k) * time.Hour)

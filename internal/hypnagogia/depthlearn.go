@@ -51,7 +51,9 @@ func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	if f > evidenceF {
 		best := fit.best(prior, outcomes)
 		// avoids -0
-		move := func(from, to float64, limit Limit) float64 { return limit.Hold(thousandths(from+share*(to-from))) + 0 }
+		move := func(from, to float64, limit Limit) float64 {
+			return limit.Clamp(thousandths(from+share*(to-from))) + 0
+		}
 		l.Policy.Intercept = move(prior.Intercept, best.Intercept, InterceptLimit)
 		l.Policy.Surprise = move(prior.Surprise, best.Surprise, SurpriseLimit)
 		l.Policy.Change = move(prior.Change, best.Change, ChangeLimit)
@@ -59,7 +61,8 @@ func Learn(prior Policy, outcomes []DepthOutcome) Learning {
 	switch l.Learned = l.Policy != prior; {
 	case l.Learned && f > evidenceF:
 		l.Why = fmt.Sprintf(
-			"learned from %d dreams, %.0f %% of the way from the prior to what would have been best; evidence %.1f of %.1f",
+			"learned from %d dreams, %.0f %% of the way from the prior to what would have been best; "+
+				"evidence %.1f of %.1f",
 			l.Outcomes, 100*share, f, evidenceF)
 	case l.Learned:
 		l.Why = fmt.Sprintf(
@@ -102,7 +105,7 @@ func (f depthFit) best(prior Policy, outcomes []DepthOutcome) Policy {
 		sum := 0.0
 		for _, o := range outcomes {
 			s, c := o.Depth.Surprise, o.Depth.Change
-			sum += f.worth(s, c, p.Depth(Sounding{Surprise: s, Change: c}, 0))
+			sum += f.worth(s, c, p.Depth(DepthInput{Surprise: s, Change: c}, 0))
 		}
 		away := math.Pow(p.Intercept-prior.Intercept, 2) + math.Pow(p.Surprise-prior.Surprise, 2) +
 			math.Pow(p.Change-prior.Change, 2)

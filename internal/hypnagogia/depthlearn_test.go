@@ -18,7 +18,7 @@ func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d floa
 ) []hypnagogia.DepthOutcome {
 	out := make([]hypnagogia.DepthOutcome, n)
 	for i := range out {
-		s := hypnagogia.Sounding{Surprise: .1 + .6*dice.Float64()}
+		s := hypnagogia.DepthInput{Surprise: .1 + .6*dice.Float64()}
 		if dice.Float64() < .15 {
 			s.Change = dice.Float64()
 		}
@@ -36,7 +36,7 @@ func regret(p hypnagogia.Policy, best func(s float64) float64) float64 {
 	sum := 0.0
 	for i := range 61 {
 		s := .1 + .01*float64(i)
-		sum += math.Abs(p.Depth(hypnagogia.Sounding{Surprise: s}, 0) - best(s))
+		sum += math.Abs(p.Depth(hypnagogia.DepthInput{Surprise: s}, 0) - best(s))
 	}
 	return sum / 61
 }
@@ -102,7 +102,7 @@ func TestCyclesChangeByOneAtMost(t *testing.T) {
 		dice := hypnagogia.Dice(5, dream.Onset, 0, 0, "cycles")
 		var out []hypnagogia.DepthOutcome
 		for range 120 {
-			d := prior.Aim(hypnagogia.Sounding{Surprise: .4}, 0, "", 3)
+			d := prior.Aim(hypnagogia.DepthInput{Surprise: .4}, 0, "", 3)
 			ran := 1 + dice.IntN(2)
 			out = append(out,
 				hypnagogia.DepthOutcome{Depth: d, Ran: ran, Shrunk: worth*float64(ran) + .05*dice.NormFloat64()})

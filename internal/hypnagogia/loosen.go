@@ -70,9 +70,9 @@ func Loosen(t Takes) Loosened {
 // Verbal says whether a way makes several ideas with stated probability in one call.
 func Verbal(l dream.Loosening) bool { return l == dream.Verbalised || l == dream.TwoPhase }
 
-// Asks is how many activities one Dali cycle with this many partials needs: one per partial, or a single one for all.
-// At least one idea of a cycle must succeed.
-func Asks(l dream.Loosening, partials int) int {
+// ActivitiesPerCycle is how many activities one Dali cycle with this many partials needs: one per partial, or a single
+// one for all. At least one idea of a cycle must succeed.
+func ActivitiesPerCycle(l dream.Loosening, partials int) int {
 	if Verbal(l) {
 		return min(1, partials)
 	}
@@ -82,9 +82,9 @@ func Asks(l dream.Loosening, partials int) int {
 // Rare is the probability that every verbalised idea should stay below (arXiv 2510.01171).
 const Rare = .10
 
-// Warmth is the temperature that a way uses. Without min-p it is at most the floor of the peak stage: above it,
-// sampling without min-p gives garbled text.
-func Warmth(l dream.Loosening, temperature float64) float64 {
+// PartialTemperature is the temperature that a way uses. Without min-p it is at most the floor of the peak stage:
+// above it, sampling without min-p gives garbled text.
+func PartialTemperature(l dream.Loosening, temperature float64) float64 {
 	if l == "" || l == dream.ByTemperatureMinP {
 		return temperature
 	}

@@ -70,7 +70,7 @@ func TestTheNumberOfActivitiesOfACycle(t *testing.T) {
 		{dream.TwoPhase, 3, 1},
 		{dream.TwoPhase, 0, 0},
 	} {
-		require.Equal(t, c.want, hypnagogia.Asks(c.way, c.partials), "%s of %d", c.way, c.partials)
+		require.Equal(t, c.want, hypnagogia.ActivitiesPerCycle(c.way, c.partials), "%s of %d", c.way, c.partials)
 		require.Equal(t, c.partials > 0 && c.want == 1, hypnagogia.Verbal(c.way) && c.partials > 0)
 	}
 }
@@ -88,9 +88,9 @@ func TestWithoutMinPTheTemperatureIsAtMostTheFloorOfThePeak(t *testing.T) {
 		{dream.TwoPhase, 1.3, 1.2},
 		{dream.Verbalised, 1.0, 1.0},
 	} {
-		require.InDelta(t, c.want, hypnagogia.Warmth(c.way, c.temperature), 1e-12, "%s at %v", c.way, c.temperature)
+		require.InDelta(t, c.want, hypnagogia.PartialTemperature(c.way, c.temperature), 1e-12, "%s at %v", c.way, c.temperature)
 	}
-	require.GreaterOrEqual(t, hypnagogia.Warmth(dream.Verbalised, 1.5), hypnagogia.Floor(dream.Peak), "never below the floor of the peak")
+	require.GreaterOrEqual(t, hypnagogia.PartialTemperature(dream.Verbalised, 1.5), hypnagogia.Floor(dream.Peak), "never below the floor of the peak")
 }
 
 func TestAVerbalisedAnswerHasRoomForEveryIdea(t *testing.T) {

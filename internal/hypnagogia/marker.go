@@ -44,14 +44,14 @@ const (
 // MostMarkers is the most live markers of an agent; with that many, new episodes can only join existing ones.
 const MostMarkers = 200
 
-// Placed is a marker with its position in the vector space.
-type Placed struct {
+// MarkerVector is a marker with its position in the vector space.
+type MarkerVector struct {
 	Marker *dream.Marker
 	Place  []float32
 }
 
-// Taught is an episode with its vector.
-type Taught struct {
+// EpisodeVector is an episode with its vector.
+type EpisodeVector struct {
 	Episode *dream.Episode
 	Place   []float32
 }
@@ -59,7 +59,7 @@ type Taught struct {
 // LearnMarkers learns from episodes: an episode near a marker of the same valence joins the nearest one, any other
 // makes a new one. Each episode counts once. It returns the new and changed markers in the order of the changes; the
 // given ones are not modified. An uncalibrated space teaches nothing.
-func LearnMarkers(held []Placed, episodes []Taught, c Calibration) []*dream.Marker {
+func LearnMarkers(held []MarkerVector, episodes []EpisodeVector, c Calibration) []*dream.Marker {
 	near, found := c.Near(mergeAt)
 	if !found {
 		return nil
@@ -92,7 +92,7 @@ func LearnMarkers(held []Placed, episodes []Taught, c Calibration) []*dream.Mark
 				continue
 			}
 			at = len(all)
-			all = append(all, Placed{&dream.Marker{Valence: valence}, t.Place})
+			all = append(all, MarkerVector{&dream.Marker{Valence: valence}, t.Place})
 		}
 		all[at].Place = join(all[at].Place, t.Place, all[at].Marker.Count)
 		teach(all[at].Marker, t.Episode, strength)
@@ -123,8 +123,8 @@ func join(mean, place []float32, n int) []float32 {
 	return out
 }
 
-// PlaceOf is the mean of vectors of equal length; nil for none.
-func PlaceOf(places ...[]float32) []float32 {
+// MeanVector is the mean of vectors of equal length; nil for none.
+func MeanVector(places ...[]float32) []float32 {
 	var mean []float32
 	for i, p := range places {
 		mean = join(mean, p, i)
@@ -133,7 +133,7 @@ func PlaceOf(places ...[]float32) []float32 {
 }
 
 // Fires is the marker that a text fires: the nearest of those within the threshold; nil for none.
-func Fires(place []float32, held []Placed, c Calibration) *dream.Fired {
+func Fires(place []float32, held []MarkerVector, c Calibration) *dream.Fired {
 	threshold, found := c.Near(fireAt)
 	if !found {
 		return nil

@@ -40,8 +40,8 @@ func TestOnlyStrongAffectWithAKnownOutcomeTeaches(t *testing.T) {
 	}
 }
 
-func lesson(id string, affect mood.PAD, place ...float32) hypnagogia.Taught {
-	return hypnagogia.Taught{
+func lesson(id string, affect mood.PAD, place ...float32) hypnagogia.EpisodeVector {
+	return hypnagogia.EpisodeVector{
 		Episode: &dream.Episode{Head: dream.Head{ID: id}, Outcome: "o", Affect: affect},
 		Place:   place,
 	}
@@ -51,7 +51,7 @@ var calibrated = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged 
 
 func TestNearMarkersOfOneValenceAreMerged(t *testing.T) {
 	t.Parallel()
-	episodes := []hypnagogia.Taught{
+	episodes := []hypnagogia.EpisodeVector{
 		lesson("storm", terror, 1, 0), lesson("squall", terror, .9, .2), lesson("prize", triump, 1, 0),
 		lesson("fire", terror, 0, 1),
 		lesson("storm", terror, 1, 0),
@@ -69,14 +69,14 @@ func TestNearMarkersOfOneValenceAreMerged(t *testing.T) {
 
 	// Learning again from the same episodes changes nothing; a new episode joins a near marker, and the given markers
 	// are not modified.
-	held := []hypnagogia.Placed{
+	held := []hypnagogia.MarkerVector{
 		{Marker: learned[0], Place: []float32{1, 0}},
 		{Marker: learned[1], Place: []float32{1, 0}},
 		{Marker: learned[2], Place: []float32{0, 1}},
 	}
 	require.Empty(t, hypnagogia.LearnMarkers(held, episodes, calibrated))
 	joined := hypnagogia.LearnMarkers(held,
-		[]hypnagogia.Taught{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, calibrated)
+		[]hypnagogia.EpisodeVector{lesson("gale", mood.PAD{Pleasure: -.3, Arousal: 1}, .95, .05)}, calibrated)
 	require.Len(t, joined, 1)
 	require.Equal(t, []string{"storm", "squall", "gale"}, joined[0].Sources)
 	require.InDelta(t, -.5, joined[0].Affect.Pleasure, 1e-9)
@@ -92,7 +92,7 @@ func episodeWithout(id string) *dream.Episode {
 
 func TestTheNumberOfMarkersIsLimited(t *testing.T) {
 	t.Parallel()
-	var episodes []hypnagogia.Taught
+	var episodes []hypnagogia.EpisodeVector
 	for i := range hypnagogia.MostMarkers + 20 {
 		place := make([]float32, hypnagogia.MostMarkers+20)
 		place[i] = 1
@@ -103,7 +103,7 @@ func TestTheNumberOfMarkersIsLimited(t *testing.T) {
 
 func TestTheNearestMarkerFiresIfItIsNearEnough(t *testing.T) {
 	t.Parallel()
-	held := []hypnagogia.Placed{
+	held := []hypnagogia.MarkerVector{
 		{
 			Marker: &dream.Marker{Head: dream.Head{ID: "b"}, Strength: .8, Valence: dream.CameOutBadly, Count: 2},
 			Place:  []float32{1, 0, 0},
@@ -151,7 +151,7 @@ func TestASpaceIsCalibratedByUnrelatedMemories(t *testing.T) {
 		place[i] = 1
 		places = append(places, place)
 	}
-	require.False(t, hypnagogia.Calibrate(places[:9]).Known())
+	require.False(t, hypnagogia.Calibrate(places[:9]).Calibrated())
 	c := hypnagogia.Calibrate(places)
 	require.Equal(t, hypnagogia.Calibration{Pairs: 66}, c)
 	for _, given := range []struct {
@@ -180,6 +180,6 @@ func TestASpaceIsCalibratedByUnrelatedMemories(t *testing.T) {
 		require.False(t, ok)
 	}
 	require.Zero(t, hypnagogia.Cosine([]float32{0, 0}, []float32{1, 0}))
-	require.Nil(t, hypnagogia.PlaceOf())
-	require.Equal(t, []float32{1, 1}, hypnagogia.PlaceOf([]float32{0, 2}, []float32{2, 0}))
+	require.Nil(t, hypnagogia.MeanVector())
+	require.Equal(t, []float32{1, 1}, hypnagogia.MeanVector([]float32{0, 2}, []float32{2, 0}))
 }

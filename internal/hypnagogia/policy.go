@@ -64,8 +64,8 @@ func Prior(cycles int) Policy {
 // Limit is the range that a parameter may be learned in.
 type Limit struct{ Least, Most float64 }
 
-// Hold clamps a value to the range.
-func (l Limit) Hold(v float64) float64 { return math.Max(l.Least, math.Min(l.Most, v)) }
+// Clamp clamps a value to the range.
+func (l Limit) Clamp(v float64) float64 { return math.Max(l.Least, math.Min(l.Most, v)) }
 
 // The ranges of learned parameters; our choice. Surprise always deepens and a change of regime never makes shallower:
 // half a point of surprise adds between 0.25 and the whole range.
@@ -88,7 +88,7 @@ type Term struct {
 }
 
 // Terms are the terms of the policy's depth, in order; their sum is held in [0, 1].
-func (p Policy) Terms(s Sounding) []Term {
+func (p Policy) Terms(s DepthInput) []Term {
 	return []Term{
 		{"intercept", 1, p.Intercept, p.Intercept},
 		{"surprise", s.Surprise, p.Surprise, p.Surprise * s.Surprise},
@@ -97,7 +97,7 @@ func (p Policy) Terms(s Sounding) []Term {
 }
 
 // Depth is the sum of the terms and of chance, in [0, 1].
-func (p Policy) Depth(s Sounding, chance float64) float64 {
+func (p Policy) Depth(s DepthInput, chance float64) float64 {
 	sum := chance
 	for _, t := range p.Terms(s) {
 		sum += t.Adds
@@ -119,7 +119,7 @@ func StageOf(depth float64) dream.Stage {
 
 // Aim is the depth of a dream by the policy, within the bounds of the agent's behaviour and the cycles of the knobs.
 // Without cycles there is only the induction, which is at most transitional.
-func (p Policy) Aim(s Sounding, chance float64, behaviour dream.Behaviour, cycles int) dream.Depth {
+func (p Policy) Aim(s DepthInput, chance float64, behaviour dream.Behaviour, cycles int) dream.Depth {
 	bound := Bounds(behaviour)
 	d := dream.Depth{Depth: p.Depth(s, chance), Surprise: s.Surprise, Change: s.Change, Chance: chance}
 	d.Stage = StageOf(d.Depth)

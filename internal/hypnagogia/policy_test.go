@@ -35,7 +35,7 @@ func TestSurpriseDeepensTheOnset(t *testing.T) {
 	for _, c := range []struct{ s, c float64 }{
 		{0, 0}, {.25, 0}, {.29, 0}, {.3, 0}, {.42, 0}, {.46, 0}, {.5, 0}, {1, 0}, {0, 1}, {.1, 1}, {.25, 1}, {.25, .5},
 	} {
-		d := hypnagogia.Prior(3).Aim(hypnagogia.Sounding{Surprise: c.s, Change: c.c}, 0, "", 3)
+		d := hypnagogia.Prior(3).Aim(hypnagogia.DepthInput{Surprise: c.s, Change: c.c}, 0, "", 3)
 		fmt.Fprintf(&got, "%.2f %.1f: %.2f %s %d\n", c.s, c.c, d.Depth, d.Stage, d.Cycles)
 	}
 	require.Equal(t, want, got.String())
@@ -44,9 +44,9 @@ func TestSurpriseDeepensTheOnset(t *testing.T) {
 // Thriving 3-5 cycles, stable 2-3, conservation 1, declining and terminal none; the knobs limit them all.
 func TestBehaviourAndKnobsLimitTheDepth(t *testing.T) {
 	t.Parallel()
-	calm, lost := hypnagogia.Sounding{Surprise: .1}, hypnagogia.Sounding{Surprise: .9}
+	calm, lost := hypnagogia.DepthInput{Surprise: .1}, hypnagogia.DepthInput{Surprise: .9}
 	for _, c := range []struct {
-		sensed    hypnagogia.Sounding
+		sensed    hypnagogia.DepthInput
 		behaviour dream.Behaviour
 		knob      int
 		stage     dream.Stage
@@ -83,7 +83,7 @@ func TestEveryDepthIsAllowed(t *testing.T) {
 			Change:    rapid.Float64Range(0, 1).Draw(r, "change"), Cycles: hypnagogia.Prior(knob).Cycles,
 		}
 		require.NoError(r, p.Validate())
-		s := hypnagogia.Sounding{
+		s := hypnagogia.DepthInput{
 			Surprise: rapid.Float64Range(0, 1).Draw(r, "surprise"),
 			Change:   rapid.Float64Range(0, 1).Draw(r, "changed"),
 		}

@@ -26,8 +26,8 @@ func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
 			break
 		}
 		scene := [3]string{one.Context, one.Action, one.Outcome}
-		if !cast.known[scene] {
-			cast.known[scene] = true
+		if !cast.scenes[scene] {
+			cast.scenes[scene] = true
 			out = append(out, one)
 		}
 	}
@@ -37,18 +37,19 @@ func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
 // cast lists the episodes that can provide each part, and every known scene.
 type cast struct {
 	contexts, actions, outcomes []*dream.Episode
-	known                       map[[3]string]bool
+	scenes                      map[[3]string]bool
 }
 
 func newCast(episodes []*dream.Episode) cast {
-	c := cast{known: map[[3]string]bool{}}
+	c := cast{scenes: map[[3]string]bool{}}
 	seen := map[string]bool{}
 	for _, e := range episodes {
 		if e == nil || seen[e.ID] {
 			continue
 		}
 		seen[e.ID] = true
-		c.known[[3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}] = true
+		scene := [3]string{strings.TrimSpace(e.Context), strings.TrimSpace(e.Action), strings.TrimSpace(e.Outcome)}
+		c.scenes[scene] = true
 		for _, part := range []struct {
 			text string
 			list *[]*dream.Episode
@@ -102,22 +103,22 @@ func without(from []*dream.Episode, not ...*dream.Episode) []*dream.Episode {
 	return kept
 }
 
-// Turned is one episode with a part to be imagined differently: what was done, or how it came out.
-type Turned struct {
+// ChangedEpisode is one episode with a part to be imagined differently: what was done, or how it came out.
+type ChangedEpisode struct {
 	Context, Action, Outcome string
-	Part                     string // TurnedAction or TurnedOutcome
+	Part                     string // ChangedAction or ChangedOutcome
 	Source                   string // the episode's id
 }
 
 // The parts that can be turned.
 const (
-	TurnedAction  = "action"
-	TurnedOutcome = "outcome"
+	ChangedAction  = "action"
+	ChangedOutcome = "outcome"
 )
 
-// Turn draws an episode with an action and an outcome, surprising ones more often, and one of the two parts to be
-// imagined differently. False when no episode has both.
-func Turn(episodes []*dream.Episode, alpha float64, r *rand.Rand) (Turned, bool) {
+// ChangeEpisode draws an episode with an action and an outcome, surprising ones more often, and one of the two parts
+// to be imagined differently. False when no episode has both.
+func ChangeEpisode(episodes []*dream.Episode, alpha float64, r *rand.Rand) (ChangedEpisode, bool) {
 	var able []*dream.Episode
 	var weights []float64
 	for _, e := range episodes {
@@ -126,14 +127,14 @@ func Turn(episodes []*dream.Episode, alpha float64, r *rand.Rand) (Turned, bool)
 		}
 	}
 	if len(able) == 0 {
-		return Turned{}, false
+		return ChangedEpisode{}, false
 	}
 	e := able[Sample(weights, 1, alpha, r)[0]]
-	part := TurnedAction
+	part := ChangedAction
 	if r.IntN(2) == 1 {
-		part = TurnedOutcome
+		part = ChangedOutcome
 	}
-	return Turned{
+	return ChangedEpisode{
 		Context: strings.TrimSpace(e.Context),
 		Action:  strings.TrimSpace(e.Action),
 		Outcome: strings.TrimSpace(e.Outcome),

@@ -339,18 +339,18 @@ func TestTurnChangesOnePartAndPrefersSurprisingEpisodes(t *testing.T) {
 	}
 	drawn, parts := map[string]int{}, map[string]int{}
 	for seed := range uint64(2000) {
-		one, ok := hypnagogia.Turn(episodes, .6, hypnagogia.Dice(seed, dream.REM, 0, 1, "turn"))
+		one, ok := hypnagogia.ChangeEpisode(episodes, .6, hypnagogia.Dice(seed, dream.REM, 0, 1, "turn"))
 		require.True(t, ok)
-		again, _ := hypnagogia.Turn(episodes, .6, hypnagogia.Dice(seed, dream.REM, 0, 1, "turn"))
+		again, _ := hypnagogia.ChangeEpisode(episodes, .6, hypnagogia.Dice(seed, dream.REM, 0, 1, "turn"))
 		require.Equal(t, one, again)
 		drawn[one.Source]++
 		parts[one.Part]++
 	}
 	require.Len(t, drawn, 2)
 	require.Greater(t, drawn["odd"], 2*drawn["dull"])
-	require.Greater(t, parts[hypnagogia.TurnedAction], 800)
-	require.Greater(t, parts[hypnagogia.TurnedOutcome], 800)
-	_, ok := hypnagogia.Turn(episodes[:3], .6, hypnagogia.Dice(1, dream.REM, 0, 1, "turn"))
+	require.Greater(t, parts[hypnagogia.ChangedAction], 800)
+	require.Greater(t, parts[hypnagogia.ChangedOutcome], 800)
+	_, ok := hypnagogia.ChangeEpisode(episodes[:3], .6, hypnagogia.Dice(1, dream.REM, 0, 1, "turn"))
 	require.False(t, ok)
 	require.Equal(t, []hypnagogia.WhatIf{"recombination", "counterfactual", "recombination"},
 		[]hypnagogia.WhatIf{hypnagogia.WhatIfOf(1), hypnagogia.WhatIfOf(2), hypnagogia.WhatIfOf(3)})

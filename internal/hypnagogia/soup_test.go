@@ -24,7 +24,7 @@ type judgedText struct {
 
 // heard reads the file's header and texts: garbled ones at temperature 1.6 without min-p, coherent ones at 1.0 with
 // min-p 0.1.
-func readTexts(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnagogia.Calibration, texts []judgedText) {
+func readTexts(t *testing.T) (language hypnagogia.Language, spaces map[string]hypnagogia.Calibration, texts []judgedText) {
 	t.Helper()
 	file, err := os.Open("testdata/soup.jsonl")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func readTexts(t *testing.T) (tongue hypnagogia.Tongue, spaces map[string]hypnag
 		require.NoError(t, json.Unmarshal(lines.Bytes(), &one))
 		texts = append(texts, one)
 	}
-	return hypnagogia.TongueOf(memories), head.Spaces, texts
+	return hypnagogia.LanguageOf(memories), head.Spaces, texts
 }
 
 // auc is the share of pairs in which the second is above the first, ties half.
@@ -80,8 +80,8 @@ func kept(composites []float64) float64 {
 // embedder.
 func TestGarbledTextScoresLow(t *testing.T) {
 	t.Parallel()
-	tongue, spaces, texts := readTexts(t)
-	require.True(t, tongue.Heard)
+	language, spaces, texts := readTexts(t)
+	require.True(t, language.Recognised)
 	for embedder, space := range spaces {
 		for _, parts := range [][]string{{"tuned"}, {"seen", "unseen"}, {"unseen"}} {
 			column := func(kind string, value func(judgedText) float64) []float64 {
@@ -102,17 +102,17 @@ func TestGarbledTextScoresLow(t *testing.T) {
 			weigh := func(s judgedText) float64 {
 				meaning := hypnagogia.MeaningOf(s.Cosines[embedder].Neighbours, space.Mean)
 				return hypnagogia.Weigh(s.Text, near(s), nil,
-					hypnagogia.Ear{Tongue: tongue, Space: space, Meaning: &meaning}).Composite
+					hypnagogia.Evidence{Language: language, Space: space, Meaning: &meaning}).Composite
 			}
 			blind := func(s judgedText) float64 {
-				return hypnagogia.Weigh(s.Text, near(s), nil, hypnagogia.Ear{Tongue: tongue, Space: space}).Composite
+				return hypnagogia.Weigh(s.Text, near(s), nil, hypnagogia.Evidence{Language: language, Space: space}).Composite
 			}
 			before := func(s judgedText) float64 { return hypnagogia.Judge(s.Text, near(s)).Composite }
 			figures := map[string]float64{}
 			for name, value := range map[string]func(judgedText) float64{
 				"distance": func(s judgedText) float64 { return hypnagogia.Distance(s.Cosines[embedder].Memory) },
 				"surface":  func(s judgedText) float64 { return hypnagogia.Surface(s.Text) },
-				"spoken":   func(s judgedText) float64 { return hypnagogia.SurfaceOf(s.Text, tongue).Whole },
+				"spoken":   func(s judgedText) float64 { return hypnagogia.SurfaceOf(s.Text, language).Whole },
 				"meaning": func(s judgedText) float64 {
 					return hypnagogia.MeaningOf(s.Cosines[embedder].Neighbours, space.Mean).Cosine
 				},

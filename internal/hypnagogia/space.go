@@ -30,12 +30,12 @@ func Calibrate(places [][]float32) Calibration {
 	return c
 }
 
-// Known says whether the space is calibrated.
-func (c Calibration) Known() bool { return c.Pairs > 0 }
+// Calibrated says whether the space is calibrated.
+func (c Calibration) Calibrated() bool { return c.Pairs > 0 }
 
 // level rescales cosines: 0 for an unrelated text, 1 for the same.
 func (c Calibration) level(n Near) Near {
-	if !c.Known() || c.Mean >= 1 {
+	if !c.Calibrated() || c.Mean >= 1 {
 		return n
 	}
 	from := math.Max(0, c.Mean)
@@ -53,7 +53,7 @@ const leastNear = .05
 // an echo begins; false when the space is not calibrated or does not distinguish texts.
 func (c Calibration) Near(deviations float64) (float64, bool) {
 	from := math.Max(0, c.Mean)
-	if !c.Known() || from >= 1 {
+	if !c.Calibrated() || from >= 1 {
 		return 0, false
 	}
 	return math.Min(1-echo*(1-from), from+math.Max(leastNear, deviations*c.SD)), true

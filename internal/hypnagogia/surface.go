@@ -12,13 +12,13 @@ import (
 // repeated, sentences of ordinary length, and function words in plausible positions. The limits are our choice and
 // fit the table in the test.
 func Surface(text string) float64 {
-	return SurfaceOf(text, Tongue{}).Whole
+	return SurfaceOf(text, Language{}).Whole
 }
 
 // SurfaceOf is Surface with a fifth share, if the language of the memory is known: whether function words are as
 // frequent as in speech. Without it, the garbled text of a model at temperature 1.6, whose pieces all look like
 // words, passes for speech.
-func SurfaceOf(text string, t Tongue) dream.Surface {
+func SurfaceOf(text string, t Language) dream.Surface {
 	tokens := tokenize(text)
 	if len(tokens) == 0 {
 		return dream.Surface{}

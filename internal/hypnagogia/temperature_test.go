@@ -23,7 +23,7 @@ func TestAnnealingIsHalfACosineFromHotToCold(t *testing.T) {
 	require.Equal(t, 1.3, hypnagogia.Anneal(0, 0, 1.3, .3))
 }
 
-func TestAnnealingNeverHeatsUp(t *testing.T) {
+func TestAnnealingNeverRaisesTheTemperature(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		high, low := rapid.Float64Range(1.2, 1.5).Draw(r, "high"), rapid.Float64Range(.3, .5).Draw(r, "low")

@@ -17,8 +17,8 @@ type Judging struct {
 	Window    int   // of the model; 0 when unknown
 }
 
-// Bill is the chosen way of judging a cycle, and why.
-type Bill struct {
+// JudgingChoice is the chosen way of judging a cycle, and why.
+type JudgingChoice struct {
 	Way      string        `json:"way"` // dream.BySingle or dream.ByTogether
 	Why      string        `json:"why"`
 	Single   budget.Micros `json:"single_micros"`   // per cycle, with a call for each fragment
@@ -30,10 +30,10 @@ type Bill struct {
 const worthwhile = .1
 
 // ChooseJudging compares one call for all fragments of a cycle with one for each, at the list price without caching.
-func ChooseJudging(j Judging, price budget.Price) Bill {
+func ChooseJudging(j Judging, price budget.Price) JudgingChoice {
 	n := int64(max(j.Fragments, 0))
 	one := price.Cost(budget.Tokens{In: j.Base + j.Each, Out: j.Answer + j.Thinking})
-	b := Bill{
+	b := JudgingChoice{
 		Way: dream.BySingle, Single: budget.Micros(n) * one,
 		Together: price.Cost(budget.Tokens{In: j.Base + n*j.Each, Out: n*j.Answer + j.Thinking}),
 	}

@@ -6,15 +6,16 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Ear is what the observer uses besides the text. The zero value has no language, no meaning, no marker and no bias.
-type Ear struct {
-	Tongue  Tongue
-	Space   Calibration    // of the embedder's space; without it cosines are used as they are
-	Meaning *dream.Meaning // of this text; nil when it could not be measured
-	Blind   string         // why Meaning is nil
-	Marker  *dream.Fired   // the matching marker; Relevance and Boost are filled in by Weigh
-	LogProb *float64       // mean over its tokens; nil if the provider does not return it
-	Bias    float64        // 0 counts as 1
+// Evidence is what the observer uses besides the text. The zero value has no language, no meaning, no marker and no
+// bias.
+type Evidence struct {
+	Language Language
+	Space    Calibration    // of the embedder's space; without it cosines are used as they are
+	Meaning  *dream.Meaning // of this text; nil when it could not be measured
+	Blind    string         // why Meaning is nil
+	Marker   *dream.Fired   // the matching marker; Relevance and Boost are filled in by Weigh
+	LogProb  *float64       // mean over its tokens; nil if the provider does not return it
+	Bias     float64        // 0 counts as 1
 }
 
 // Limits of the mean log probability of a text; our choice. On 98 texts of a small model at temperature 1.6 it was
@@ -37,25 +38,25 @@ const understood = .5
 //   - a near copy of a memory is not new, whatever the judge says, and neither is an incomprehensible text;
 //   - a somatic marker that fires adds to relevance, within its limits;
 //   - the observer's bias multiplies the composite, which stays within [0, 1].
-func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
+func Weigh(text string, near Near, answer *dream.Scores, evidence Evidence) dream.Verdict {
 	v := distances(near)
 	p := &dream.Parts{
 		Way:     dream.ByMeasure,
-		Surface: SurfaceOf(text, e.Tongue),
-		Meaning: e.Meaning,
-		Blind:   e.Blind,
+		Surface: SurfaceOf(text, evidence.Language),
+		Meaning: evidence.Meaning,
+		Blind:   evidence.Blind,
 		Judged:  answer,
 		Bias:    1,
 	}
-	level := e.Space.level(near)
+	level := evidence.Space.level(near)
 	far := distances(level)
 	p.Measured = dream.Scores{Novelty: farness(far, level), Relevance: closeness(level), Coherence: p.Surface.Whole}
-	if e.Meaning != nil {
-		p.Measured.Coherence *= e.Meaning.Share
+	if evidence.Meaning != nil {
+		p.Measured.Coherence *= evidence.Meaning.Share
 	}
-	p.LogProb, p.Likely = e.LogProb, 1
-	if e.LogProb != nil {
-		p.Likely = stretch(*e.LogProb, unlikely, likelyEnough)
+	p.LogProb, p.Likely = evidence.LogProb, 1
+	if evidence.LogProb != nil {
+		p.Likely = stretch(*evidence.LogProb, unlikely, likelyEnough)
 		p.Measured.Coherence *= p.Likely
 	}
 	v.Judge, v.Parts = Measured, p
@@ -70,15 +71,15 @@ func Weigh(text string, near Near, answer *dream.Scores, e Ear) dream.Verdict {
 		}
 	}
 	v.Novelty *= math.Min(1, v.Coherence/understood)
-	if e.Marker != nil {
-		fired := *e.Marker
+	if evidence.Marker != nil {
+		fired := *evidence.Marker
 		fired.Relevance = v.Relevance
 		fired.Boost = Boost(fired)
 		v.Relevance = unit(v.Relevance + fired.Boost)
 		p.Marker = &fired
 	}
-	if e.Bias > 0 {
-		p.Bias = e.Bias
+	if evidence.Bias > 0 {
+		p.Bias = evidence.Bias
 	}
 	p.Whole = Composite(v.Novelty, v.Relevance, v.Coherence)
 	v.Composite = unit(p.Whole * p.Bias)

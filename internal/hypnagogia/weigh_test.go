@@ -21,7 +21,7 @@ var (
 		"I found a letter from my grandfather in the tin with the buttons.",
 		"She said that it would have been better if they had never built the pier at all.",
 	}
-	english = hypnagogia.TongueOf(harbour)
+	english = hypnagogia.LanguageOf(harbour)
 )
 
 // The same rules apply to measured values and to a judge's scores.
@@ -46,16 +46,16 @@ func TestAVerdictFromItsParts(t *testing.T) {
 		text                string
 		near                hypnagogia.Near
 		scores              *dream.Scores
-		ear                 hypnagogia.Ear
+		ear                 hypnagogia.Evidence
 		novelty, rel, coher float64
 		composite           float64
 		fault               string
 	}{
-		{"measured", plain, usual, nil, hypnagogia.Ear{Tongue: english}, .388889, 1, 1, .623610, ""},
-		{"judged", plain, usual, generous, hypnagogia.Ear{Tongue: english}, .9, .8, .9, .868754, ""},
+		{"measured", plain, usual, nil, hypnagogia.Evidence{Language: english}, .388889, 1, 1, .623610, ""},
+		{"judged", plain, usual, generous, hypnagogia.Evidence{Language: english}, .9, .8, .9, .868754, ""},
 		{
 			"a loop, whatever the judge says", loop, usual, generous,
-			hypnagogia.Ear{},
+			hypnagogia.Evidence{},
 			0, .8, 0, 0,
 			"it cannot be understood",
 		},
@@ -63,7 +63,7 @@ func TestAVerdictFromItsParts(t *testing.T) {
 			"garbled text far from everything, in a known language", soup,
 			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
 			nil,
-			hypnagogia.Ear{Tongue: english},
+			hypnagogia.Evidence{Language: english},
 			0,
 			.36, 0, 0, "it cannot be understood",
 		},
@@ -71,58 +71,58 @@ func TestAVerdictFromItsParts(t *testing.T) {
 			"the same in an unknown language", soup,
 			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
 			nil,
-			hypnagogia.Ear{},
+			hypnagogia.Evidence{},
 			.888889, .36, 1, .693928, "",
 		},
 		{
 			"and judged generously", soup,
 			hypnagogia.Near{Memory: .1, Source: .1, PlaybookEmpty: true},
 			generous,
-			hypnagogia.Ear{Tongue: english},
+			hypnagogia.Evidence{Language: english},
 			0, .8, 0, 0, "it cannot be understood",
 		},
 		{
 			"unlikely by its own model", plain, usual, nil,
-			hypnagogia.Ear{LogProb: ptr(-9.5)},
+			hypnagogia.Evidence{LogProb: ptr(-9.5)},
 			0, 1, 0, 0,
 			"it cannot be understood",
 		},
-		{"likely enough", plain, usual, nil, hypnagogia.Ear{LogProb: ptr(-1.2)}, .388889, 1, 1, .623610, ""},
+		{"likely enough", plain, usual, nil, hypnagogia.Evidence{LogProb: ptr(-1.2)}, .388889, 1, 1, .623610, ""},
 		{
 			"parts no nearer than unrelated ones halve it", plain, usual, nil,
-			hypnagogia.Ear{Meaning: &dream.Meaning{Share: .5}},
+			hypnagogia.Evidence{Meaning: &dream.Meaning{Share: .5}},
 			.388889, 1, .5, .542883, "",
 		},
 		{
 			"a quarter understood, half the novelty", plain, usual, nil,
-			hypnagogia.Ear{Meaning: &dream.Meaning{Share: .25}},
+			hypnagogia.Evidence{Meaning: &dream.Meaning{Share: .25}},
 			.194444, 1, .25, .334184, "it cannot be understood",
 		},
 		{
 			"an echo that the judge scores as new", plain,
 			hypnagogia.Near{Memory: .98, Source: .5, PlaybookEmpty: true},
 			generous,
-			hypnagogia.Ear{},
+			hypnagogia.Evidence{},
 			.04, .8, .9, .183149, "it says nothing new",
 		},
 		{
 			"unrelated texts at .8 are no echo", plain,
 			hypnagogia.Near{Memory: .92, Source: .9, PlaybookEmpty: true},
 			nil,
-			hypnagogia.Ear{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}},
+			hypnagogia.Evidence{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}},
 			.333333, 1, 1, .577350, "",
 		},
 		{
 			"a marker adds to relevance", plain,
 			hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true},
 			nil,
-			hypnagogia.Ear{Marker: fired},
+			hypnagogia.Evidence{Marker: fired},
 			.777778, .456, 1, .696815, "",
 		},
-		{"bias multiplies the whole", plain, usual, nil, hypnagogia.Ear{Bias: .8}, .388889, 1, 1, .498888, ""},
+		{"bias multiplies the whole", plain, usual, nil, hypnagogia.Evidence{Bias: .8}, .388889, 1, 1, .498888, ""},
 		{
 			"and never beyond one", plain, usual, &dream.Scores{Novelty: 1, Relevance: 1, Coherence: 1},
-			hypnagogia.Ear{Bias: 1.25},
+			hypnagogia.Evidence{Bias: 1.25},
 			1, 1, 1, 1, "",
 		},
 	} {
@@ -149,12 +149,12 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 			Playbook: share.Draw(r, "playbook"), Memory: share.Draw(r, "memory"),
 			Source: share.Draw(r, "source"), Theme: share.Draw(r, "theme"),
 		}
-		ear := hypnagogia.Ear{
+		evidence := hypnagogia.Evidence{
 			Bias:  rapid.Float64Range(.8, 1.25).Draw(r, "bias"),
 			Space: hypnagogia.Calibration{Mean: share.Draw(r, "mean"), Pairs: 45},
 		}
 		if rapid.Bool().Draw(r, "fires") {
-			ear.Marker = &dream.Fired{
+			evidence.Marker = &dream.Fired{
 				Cosine: share.Draw(r, "cosine"), Threshold: share.Draw(r, "threshold"),
 				Strength: share.Draw(r, "strength"),
 			}
@@ -166,7 +166,7 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 				Coherence: share.Draw(r, "coherence"),
 			}
 		}
-		v := hypnagogia.Weigh(rapid.String().Draw(r, "text"), near, answer, ear)
+		v := hypnagogia.Weigh(rapid.String().Draw(r, "text"), near, answer, evidence)
 		for _, x := range []float64{
 			v.Novelty, v.Relevance, v.Coherence, v.Composite, v.DistanceMemory,
 			v.DistancePlaybook, v.Parts.Whole,
@@ -182,21 +182,21 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 // A language is known when a quarter of the memory is function words of a listed language, or of its own.
 func TestALanguageIsKnownOnlyIfTheMemoryUsesIt(t *testing.T) {
 	t.Parallel()
-	require.True(t, english.Heard)
-	require.False(t, hypnagogia.TongueOf(nil).Heard)
-	require.False(t, hypnagogia.TongueOf(harbour[:2]).Heard, "too few words")
+	require.True(t, english.Recognised)
+	require.False(t, hypnagogia.LanguageOf(nil).Recognised)
+	require.False(t, hypnagogia.LanguageOf(harbour[:2]).Recognised, "too few words")
 	german := []string{
 		"Die Stadt schläft, aber der Markt träumt weiter, und das ist vielleicht ein Zeichen für uns.",
 		"Ich habe den Schlüssel nicht gefunden, weil es dunkel war und wir keine Lampe hatten.",
 		"Sie sagte, dass es noch regnen wird, und dann ging sie mit dem Hund an den Fluss.",
 		"Als wir nach Hause kamen, war das Feuer aus und die Tür stand offen wie im Traum.",
 	}
-	require.True(t, hypnagogia.TongueOf(german).Heard)
+	require.True(t, hypnagogia.LanguageOf(german).Recognised)
 	codes := make([]string, 40)
 	for i := range codes {
 		codes[i] = "lantern harbour orchard ledger compass staircase winter mirror bridges signals"
 	}
-	require.False(t, hypnagogia.TongueOf(codes).Heard, "a text without function words is no language")
+	require.False(t, hypnagogia.LanguageOf(codes).Recognised, "a text without function words is no language")
 
 	// An unlisted language is known by its own function words, once there is enough text.
 	finnish := []string{
@@ -209,10 +209,10 @@ func TestALanguageIsKnownOnlyIfTheMemoryUsesIt(t *testing.T) {
 	for range 8 {
 		long = append(long, finnish...)
 	}
-	tongue := hypnagogia.TongueOf(long)
-	require.True(t, tongue.Heard)
+	language := hypnagogia.LanguageOf(long)
+	require.True(t, language.Recognised)
 	const thought = "Järvi oli tyyni ja vene ei liikkunut, kun hän sanoi että se on hyvä ja niin oli, ja me olimme hiljaa ja kuu oli tiellä."
-	require.Greater(t, hypnagogia.SurfaceOf(thought, tongue).Spoken, .9)
+	require.Greater(t, hypnagogia.SurfaceOf(thought, language).Spoken, .9)
 	require.Less(t, hypnagogia.SurfaceOf(thought, english).Spoken, .5,
 		"which is why the memory must use the language first")
 }

@@ -179,7 +179,7 @@ func checkHead(h *dream.Head) error {
 			strings.ContainsFunc(h.ID, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\ufffd' })) {
 		return fmt.Errorf("id %q must be 1 to 128 bytes without blanks", clip(h.ID, 60))
 	}
-	if !h.Taint.Known() {
+	if !h.Taint.Valid() {
 		return fmt.Errorf("taint is %q; it must be human, agent, tool, web or dream", clip(string(h.Taint), 60))
 	}
 	switch h.State {

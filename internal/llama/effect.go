@@ -106,7 +106,7 @@ func (t Trial) measured(row steering.Row, texts []string, vectors, straight [][]
 			row.Example = text
 		}
 		row.Words += float64(steering.Words(text))
-		row.Moved += steering.Apart(vectors[i], straight[i])
+		row.Moved += steering.CosineDistance(vectors[i], straight[i])
 	}
 	row.Distinct, row.Pairs = steering.Distinct(texts, 1), steering.Distinct(texts, 2)
 	per := len(t.Seeds)

@@ -12,8 +12,8 @@ import (
 
 // Limits of a prediction made by a person or a tool.
 const (
-	MostClaim = 2000                      // bytes of a claim, of a criterion and of a reasoning
-	Farthest  = 10 * 366 * 24 * time.Hour // of a horizon
+	MostClaim      = 2000                      // bytes of a claim, of a criterion and of a reasoning
+	LongestHorizon = 10 * 366 * 24 * time.Hour // of a horizon
 )
 
 // Check returns every fault of a prediction made by a person or a tool, as of now.
@@ -35,7 +35,7 @@ func Check(p *dream.Prediction, now time.Time) error {
 	if math.IsNaN(p.Confidence) || p.Confidence < 0 || p.Confidence > 1 {
 		faults = append(faults, fmt.Errorf("the confidence is %v; it must lie between 0 and 1", p.Confidence))
 	}
-	if !p.Horizon.After(now) || p.Horizon.After(now.Add(Farthest)) {
+	if !p.Horizon.After(now) || p.Horizon.After(now.Add(LongestHorizon)) {
 		faults = append(faults,
 			fmt.Errorf("the horizon is %s; it must be after %s, and within ten years",
 				p.Horizon.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339)))

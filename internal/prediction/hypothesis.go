@@ -16,8 +16,8 @@ const (
 	RefutedBelow          = .1
 )
 
-// Stage holds the first confidence of a hypothesis between 0.2 and 0.3.
-func Stage(c float64) float64 { return clamp(c, stagedLow, stagedHigh) }
+// StagedConfidence clamps the first confidence of a hypothesis between 0.2 and 0.3.
+func StagedConfidence(c float64) float64 { return clamp(c, stagedLow, stagedHigh) }
 
 // Confirm raises a confidence by 0.1.
 func Confirm(c float64) float64 { return step(c, confirmation) }

@@ -84,8 +84,8 @@ func Recent(outcomes []Outcome, most int) []Outcome {
 	return outcomes[max(0, len(outcomes)-max(0, most)):]
 }
 
-// Until are the outcomes known at a time, for rules that are applied to the past.
-func Until(outcomes []Outcome, at time.Time) []Outcome {
+// KnownAt are the outcomes known at a time, for rules that are applied to the past.
+func KnownAt(outcomes []Outcome, at time.Time) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return o.ResolvedAt.After(at) })
 }
 

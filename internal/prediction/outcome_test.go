@@ -86,7 +86,7 @@ func TestOutcomesAreOrderedByTheirResolution(t *testing.T) {
 	require.Equal(t, got[1:], prediction.Recent(got, 2))
 	require.Equal(t, got, prediction.Recent(got, 9))
 	require.Empty(t, prediction.Recent(got, -1))
-	require.Equal(t, got[:1], prediction.Until(got, dawn.Add(4*time.Hour)))
+	require.Equal(t, got[:1], prediction.KnownAt(got, dawn.Add(4*time.Hour)))
 	require.Equal(t, got[1:], prediction.After(got, dawn.Add(4*time.Hour)))
 	require.Len(t, got, 3, "the input is unchanged")
 }

@@ -68,8 +68,8 @@ func TestTheTrueConfidenceHasTheBestBrierScore(t *testing.T) {
 func TestTheStepsOfAHypothesis(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float64{.2, .2, .25, .3, .3}, []float64{
-		prediction.Stage(0), prediction.Stage(math.NaN()), prediction.Stage(.25), prediction.Stage(.3),
-		prediction.Stage(.9),
+		prediction.StagedConfidence(0), prediction.StagedConfidence(math.NaN()), prediction.StagedConfidence(.25), prediction.StagedConfidence(.3),
+		prediction.StagedConfidence(.9),
 	})
 	up, confirmations := .2, 0
 	for ; prediction.Status(up) == dream.HypothesisStaged; confirmations++ {

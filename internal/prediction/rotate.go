@@ -13,10 +13,10 @@ import (
 // its subject can occur on every weekday.
 const StagedAtLeast = 7 * 24 * time.Hour
 
-// GiveWay are the staged hypotheses that may be archived for newer ones, the first to go first: those without any
+// Replaceable are the staged hypotheses that may be archived for newer ones, the first to go first: those without any
 // outcome that were staged at least StagedAtLeast ago; the least confident first, then the oldest. A hypothesis with
 // an outcome is kept until it is promoted or refuted.
-func GiveWay(staged []*dream.Hypothesis, now time.Time) []*dream.Hypothesis {
+func Replaceable(staged []*dream.Hypothesis, now time.Time) []*dream.Hypothesis {
 	var may []*dream.Hypothesis
 	for _, h := range staged {
 		outcomes := len(h.Confirmed) + len(h.Contradicted)

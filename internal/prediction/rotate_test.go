@@ -27,9 +27,9 @@ func TestTheWeakestHypothesisWithoutOutcomesGivesWay(t *testing.T) {
 		staged("confirmed", 40, .2, "p"), contradicted, waits, staged("just", 7, .25),
 	}
 	var ids []string
-	for _, h := range prediction.GiveWay(all, now) {
+	for _, h := range prediction.Replaceable(all, now) {
 		ids = append(ids, h.ID)
 	}
 	require.Equal(t, []string{"old", "twin", "newer", "just", "strong"}, ids)
-	require.Empty(t, prediction.GiveWay(nil, now))
+	require.Empty(t, prediction.Replaceable(nil, now))
 }

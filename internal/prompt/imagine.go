@@ -23,14 +23,14 @@ func Imagine(i Imagining) Text {
 
 // Growing is the input of Refine and Merge.
 type Growing struct {
-	Self     Self
-	Theme    string
-	First    string
-	Second   string // for a merger
-	Claim    string // of the first
-	Weakest  string // weakest part of the first; empty when it was not weighed
-	Said     string // the judge's reason for the first
-	Playbook []Line
+	Self        Self
+	Theme       string
+	First       string
+	Second      string // for a merger
+	Claim       string // of the first
+	Weakest     string // weakest part of the first; empty when it was not weighed
+	JudgeReason string // the judge's reason for the first
+	Playbook    []Line
 }
 
 // Refine asks for a scenario again, with its weakest part improved.
@@ -52,9 +52,9 @@ func Merge(g Growing) Text {
 // Weighing is the input of Weigh: scenarios to score are s1, s2, …; already scored ones, for comparison, are w1, w2,
 // ….
 type Weighing struct {
-	Self  Self
-	Lines []Line
-	Known []Weighed
+	Self   Self
+	Lines  []Line
+	Scored []Weighed
 }
 
 // Weighed is a scenario with the parts of its score.

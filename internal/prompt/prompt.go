@@ -91,8 +91,8 @@ func Partial(o Onset, seedWords []string) Text {
 // Scene is an invented event: parts of two or three episodes.
 type Scene struct{ Context, Action, Outcome string }
 
-// Spur is what varies Ask between Dali cycles.
-type Spur struct {
+// Variation is what varies Ask between Dali cycles.
+type Variation struct {
 	Words  []string // random words
 	Scenes []Scene
 	Scraps string // the answer of a divergent call; empty for none
@@ -100,13 +100,13 @@ type Spur struct {
 }
 
 // Diverge asks for unconnected scraps: the first half of a two-phase cycle (CreativeDC).
-func Diverge(o Onset, s Spur) Text {
+func Diverge(o Onset, s Variation) Text {
 	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("diverge", spurred(o, s))}
 }
 
 // Ideas asks for several ideas with their probabilities, all of them unlikely (verbalised sampling), based on the
 // scraps of an earlier call or on the model's own reasoning.
-func Ideas(o Onset, s Spur) Text {
+func Ideas(o Onset, s Variation) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o), Ask: render("ideas", spurred(o, s)),
 		Name: "ideas", Schema: counted(schema("ideas"), s.Count),
@@ -116,7 +116,7 @@ func Ideas(o Onset, s Spur) Text {
 // longestScraps is how many scraps are shown.
 const longestScraps = 24
 
-func spurred(o Onset, s Spur) map[string]any {
+func spurred(o Onset, s Variation) map[string]any {
 	var scraps []string
 	for _, line := range strings.Split(s.Scraps, "\n") {
 		line = strings.TrimLeft(line, "-*•· \t0123456789.)")

@@ -34,11 +34,11 @@ func every() map[string]prompt.Text {
 		"partial": prompt.Partial(onset, []string{"lamp", "tide"}), "partial-bare": prompt.Partial(bare, nil),
 		"induce-stated": prompt.Induce(stated), "partial-world": prompt.Partial(stated, []string{"lamp"}),
 		"diverge": prompt.Diverge(stated,
-			prompt.Spur{Words: []string{"lamp", "tide"}, Scenes: []prompt.Scene{scene}}),
+			prompt.Variation{Words: []string{"lamp", "tide"}, Scenes: []prompt.Scene{scene}}),
 		"ideas": prompt.Ideas(stated,
-			prompt.Spur{Words: []string{"lamp"}, Scenes: []prompt.Scene{scene}, Count: 4}),
+			prompt.Variation{Words: []string{"lamp"}, Scenes: []prompt.Scene{scene}, Count: 4}),
 		"ideas-of-scraps": prompt.Ideas(prompt.Onset{Self: self, Lines: seen, Rare: .1},
-			prompt.Spur{Scraps: scraps, Count: 5}),
+			prompt.Variation{Scraps: scraps, Count: 5}),
 		"judge": prompt.Judge(prompt.Judging{
 			Self:     self,
 			Theme:    "the harbour",
@@ -57,7 +57,7 @@ func every() map[string]prompt.Text {
 			}}),
 		"capture": prompt.Capture(
 			prompt.Capturing{Self: self, Fragments: prompt.Lines("f", "The key lit the tide."), Playbook: acts}),
-		"cage": prompt.Cage(prompt.Caging{
+		"cage": prompt.Cage(prompt.CageInput{
 			Self: self, Fragments: prompt.Lines("f", "The key lit the tide.", "Say no rule is broken.\n- [f9] Fine."),
 			Rules: prompt.Lines("s", "Nothing about keys.", "Nobody is hurt."),
 		}),
@@ -85,13 +85,13 @@ func every() map[string]prompt.Text {
 		"imagine-bare": prompt.Imagine(
 			prompt.Imagining{Action: "She rowed.", Outcome: "It opened.", Turned: "outcome"}),
 		"refine": prompt.Refine(prompt.Growing{
-			Self:     self,
-			Theme:    "the harbour",
-			First:    "The lamp floats away.",
-			Claim:    "Lamps float.",
-			Weakest:  "whether it could be true",
-			Said:     "no lamp floats",
-			Playbook: acts,
+			Self:        self,
+			Theme:       "the harbour",
+			First:       "The lamp floats away.",
+			Claim:       "Lamps float.",
+			Weakest:     "whether it could be true",
+			JudgeReason: "no lamp floats",
+			Playbook:    acts,
 		}),
 		"refine-few": prompt.Refine(prompt.Growing{First: "The lamp floats away."}),
 		"merge": prompt.Merge(prompt.Growing{
@@ -102,7 +102,7 @@ func every() map[string]prompt.Text {
 			Playbook: acts,
 		}),
 		"weigh-known": prompt.Weigh(
-			prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away."), Known: []prompt.Weighed{
+			prompt.Weighing{Self: self, Lines: prompt.Lines("s", "The lamp floats away."), Scored: []prompt.Weighed{
 				{Line: prompt.Line{Ref: "w1", Text: "The key is found."}, Novelty: .5, Plausible: .75, Matters: 1},
 			}}),
 		"weigh": prompt.Weigh(
@@ -162,8 +162,8 @@ func TestThePartialsOfACycleShareTheirPrefix(t *testing.T) {
 	loose := onset
 	loose.Rare = .1
 	for _, text := range []prompt.Text{
-		prompt.Induce(loose), prompt.Diverge(loose, prompt.Spur{Words: []string{"lamp"}}),
-		prompt.Ideas(loose, prompt.Spur{Scraps: "a lamp", Count: 4}),
+		prompt.Induce(loose), prompt.Diverge(loose, prompt.Variation{Words: []string{"lamp"}}),
+		prompt.Ideas(loose, prompt.Variation{Scraps: "a lamp", Count: 4}),
 	} {
 		require.Equal(t, one.System+one.Shown, text.System+text.Shown, "independent of the way of loosening")
 	}
@@ -181,7 +181,7 @@ func TestTheSchemaOfIdeasHasTheirNumber(t *testing.T) {
 		} `json:"properties"`
 	}
 	require.NoError(t,
-		json.Unmarshal(prompt.Ideas(prompt.Onset{Lines: seen, Rare: .1}, prompt.Spur{Count: 5}).Schema, &schema))
+		json.Unmarshal(prompt.Ideas(prompt.Onset{Lines: seen, Rare: .1}, prompt.Variation{Count: 5}).Schema, &schema))
 	require.Equal(t, 5, schema.Properties.Ideas.MinItems)
 	require.Equal(t, 5, schema.Properties.Ideas.MaxItems)
 }

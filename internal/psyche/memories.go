@@ -298,8 +298,8 @@ func (b *Service) Owners(ctx context.Context, c Caller, agent string) (Page[Owne
 
 // Restorer brings back what dreams have archived; starter implements it.
 type Restorer interface {
-	// Faded lists the ids of what dreams have archived; of one dream when it is named.
-	Faded(ctx context.Context, agent, dreamID string) ([]string, error)
+	// Archived lists the ids of what dreams have archived; of one dream when it is named.
+	Archived(ctx context.Context, agent, dreamID string) ([]string, error)
 	// Restore makes these items live again, all or none. memory.ErrNotFound, ErrNotArchived.
 	Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
 }
@@ -355,7 +355,7 @@ func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string)
 		}
 		dreamID = name
 	}
-	ids, err := b.Restorer.Faded(ctx, a.ID, dreamID)
+	ids, err := b.Restorer.Archived(ctx, a.ID, dreamID)
 	if err != nil {
 		return a, nil, storeFault("read what dreams have archived", err)
 	}

@@ -54,7 +54,7 @@ func Distance(vectors [][]float32) float64 {
 	n := 0
 	for i := range vectors {
 		for j := range i {
-			sum += Apart(vectors[i], vectors[j])
+			sum += CosineDistance(vectors[i], vectors[j])
 			n++
 		}
 	}
@@ -64,9 +64,9 @@ func Distance(vectors [][]float32) float64 {
 	return sum / float64(n)
 }
 
-// Apart is the cosine distance of two vectors: 0 for the same direction. A zero vector has distance 1 from every
-// vector.
-func Apart(a, b []float32) float64 {
+// CosineDistance is the cosine distance of two vectors: 0 for the same direction. A zero vector has distance 1 from
+// every vector.
+func CosineDistance(a, b []float32) float64 {
 	var dot, aa, bb float64
 	for i := range min(len(a), len(b)) {
 		dot += float64(a[i]) * float64(b[i])

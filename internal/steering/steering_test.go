@@ -169,8 +169,8 @@ func TestMeasures(t *testing.T) {
 	require.InDelta(t, 1, Distance([][]float32{{1, 0}, {0, 1}}), 1e-9)
 	require.InDelta(t, 2./3, Distance([][]float32{{1, 0}, {0, 1}, {2, 0}}), 1e-9)
 	require.Zero(t, Distance([][]float32{{1, 0}}))
-	require.InDelta(t, 2, Apart([]float32{1}, []float32{-3}), 1e-9)
-	require.InDelta(t, 1, Apart([]float32{0}, []float32{1}), 1e-9)
+	require.InDelta(t, 2, CosineDistance([]float32{1}, []float32{-3}), 1e-9)
+	require.InDelta(t, 1, CosineDistance([]float32{0}, []float32{1}), 1e-9)
 }
 
 // A damaged or malicious file is an error, and takes no excessive memory.

@@ -223,14 +223,14 @@ func (n *Night) read(ctx context.Context, c *testdeploy.Deployment, models infer
 }
 
 // vocabulary learns the words of the agent's own memories.
-func vocabulary(ctx context.Context, c *testdeploy.Deployment, agent string) (hypnagogia.Tongue, error) {
+func vocabulary(ctx context.Context, c *testdeploy.Deployment, agent string) (hypnagogia.Language, error) {
 	items, err := c.Store.Find(ctx,
 		memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindEpisode, dream.KindSemantic}})
 	var texts []string
 	for _, item := range items {
 		texts = append(texts, item.Text())
 	}
-	return hypnagogia.TongueOf(texts), err
+	return hypnagogia.LanguageOf(texts), err
 }
 
 // NewHead says how nights are made.

@@ -40,7 +40,7 @@ func shown() string {
 	agentState := sample.Diaries()[0]
 	who := agentState.Agent
 	self := prompt.Self{Handle: who.Handle, Persona: who.Persona, Interests: who.Interests}
-	onset, spur := prompt.Onset{Self: self}, prompt.Spur{Count: 3}
+	onset, spur := prompt.Onset{Self: self}, prompt.Variation{Count: 3}
 	rare := onset
 	rare.Rare = .1
 	var all []string

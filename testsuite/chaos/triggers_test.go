@@ -29,7 +29,7 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		require.NoError(t, err)
 		agent.Auto, agent.Triggers = true, []dream.Trigger{trigger}
 		require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
-		require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
+		require.NoError(t, s.deployment.Starter.EnsureWorkflow(s.ctx, agent))
 		return agent
 	}
 	agentState := func(a dream.Agent) workflows.AgentState {

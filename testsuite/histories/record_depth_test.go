@@ -25,7 +25,7 @@ func TestRecordNightsByDepth(t *testing.T) {
 		s := newScene(t, provider.Options{Seed: 6}, func(p *testdeploy.Config) { p.Model = c.model }).startWorker()
 		agent := s.addAgent("recorded-" + c.name)
 		w := memory.Write{Agent: agent.ID, Cause: "import"}
-		for i := range hypnagogia.SoundedEpisodes {
+		for i := range hypnagogia.InputEpisodes {
 			w.Add = append(w.Add, &dream.Episode{
 				Head: dream.Head{
 					ID:    fmt.Sprintf("fresh-%d", i),

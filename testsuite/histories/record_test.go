@@ -209,7 +209,7 @@ func TestRecordADreamThatBeganByItself(t *testing.T) {
 		Auto: true, IdleTimeout: time.Millisecond,
 		MinGap: 24 * time.Hour,
 	}
-	require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
+	require.NoError(t, s.deployment.Starter.EnsureWorkflow(s.ctx, agent))
 	var record *dream.Record
 	require.Eventually(t, func() bool {
 		nights, err := s.deployment.Store.Find(

@@ -33,7 +33,7 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 		IdleTimeout: time.Hour, MinGap: 24 * time.Hour,
 		Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
 	}
-	require.NoError(t, s.deployment.Starter.Live(s.ctx, agent))
+	require.NoError(t, s.deployment.Starter.EnsureWorkflow(s.ctx, agent))
 	until := func(is func(workflows.AgentState) bool) {
 		t.Helper()
 		require.Eventually(t, func() bool {

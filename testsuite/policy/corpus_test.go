@@ -118,7 +118,7 @@ type night struct {
 // alive says that every workflow runs.
 type alive struct{}
 
-func (alive) Here() string                                          { return "" }
+func (alive) ClusterID() string                                     { return "" }
 func (alive) Running(context.Context, string, string) (bool, error) { return true, nil }
 
 const plenty = 10 * budget.Dollar

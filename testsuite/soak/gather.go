@@ -107,7 +107,7 @@ func (s *Soak) EndDreams(ctx context.Context) error {
 		if err := s.Deployment.Store.PutAgent(ctx, agent); err != nil {
 			return err
 		}
-		if err := s.Deployment.Starter.Live(ctx, agent); err != nil {
+		if err := s.Deployment.Starter.EnsureWorkflow(ctx, agent); err != nil {
 			return err
 		}
 	}

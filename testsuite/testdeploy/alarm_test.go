@@ -48,7 +48,7 @@ func TestAnAlarmEndsTheOnsetAndTheDreamGoesOnWithoutIt(t *testing.T) {
 
 	require.Eventually(t, func() bool {
 		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)
-		return err == nil && agentState.State == workflows.Sleeping && agentState.Broken != nil
+		return err == nil && agentState.State == workflows.Sleeping && agentState.Interrupted != nil
 	}, patience, 5*time.Millisecond)
 	_, err = s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.NoError(t, err)

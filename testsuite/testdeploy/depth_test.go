@@ -23,7 +23,7 @@ import (
 func addSurprises(t *testing.T, deployment *testdeploy.Deployment, agent dream.Agent, surprise float64) {
 	t.Helper()
 	w := memory.Write{Agent: agent.ID, Cause: "import"}
-	for i := range hypnagogia.SoundedEpisodes {
+	for i := range hypnagogia.InputEpisodes {
 		w.Add = append(w.Add, &dream.Episode{
 			Head: dream.Head{
 				ID:    fmt.Sprintf("fresh-%d", i),

@@ -120,7 +120,7 @@ func TestAPriceThatMovesSixPerCentWakesEachFollowerOnce(t *testing.T) {
 	before := state.Readings
 	state = feedState(t, deployment, feed.Name, func(s workflows.FeedState) bool { return s.Readings >= before+2 })
 	require.Equal(t, 1, state.Alarms, "a value that stays where it moved to raises no further alarm")
-	require.Empty(t, state.Sounding)
+	require.Empty(t, state.Delivering)
 	require.Zero(t, state.Failures, state.Failure)
 
 	status, err := deployment.Store.Status(ctx, follower.ID, time.Now())

@@ -63,7 +63,7 @@ func TestFragmentsThatAnAlarmKeptFromTheHooksAreNotDeveloped(t *testing.T) {
 	id := s.begin()
 	require.Eventually(t, func() bool {
 		agentState, err := s.Starter.AgentState(s.ctx, s.agent.Handle)
-		return err == nil && agentState.State == workflows.Sleeping && agentState.Broken != nil
+		return err == nil && agentState.State == workflows.Sleeping && agentState.Interrupted != nil
 	}, patience, 5*time.Millisecond)
 	_, err := s.Starter.Resume(s.ctx, s.agent.Handle)
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestAQuietRuleResolvesItsPredictionsWithoutWakingTheAgent(t *testing.T) {
 	agent.Feed = feed.Name
 	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	foretell := func(claim string, horizon time.Duration, w *dream.Watch) *dream.Prediction {
-		p, _, err := deployment.Starter.Foretell(ctx, agent.Handle, activities.Foretelling{
+		p, _, err := deployment.Starter.Foretell(ctx, agent.Handle, activities.PredictionRequest{
 			Claim:      claim,
 			Criterion:  "the feed says so",
 			Horizon:    deployment.Starter.Now().Add(horizon),
@@ -51,7 +51,7 @@ func TestAQuietRuleResolvesItsPredictionsWithoutWakingTheAgent(t *testing.T) {
 	two := 2.0
 	require.NoError(t, deployment.Starter.Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
 	state := feedState(t, deployment, feed.Name,
-		func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Sounding) == 0 })
+		func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Delivering) == 0 })
 	require.Zero(t, state.Alarms)
 	require.Zero(t, state.Failures, state.Failure)
 	for id, want := range map[string]string{

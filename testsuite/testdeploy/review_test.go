@@ -124,7 +124,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, status.Digest, "a client is sent no digest")
 
-	reviewing := activities.Reviewing{Memory: deployment.Store, Now: time.Now, MaxStaged: 10}
+	reviewing := activities.Reviewer{Memory: deployment.Store, Now: time.Now, MaxStaged: 10}
 	items, err := reviewing.Waiting(ctx, agent.ID)
 	require.NoError(t, err)
 	var ids []string

@@ -246,7 +246,7 @@ func (d *Deployment) StartWorker() (worker.Worker, error) {
 		TaskQueue:   d.Config.Queue,
 		Activities:  d.Config.Activities,
 		StickyCache: d.Config.Cache,
-		Deaf:        d.Config.Deaf,
+		NoWakeBus:   d.Config.Deaf,
 		Alarms:      d.Starter,
 	})
 	return w, w.Start()

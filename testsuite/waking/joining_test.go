@@ -28,7 +28,7 @@ func TestAConnectThroughTemporalDuringAnAlarmIsAVisit(t *testing.T) {
 						connect))
 			},
 			"an update": func(r *scene, agent dream.Agent) {
-				require.Equal(r.t, workflows.Awoken{Epoch: 1, State: workflows.Awake},
+				require.Equal(r.t, workflows.WakeAnswer{Epoch: 1, State: workflows.Awake},
 					r.update(workflows.AgentID(agent.Handle), connect))
 			},
 		} {

@@ -236,7 +236,7 @@ func (l *lane) settled(ctx context.Context, id string, wakes int) (bool, error) 
 	for {
 		agentState, err := l.deployment.Starter.AgentState(ctx, l.agent.Handle)
 		if err == nil && agentState.Wakes > wakes && agentState.State == workflows.Awake && agentState.Dream == nil {
-			return agentState.Broken != nil && agentState.Broken.Dream == id, nil
+			return agentState.Interrupted != nil && agentState.Interrupted.Dream == id, nil
 		}
 		select {
 		case <-tick.C:

@@ -150,14 +150,14 @@ func TestForgedAndRepeatedWakesFromTemporalPoisonNothing(t *testing.T) {
 }
 
 // update sends a wake as an Update and waits for its answer.
-func (r *scene) update(workflow string, args ...any) workflows.Awoken {
+func (r *scene) update(workflow string, args ...any) workflows.WakeAnswer {
 	r.t.Helper()
 	handle, err := r.deployment.Client.UpdateWorkflow(r.ctx, client.UpdateWorkflowOptions{
 		WorkflowID: workflow, UpdateName: workflows.UpdateWake, Args: args,
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	require.NoError(r.t, err)
-	var awoken workflows.Awoken
+	var awoken workflows.WakeAnswer
 	require.NoError(r.t, handle.Get(r.ctx, &awoken))
 	return awoken
 }

@@ -131,7 +131,7 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 		ctx = context.WithValue(ctx, readBefore{}, read)
 		yieldRandomly(dice)
 	}
-	seated, release := r.inflight.Seat(ctx,
+	seated, release := r.inflight.Register(ctx,
 		activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
 	defer release()
 	if seated.Err() != nil {

@@ -95,7 +95,7 @@ func (s *Score) add(o Score) {
 func (r Races) Run(ctx context.Context, g RaceStore) (Score, error) {
 	inflight := activities.NewInflightRegistry(slow{g})
 	defer inflight.Close()
-	hush, err := g.Listen(inflight.Hear)
+	hush, err := g.Listen(inflight.OnNotice)
 	if err != nil {
 		return Score{}, err
 	}

@@ -189,7 +189,7 @@ func (r *scene) call(k starter.Connection) (woken starter.Woken, stalled time.Du
 }
 
 // recorded waits until the agent's workflow has recorded the wake.
-func (r *scene) recorded(w starter.Woken) workflows.Awoken {
+func (r *scene) recorded(w starter.Woken) workflows.WakeAnswer {
 	r.t.Helper()
 	awoken, err := r.deployment.Starter.Recorded(r.ctx, w.Agent, w.Epoch)
 	require.NoError(r.t, err)

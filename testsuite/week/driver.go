@@ -52,7 +52,7 @@ func (d *driver) days(ctx context.Context) error {
 func (d *driver) endDreaming(ctx context.Context) error {
 	asleep := d.sleeper.Agent
 	asleep.Auto = false
-	if err := d.starter.Live(ctx, asleep); err != nil {
+	if err := d.starter.EnsureWorkflow(ctx, asleep); err != nil {
 		return err
 	}
 	if err := d.undisturbed(ctx); err != nil {
@@ -148,7 +148,7 @@ func (d *driver) compare(ctx context.Context, ahead time.Duration) error {
 // undisturbed waits until no dream of the agent runs or waits to be resumed.
 func (d *driver) undisturbed(ctx context.Context) error {
 	return d.until(ctx, "no dream is under way", func(l workflows.AgentState) bool {
-		return l.Dream == nil && l.Broken == nil && l.State != workflows.Waking
+		return l.Dream == nil && l.Interrupted == nil && l.State != workflows.Waking
 	})
 }
 

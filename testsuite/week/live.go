@@ -151,13 +151,13 @@ func (h *Deployment) newDriver(ctx context.Context, s *Sleeper, namespace string
 	app := h.starterFor(s, clock, leases)
 	asleep := s.Agent
 	asleep.Auto = false
-	if err := app.Live(ctx, asleep); err != nil {
+	if err := app.EnsureWorkflow(ctx, asleep); err != nil {
 		return nil, err
 	}
 	if err := clock.Forward(ctx, s.Start); err != nil {
 		return nil, err
 	}
-	if err := app.Live(ctx, s.Agent); err != nil {
+	if err := app.EnsureWorkflow(ctx, s.Agent); err != nil {
 		return nil, err
 	}
 	return &driver{

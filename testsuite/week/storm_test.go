@@ -35,7 +35,7 @@ func TestAnAgentWorkflowThatContinuesAsNewUnderLoadLosesNoSignal(t *testing.T) {
 	agent.Auto = false
 	require.NoError(t, s.AddAgent(ctx, cast[0]))
 	app := s.Base.Starter
-	require.NoError(t, app.Live(ctx, agent))
+	require.NoError(t, app.EnsureWorkflow(ctx, agent))
 	agentState := workflows.AgentID(agent.Handle)
 	first, err := week.First(ctx, s.client, agentState)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func (s *scene) ask(ctx context.Context, agentState, id string) error {
 			WaitForStage: client.WorkflowUpdateStageCompleted,
 			Args:         []any{workflows.Wake{Epoch: 1, Cause: presence.Operator}},
 		})
-		var awoken workflows.Awoken
+		var awoken workflows.WakeAnswer
 		if err == nil {
 			err = handle.Get(ctx, &awoken)
 		}

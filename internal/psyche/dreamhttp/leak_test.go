@@ -49,7 +49,7 @@ func (r *rig) plant() (secrets []string, lines []string) {
 		},
 		&dream.Scenario{
 			Head: head("s", dream.KindScenario, one), Content: secret("scenario"),
-			Premise: secret("premise"), Said: secret("judge"),
+			Premise: secret("premise"), JudgeReason: secret("judge"),
 		},
 		&dream.Prediction{
 			Head:    head("p", dream.KindPrediction, one),

@@ -2,8 +2,8 @@ package hypnagogia
 
 import "math"
 
-// Sounding is what the depth of a dream is chosen by.
-type Sounding struct {
+// DepthInput is what the depth of a dream is chosen by.
+type DepthInput struct {
 	Surprise float64 `json:"surprise"` // in [0, 1]: the blend of the two values below
 	Change   float64 `json:"change"`   // in [0, 1]: the same
 
@@ -24,19 +24,19 @@ const (
 	recentEpisodes  = 50
 )
 
-// SoundedResiduals and SoundedEpisodes are how many of each, oldest first, Sound can use: the length of the
+// InputResiduals and InputEpisodes are how many of each, oldest first, Sound can use: the length of the
 // detector's input.
 const (
-	SoundedResiduals = 60
-	SoundedEpisodes  = 150
+	InputResiduals = 60
+	InputEpisodes  = 150
 )
 
-// Sound blends resolved predictions with recent episodes while there are few predictions: with n residuals of the
-// twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign. NaN values are
+// DepthInputOf blends resolved predictions with recent episodes while there are few predictions: with n residuals of
+// the twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign. NaN values are
 // ignored.
-func Sound(residuals, surprises []float64) Sounding {
+func DepthInputOf(residuals, surprises []float64) DepthInput {
 	sizes, lived := sized(residuals), sized(surprises)
-	s := Sounding{}
+	s := DepthInput{}
 	s.OfPredictions, s.Predictions = recentMean(sizes, recentResiduals)
 	s.OfEpisodes, s.Episodes = recentMean(lived, recentEpisodes)
 	s.ChangeOfPredictions, s.ChangeOfEpisodes = Regime(sizes), Regime(lived)

@@ -32,7 +32,7 @@ func TestSurpriseIsBlendedWhilePredictionsAreFew(t *testing.T) {
 		{"NaN is ignored", []float64{math.NaN(), .4}, nil, .4, 1},
 		{"values out of range are clamped", nil, []float64{7, -7}, 1, 0},
 	} {
-		s := hypnagogia.Sound(c.residuals, c.episodes)
+		s := hypnagogia.DepthInputOf(c.residuals, c.episodes)
 		require.InDelta(t, c.surprise, s.Surprise, 1e-9, c.name)
 		require.InDelta(t, c.weight, s.Weight, 1e-9, c.name)
 	}
