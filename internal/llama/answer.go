@@ -22,27 +22,27 @@ type Ask struct {
 	Sampling  inference.Sampling
 	MaxTokens int // > 0
 	Stop      []string
-	Schema    *inference.Schema // the answer is held to it, token by token
+	Schema    *inference.Schema // the answer follows it, token by token
 	Idle      time.Duration     // longest silence while it works; 0 for none
 	Steering  *inference.Steering
-	Top       int // how many of the likeliest tokens to tell beside each; 0 for none
+	Top       int // how many of the likeliest alternatives to return with each token; 0 for none
 }
 
-// Generation is what a generation gave. Its Text is the pieces that were said, joined.
+// Generation is the result of a generation. Its Text is the pieces that were emitted, joined.
 type Generation struct {
 	Text     string
 	Finish   inference.Finish
 	Read     int      // tokens of the prompt
-	Reused   int      // of them, remembered from the prompt before
-	Made     int      // tokens made
-	Pieces   int      // said
-	LogProb  *float64 // mean over the tokens said; nil when there were none
+	Reused   int      // of them, reused from the prompt before
+	Made     int      // tokens generated
+	Pieces   int      // emitted
+	LogProb  *float64 // mean over the emitted tokens; nil when there were none
 	Sampling inference.Sampling
 	Steered  string
 }
 
-// Answer makes one answer. say is called with each piece in order; false ends the answer at that piece. Failures are as
-// inference.Model's.
+// Answer makes one answer. say is called with each piece in order; false ends the answer at that piece. Failures are
+// those of inference.Model.
 func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Generation, error) {
 	generation := Generation{Finish: inference.Cut, Sampling: a.Sampling}
 	if ctx.Err() != nil {
@@ -71,7 +71,7 @@ func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Gener
 	return d.answer(ctx, job, say, generation)
 }
 
-// job is an ask that was found right.
+// job is a validated request.
 type job struct {
 	Ask
 	prompt []yl.Token
@@ -171,7 +171,7 @@ func cut(ctx context.Context, n int) error {
 	return fmt.Errorf("llama, after %d tokens: %w", n, context.Cause(ctx))
 }
 
-// answer reads the prompt and makes tokens until the answer ends.
+// answer reads the prompt and generates tokens until the answer ends.
 func (d *llamaContext) answer(ctx context.Context, j job, say func(Piece) bool,
 	generation Generation,
 ) (Generation, error) {

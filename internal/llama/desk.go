@@ -13,15 +13,15 @@ import (
 )
 
 // chunk is how many tokens of a prompt are read at once. Reading always breaks at multiples of it, so that a prompt
-// whose beginning is remembered gives to the last bit what it gives when all of it is read.
+// whose beginning is reused gives the same result, to the last bit, as when all of it is read.
 const chunk = 64
 
-// llamaContext is a context: it makes one answer at a time, and remembers the beginning of the last prompt.
+// llamaContext is a context of llama.cpp: it makes one answer at a time, and keeps the beginning of the last prompt.
 type llamaContext struct {
 	engine *Engine
 	ctx    yl.Context
 	memory yl.Memory
-	stop   atomic.Bool // llama.cpp asks it in the middle of a computation
+	stop   atomic.Bool // llama.cpp checks it during a computation
 
 	held    []yl.Token // of the last prompt, whole chunks
 	bent    string     // the steering they were read under; empty for none
@@ -62,8 +62,8 @@ func (e *Engine) newContext() (*llamaContext, error) {
 
 func (d *llamaContext) free() { _ = yl.Free(d.ctx) }
 
-// steer sets the vector of a request, or clears the one before. What was read otherwise is forgotten: cached keys and
-// values stay bent.
+// steer sets the vector of a request, or clears the one before. Tokens that were read under another vector are
+// dropped: their cached keys and values contain it.
 func (d *llamaContext) steer(s *inference.Steering) error {
 	bent := ""
 	if s != nil {
@@ -86,7 +86,7 @@ func (d *llamaContext) steer(s *inference.Steering) error {
 	return nil
 }
 
-// straighten takes the vector away after a request.
+// straighten removes the vector after a request.
 func (d *llamaContext) straighten() {
 	if d.steered {
 		yl.SetAdapterCvec(d.ctx, nil, int32(d.engine.shape.Width), -1, -1)
@@ -99,8 +99,8 @@ func (d *llamaContext) forget() {
 	d.held = nil
 }
 
-// read takes in a prompt and gives what the model puts out after its last token. alive is called after each chunk;
-// false stops there.
+// read reads a prompt and returns the model's output after its last token. alive is called after each chunk; false
+// stops there.
 func (d *llamaContext) read(prompt []yl.Token, alive func() bool) ([]float32, int, error) {
 	existing := 0
 	for existing < len(d.held) && existing < len(prompt)-1 && d.held[existing] == prompt[existing] {
@@ -131,7 +131,7 @@ func (d *llamaContext) read(prompt []yl.Token, alive func() bool) ([]float32, in
 	return raw, existing, err
 }
 
-// next takes in one token and gives what the model puts out after it.
+// next reads one token and returns the model's output after it.
 func (d *llamaContext) next(token yl.Token) ([]float32, error) {
 	if err := d.decode([]yl.Token{token}); err != nil {
 		d.forget()

@@ -23,7 +23,7 @@ type Trial struct {
 	Progress func(done, all int)
 }
 
-// Effect answers the questions at each strength and measures what came, one row a strength.
+// Effect answers the questions at each strength and measures the answers, one row a strength.
 func (e *Engine) Effect(ctx context.Context, t Trial) ([]steering.Row, error) {
 	alphas := []float64{0}
 	for _, alpha := range t.Alphas {
@@ -63,7 +63,7 @@ func (e *Engine) Effect(ctx context.Context, t Trial) ([]steering.Row, error) {
 	return rows, nil
 }
 
-// tried makes one answer and adds what it is to the row.
+// tried makes one answer and adds its figures to the row.
 func (e *Engine) tried(ctx context.Context, t Trial, row *steering.Row, alpha float64, prompt string,
 	seed int64,
 ) (string, error) {
@@ -94,7 +94,7 @@ func (e *Engine) tried(ctx context.Context, t Trial, row *steering.Row, alpha fl
 	return text, nil
 }
 
-// measured makes means of the sums, and adds what all answers together show.
+// measured turns the sums into means, and adds what all answers together show.
 func (t Trial) measured(row steering.Row, texts []string, vectors, straight [][]float32) steering.Row {
 	n := 0
 	for i, text := range texts {

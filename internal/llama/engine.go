@@ -51,18 +51,18 @@ type Engine struct {
 
 	all    []*llamaContext
 	desks  chan *llamaContext // that are free
-	places chan struct{}      // taken by who works or waits
+	places chan struct{}      // taken by requests that run or wait
 
-	use     sync.RWMutex // read by who touches the model, written by who frees it
+	use     sync.RWMutex // read-locked by users of the model, locked by Close
 	closing chan struct{}
 	close   sync.Once
 }
 
-// Shape is what a model is.
+// Shape describes a model.
 type Shape struct {
-	Name         string `json:"name"` // as its maker calls it
+	Name         string `json:"name"` // the maker's name of it
 	Architecture string `json:"architecture"`
-	About        string `json:"about"` // size and quantisation, in llama.cpp's words
+	About        string `json:"about"` // size and quantisation, as llama.cpp states them
 	Layers       int    `json:"layers"`
 	Width        int    `json:"width"`   // numbers of one hidden state
 	Words        int    `json:"words"`   // of its vocabulary
@@ -70,7 +70,7 @@ type Shape struct {
 	Context      int    `json:"context"` // tokens of context it has here
 }
 
-// Open loads a model. What it lacks is told in one sentence that names the file.
+// Open loads a model. A missing part is an error of one sentence that names the file.
 func Open(o Options) (*Engine, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -102,7 +102,8 @@ func Open(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// Check says what Open would find missing, without loading anything: the files are there, whole, and of the right kind.
+// Check returns what Open would find missing, without loading anything: the files exist, are complete, and are of the
+// right kind.
 func Check(o Options) error {
 	if err := o.validate(); err != nil {
 		return err
@@ -141,7 +142,7 @@ func (o *Options) validate() error {
 	)
 }
 
-// reason prefers what llama.cpp said over the bare failure.
+// reason prefers llama.cpp's own message over the bare failure.
 func reason(err error) string {
 	if last := logTail.last(); last != "" {
 		return last
@@ -149,7 +150,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// look reads what the model is and makes its desks.
+// look reads the description of the model and makes its contexts.
 func (e *Engine) look(head steering.File) error {
 	e.vocab = yl.ModelGetVocab(e.model)
 	e.shape = Shape{
@@ -205,22 +206,22 @@ func (e *Engine) fits(name string, v steering.Vector) error {
 	return nil
 }
 
-// Shape says what the model is.
+// Shape returns the description of the model.
 func (e *Engine) Shape() Shape { return e.shape }
 
 // enter keeps the model from being freed until leave is called.
 func (e *Engine) enter() (leave func(), err error) {
-	if !e.use.TryRLock() { // only who frees it holds it otherwise
+	if !e.use.TryRLock() { // only Close holds it otherwise
 		return nil, closed()
 	}
 	return e.use.RUnlock, nil
 }
 
-// Close ends what is being made at its next token, and frees the memory. It may be called twice.
+// Close ends running answers at their next token, and frees the memory. It may be called twice.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		close(e.closing)
-		e.use.Lock() // never given back: nobody touches the model after this
+		e.use.Lock() // never unlocked: the model must not be used after this
 		for _, d := range e.all {
 			d.free()
 		}

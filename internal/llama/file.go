@@ -7,7 +7,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// inspect reads the head of a model's file before llama.cpp does: it says what is wrong where llama.cpp only fails.
+// inspect reads the head of a model's file before llama.cpp does: its errors say what is wrong where llama.cpp only
+// fails.
 func inspect(path string) (steering.File, error) {
 	var head steering.File
 	if path == "" {

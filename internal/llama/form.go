@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// form is the part of JSON Schema that answers are held to: types, properties in their order, items, enum and const,
-// lengths, and bounds of numbers. $ref into $defs and the first branch of anyOf and oneOf are followed. Patterns and
-// formats are not held to.
+// form is the supported part of JSON Schema: types, properties in their order, items, enum and const, lengths, and
+// bounds of numbers. $ref into $defs and the first branch of anyOf and oneOf are followed. Patterns and formats are
+// ignored.
 type form struct {
 	kind     formKind
 	parts    []part // of an object: what is written, one after the other
@@ -33,7 +33,7 @@ const (
 	aChoice
 )
 
-// part is a piece of an object: letters that are given, or a value.
+// part is a piece of an object: fixed letters, or a value.
 type part struct {
 	given []byte // gap stands for a blank that may be left out
 	value *form
@@ -44,7 +44,7 @@ const gap = 0
 
 const (
 	deepestForm = 12
-	mostForms   = 10_000 // parts of one schema, those that it points at counted each time
+	mostForms   = 10_000 // parts of one schema, those of a $ref counted each time
 	mostItems   = 12     // of an array without a bound: small models do not end one by themselves
 	unbounded   = 1e15
 )

@@ -15,19 +15,19 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// output is how llama.cpp names what a layer puts out: "l_out-7".
+// output is llama.cpp's name of a layer's output: "l_out-7".
 const output = "l_out-"
 
-// eye is asked by llama.cpp about every value of a computation. There is one for the process, since such callbacks are
-// never given back.
+// eye is called by llama.cpp for every value of a computation. There is one for the process, since such callbacks are
+// never freed.
 var eye struct {
 	once sync.Once
 	code uintptr
-	busy sync.Mutex // held by who looks
+	busy sync.Mutex // held by the current reading
 	now  atomic.Pointer[look]
 }
 
-// look is one reading with the layers' outputs seen.
+// look is one reading that records the layers' outputs.
 type look struct {
 	node   nodes
 	width  int
@@ -37,7 +37,7 @@ type look struct {
 	fault  error
 }
 
-// Reader gives what the layers of a model put out while it reads.
+// Reader returns what the layers of a model output while it reads.
 type Reader struct {
 	engine *Engine
 	ctx    yl.Context
@@ -72,7 +72,7 @@ func (e *Engine) Reader() (*Reader, error) {
 	return r, nil
 }
 
-// longestRead is how many tokens are read with the layers seen.
+// longestRead is how many tokens are read with the layers recorded.
 const longestRead = 512
 
 // Close frees the context.
@@ -86,8 +86,8 @@ func (r *Reader) Close() error {
 	return yl.Free(r.ctx)
 }
 
-// Read gives what layers 1 to the last but one put out while the model read the answer that it would have given to the
-// messages: the mean over the answer's tokens.
+// Read returns what layers 1 to the last but one output while the model read the answer that it would have given to
+// the messages: the mean over the answer's tokens.
 func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer string) (steering.States, error) {
 	e := r.engine
 	leave, err := e.enter()
@@ -140,7 +140,7 @@ func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer 
 	return l.states, nil
 }
 
-// see answers first whether it wants a value (ask), and then takes it. 1 goes on.
+// see returns first whether it wants a value (ask), and then takes it. 1 continues.
 func see(tensor uintptr, ask uintptr, _ uintptr) uintptr {
 	l := eye.now.Load()
 	if l == nil {

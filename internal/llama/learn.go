@@ -9,8 +9,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
-// Learn makes a vector of the pairs: the model reads both answers of each, and the mean difference of what its layers
-// put out becomes the direction. tell is called after each pair with how many are done.
+// Learn makes a vector of the pairs: the model reads both answers of each, and the mean difference of its layers'
+// outputs becomes the direction. tell is called after each pair with how many are done.
 func (e *Engine) Learn(ctx context.Context, pairs []steering.Pair, from, to int,
 	tell func(done int),
 ) (v steering.Vector, layers []steering.Layer, err error) {

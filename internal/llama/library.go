@@ -1,5 +1,5 @@
 // Package llama runs models of GGUF files inside this process, through llama.cpp's shared libraries where a user has
-// them.
+// installed them.
 //
 // It is linked only into programs that ask for it: the libraries are loaded with dlopen, which needs the system's
 // loader and libffi, and a fault in them ends the process.
@@ -18,13 +18,13 @@ import (
 	"github.com/hybridgroup/yzma/pkg/loader"
 )
 
-// Tested is what the room was proven with; other versions are tried, and refused when they lack a function.
+// Tested is the version that the tests ran with; others are tried, and refused when they lack a function.
 const Tested = "llama.cpp v0.5.0 (npm @node-llama-cpp/linux-x64@3.22.1)"
 
 // parts are the libraries that must be there, by the names that yzma gives them.
 var parts = []string{"llama", "ggml", "ggml-base"}
 
-// library is what this process loaded: llama.cpp can be there once.
+// library is what this process loaded: llama.cpp can be loaded only once.
 var library struct {
 	sync.Mutex
 	dir  string
@@ -38,7 +38,7 @@ type nodes struct {
 	read  func(tensor uintptr, into *float32, offset, size uint64)
 }
 
-// load makes llama.cpp of a folder ready, once in a process.
+// load prepares the llama.cpp of a folder, once in a process.
 func load(dir string) (nodes, error) {
 	library.Lock()
 	defer library.Unlock()
@@ -99,7 +99,7 @@ func names() string {
 	return strings.Join(out, ", ")
 }
 
-// present sees that the folder holds what will be opened, and says what stands there instead.
+// present checks that the folder has the libraries, and otherwise says what it has.
 func present(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is no folder that can be read; it must hold %s, such as those of %s", dir, names(),
@@ -126,8 +126,8 @@ func present(dir string) error {
 	return nil
 }
 
-// sane looks at the defaults that the libraries give: another version may name the same functions and order their
-// parameters otherwise, and what is then read stands where something else was meant.
+// sane checks the defaults that the libraries return: another version may have the same functions and other orders of
+// parameters, so that values would be read from the wrong place.
 func sane(dir string) error {
 	c, m := yl.ContextDefaultParams(), yl.ModelDefaultParams()
 	if c.NCtx != 512 || c.NBatch < 256 || c.NBatch > 1<<16 || c.NSeqMax != 1 || c.RopeScalingType != -1 ||

@@ -16,7 +16,7 @@ const kept = 16
 type log struct {
 	sync.Mutex
 	lines []string
-	open  bool // the last line goes on
+	open  bool // the last line is incomplete
 }
 
 // Levels of llama.cpp's log.
@@ -55,7 +55,7 @@ func (l *log) clear() {
 	l.lines, l.open = nil, false
 }
 
-// last is the last complaints, on one line; empty when there were none.
+// last returns the last messages, on one line; empty when there were none.
 func (l *log) last() string {
 	l.Lock()
 	defer l.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// Provider makes an engine a provider of a catalogue. Every name that belongs to it is the engine's one model.
+// Provider makes an engine a provider of a catalogue. Each of its names is the engine's one model.
 type Provider struct {
 	Name    string // in the catalogue
 	Engine  *Engine
@@ -17,7 +17,7 @@ type Provider struct {
 
 var _ inference.Model = (*Provider)(nil)
 
-// Generate answers with the engine. The sampling that the model's entry refuses is left out.
+// Generate answers with the engine. Sampling that the model's entry refuses is left out.
 func (p *Provider) Generate(ctx context.Context, r inference.Request,
 	token func(piece string) bool,
 ) (inference.Answer, error) {
@@ -49,7 +49,7 @@ func (p *Provider) Generate(ctx context.Context, r inference.Request,
 	return generation.answer(p.Engine.shape.Name, r.LogProbs), err
 }
 
-// answer is what was told in the words of the port.
+// answer translates the result into the port's types.
 func (t Generation) answer(model string, odds bool) inference.Answer {
 	a := inference.Answer{
 		Text:      t.Text,
@@ -67,7 +67,7 @@ func (t Generation) answer(model string, odds bool) inference.Answer {
 	return a
 }
 
-// Embed refuses: the models that this room runs are asked for answers only.
+// Embed refuses: these models only generate.
 func (p *Provider) Embed(ctx context.Context, model string, texts []string, _ string) (inference.Vectors, error) {
 	if _, err := p.find(model); err != nil {
 		return inference.Vectors{}, err
@@ -101,7 +101,7 @@ func (p *Provider) find(model string) (inference.Spec, error) {
 	return spec, nil
 }
 
-// accepted is the part of a sampling that the entry takes.
+// accepted is the part of a sampling that the entry accepts.
 func accepted(spec inference.Spec, s inference.Sampling) inference.Sampling {
 	var out inference.Sampling
 	if s.Temperature != nil && spec.MaxTemperature > 0 {

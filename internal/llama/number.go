@@ -8,7 +8,7 @@ import (
 // longestNumber is how many letters a number may have.
 const longestNumber = 12
 
-// digits are the letters that a number is made of here; exponents are left out.
+// digits are the allowed letters of a number; exponents are left out.
 const digits = "0123456789.-"
 
 // valid says whether the letters are a number of the form, whole and within its bounds.

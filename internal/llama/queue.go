@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// sit waits for a desk, behind at most as many as may wait.
+// sit waits for a free context, behind at most as many requests as may wait.
 func (e *Engine) sit(ctx context.Context) (*llamaContext, error) {
 	select {
 	case <-e.closing:
@@ -40,14 +40,14 @@ func closed() error {
 	return &inference.Failure{Kind: inference.Unavailable, Message: "the model is closed"}
 }
 
-// rise gives a desk back.
+// rise returns a context.
 func (e *Engine) rise(d *llamaContext) {
 	e.desks <- d
 	<-e.places
 }
 
-// watch stops the desk's computation when the context ends, the engine closes, or nothing happens for too long. What it
-// answers must be called at the end.
+// watch stops the context's computation when ctx ends, the engine closes, or nothing happens for too long. The
+// returned function must be called at the end.
 func (d *llamaContext) watch(ctx context.Context, idle time.Duration, closing <-chan struct{}) (release func()) {
 	d.stop.Store(false)
 	d.idle.Store(false)
@@ -79,7 +79,7 @@ func (d *llamaContext) watch(ctx context.Context, idle time.Duration, closing <-
 	}
 }
 
-// sign says that the model is not silent.
+// sign says that the model is working.
 func (d *llamaContext) sign() {
 	if d.timer != nil {
 		d.timer.Reset(d.silence)
@@ -94,5 +94,5 @@ func (e *Engine) vectorNames() string {
 	return "there are " + strings.Join(slices.Sorted(maps.Keys(e.vectors)), ", ")
 }
 
-// Vectors names the control vectors that a request may ask for.
+// Vectors are the names of the control vectors that a request may ask for.
 func (e *Engine) Vectors() []string { return slices.Sorted(maps.Keys(e.vectors)) }

@@ -10,7 +10,7 @@ import (
 )
 
 // taste is the sampling in force. As in llama.cpp, top-p and min-p look at the model's own distribution and the
-// temperature heats what they left: so min-p holds at any heat.
+// temperature is applied to what they left: so min-p holds at any temperature.
 type taste struct {
 	temperature float64 // 0: always the likeliest
 	minP        float64 // share of the likeliest token's probability that a token must have; 0: any
@@ -47,7 +47,7 @@ type odd struct {
 	log   float64
 }
 
-// logs turns what a model put out into logarithms of probabilities, natural ones.
+// logs turns the model's output into natural logarithms of probabilities.
 func logs(raw []float32) []float64 {
 	high := math.Inf(-1)
 	for _, x := range raw {
@@ -65,8 +65,8 @@ func logs(raw []float32) []float64 {
 	return out
 }
 
-// choose draws a token that is allowed. Where the dice and the cuts leave none, the likeliest that is allowed is taken;
-// -1 when nothing is.
+// choose draws an allowed token. Where sampling leaves none, the likeliest allowed one is taken; -1 when none is
+// allowed.
 func (t taste) choose(log []float64, allowed func(token int) bool) int {
 	pool := t.pool(log)
 	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })
@@ -88,8 +88,8 @@ func (t taste) choose(log []float64, allowed func(token int) bool) int {
 	return -1
 }
 
-// pool is what the cuts left, each with its heated logarithm and a throw of the dice upon it: the highest of them is a
-// fair draw (Gumbel's trick), and the next ones are the draws if the first were not there.
+// pool is what top-p and min-p left, each with its logarithm at the temperature plus a random number: the highest of
+// them is a fair draw (Gumbel's trick), and the next ones are the draws if the first were missing.
 func (t taste) pool(log []float64) []odd {
 	best := 0
 	for i, x := range log {
@@ -146,7 +146,7 @@ func compare(a, b float64) int {
 	return 0
 }
 
-// likeliest are the n tokens that the model thought likeliest, best first.
+// likeliest are the n likeliest tokens, best first.
 func likeliest(log []float64, n int) []odd {
 	var top []odd
 	for i, x := range log {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Piece is a stretch of an answer that is shown at once: whole letters, of one token or of the tokens that make them.
+// Piece is a part of an answer that is emitted at once: whole letters, of one token or of the tokens that make them.
 type Piece struct {
 	Text   string
 	Tokens []Token
@@ -14,28 +14,28 @@ type Piece struct {
 // Token is one token of an answer.
 type Token struct {
 	Text    string  // its bytes, which may be a part of a letter
-	LogProb float64 // natural logarithm of its probability by the model itself, before heat and cuts
-	Top     []Token // the likeliest instead, best first, where they were asked for
+	LogProb float64 // natural logarithm of its probability by the model itself, before temperature and sampling
+	Top     []Token // the likeliest instead, best first, where requested
 }
 
 // voice turns tokens into pieces, and holds back what may be the beginning of a stop word.
 type voice struct {
 	stops []string
 	say   func(Piece) bool // false: enough
-	over  func() bool      // whether nobody listens any more
+	over  func() bool      // whether the client has disconnected
 
 	letters []byte  // that do not make a whole one yet
-	behind  []Token // the tokens they are of
+	behind  []Token // their tokens
 	waiting []Piece // that may begin a stop word
 	text    strings.Builder
-	sum     float64 // of the logarithms of what was said
-	tokens  int     // said
+	sum     float64 // of the logarithms of the emitted tokens
+	tokens  int     // emitted
 	pieces  int
 	stopped bool // a stop word came
-	halted  bool // the listener had enough
+	halted  bool // the caller had enough
 }
 
-// token takes in a token that has a text.
+// token takes a token that has a text.
 func (v *voice) token(t Token) {
 	v.letters, v.behind = append(v.letters, t.Text...), append(v.behind, t)
 	if whole(v.letters) {
@@ -60,7 +60,7 @@ func (v *voice) piece() {
 	v.release(false)
 }
 
-// release says what can no longer be a part of a stop word; at the end, everything.
+// release emits what can no longer be a part of a stop word; at the end, everything.
 func (v *voice) release(end bool) {
 	text := ""
 	for _, p := range v.waiting {
@@ -117,7 +117,7 @@ func (v *voice) out(p Piece) {
 	}
 }
 
-// end says what waits.
+// end emits what waits.
 func (v *voice) end() {
 	if v.stopped || v.halted {
 		return

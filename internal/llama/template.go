@@ -11,15 +11,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// scribe writes a conversation as a model wants it: by the model's own Jinja template, else by one of llama.cpp's.
+// scribe writes a conversation in the model's format: by the model's own Jinja template, else by one of llama.cpp's.
 type scribe struct {
 	own      *jinja.Template // nil: named is used
 	named    string          // the name or text of a template that llama.cpp knows
 	bos, eos string
-	folds    bool // the model knows no system: what it says stands before what the user says
+	folds    bool // the model has no system role: its text is put before the user's
 }
 
-// chooseTemplate finds how the model wants a conversation written.
+// chooseTemplate finds the model's format of a conversation.
 func (e *Engine) chooseTemplate() error {
 	e.scribe = scribe{bos: e.mark(yl.VocabBOS(e.vocab)), eos: e.mark(yl.VocabEOS(e.vocab)), named: e.options.Template}
 	text, _ := yl.ModelMetaValStr(e.model, "tokenizer.chat_template")
@@ -47,7 +47,7 @@ func (e *Engine) chooseTemplate() error {
 	return nil
 }
 
-// Chat templates are written for an engine that drops the line's end behind a statement and the blanks before it.
+// Chat templates are written for an engine that drops the line break after a statement and the blanks before it.
 var (
 	behindStatement = regexp.MustCompile(`([%#]\})\r?\n`)
 	beforeStatement = regexp.MustCompile(`(?m)^[ \t]+(\{[%#])`)
@@ -57,7 +57,7 @@ func tidied(template string) string {
 	return beforeStatement.ReplaceAllString(behindStatement.ReplaceAllString(template, "$1"), "$1")
 }
 
-// mark is the text of a token that marks something; empty for none.
+// mark is the text of a special token; empty for none.
 func (e *Engine) mark(token yl.Token) string {
 	buffer := make([]byte, 64)
 	if n := yl.TokenToPiece(e.vocab, token, buffer, 0, true); n > 0 && int(n) <= len(buffer) {
@@ -92,7 +92,7 @@ func (s scribe) write(messages []inference.Message, ask bool) (string, error) {
 	return string(buffer[:n]), nil
 }
 
-// render follows the model's own template, which is a program that somebody else wrote.
+// render uses the model's own template, which is an untrusted program.
 func (s scribe) render(messages []inference.Message, ask bool) (text string, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -113,7 +113,7 @@ func (s scribe) render(messages []inference.Message, ask bool) (text string, err
 	return text, err
 }
 
-// folded puts what the system says before what the user says first.
+// folded puts the system text before the first user text.
 func folded(messages []inference.Message) []inference.Message {
 	var out []inference.Message
 	before := ""

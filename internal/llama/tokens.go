@@ -9,7 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// speak makes the tokens of an answer.
+// speak generates the tokens of an answer.
 func (d *llamaContext) speak(ctx context.Context, j job, v *voice, raw []float32) (inference.Finish, int, error) {
 	e := d.engine
 	var at walk
@@ -59,7 +59,7 @@ func (d *llamaContext) speak(ctx context.Context, j job, v *voice, raw []float32
 	}
 }
 
-// ended is how an answer ended, unless its listener had enough of it or was gone before all was said.
+// ended is how an answer ended, unless its caller had enough of it or disconnected before its end.
 func ended(ctx context.Context, v *voice, f inference.Finish, made int) (inference.Finish, int, error) {
 	switch {
 	case v.halted:
@@ -70,7 +70,7 @@ func ended(ctx context.Context, v *voice, f inference.Finish, made int) (inferen
 	return f, made, nil
 }
 
-// allowed says whether a token may come after those that were made.
+// allowed says whether a token may follow those that were generated.
 func (e *Engine) allowed(j job, at walk, token, made int) bool {
 	end := e.ends[token]
 	if j.form == nil {
@@ -86,7 +86,7 @@ func (e *Engine) allowed(j job, at walk, token, made int) bool {
 	return ok && next.need() < j.room-made
 }
 
-// token is a token with what is to be said of it.
+// token is a token with the figures to report.
 func (e *Engine) token(log []float64, token, top int) Token {
 	t := Token{Text: string(e.words[token]), LogProb: log[token]}
 	for _, c := range likeliest(log, top) {

@@ -5,7 +5,7 @@ import "bytes"
 // walk follows an answer letter by letter through a form. The zero walk has ended.
 type walk struct{ stack []frame }
 
-// frame is where the walk stands inside one value.
+// frame is the position inside one value.
 type frame struct {
 	f *form
 	// of an object: the part; of an array: 0 before its bracket, 1 behind it, 2 behind an item, 3 behind a comma
@@ -17,7 +17,7 @@ type frame struct {
 
 func walkOf(f *form) walk { return walk{[]frame{{f: f}}} }
 
-// copied lets a token be tried without taking it.
+// copied makes a copy, to try a token without taking it.
 func (w walk) copied() walk {
 	stack := append([]frame(nil), w.stack...)
 	for i := range stack {
@@ -58,8 +58,8 @@ func (w *walk) pop() { w.stack = w.stack[:len(w.stack)-1] }
 
 func (w *walk) push(f *form) { w.stack = append(w.stack, frame{f: f}) }
 
-// take gives a letter to a value. again: the value has ended before it, or a value inside has begun; the letter is the
-// other's.
+// take gives a letter to a value. again: the value has ended before it, or a value inside has begun; the letter
+// belongs to the other value.
 func (fr *frame) take(b byte, w *walk) (took, again bool) {
 	switch fr.f.kind {
 	case anObject:
@@ -110,7 +110,7 @@ func (fr *frame) takeObject(b byte, w *walk) (took, again bool) {
 	return true, false
 }
 
-// begin goes on to the value behind a part that has been written.
+// begin continues with the value behind a part that has been written.
 func (fr *frame) begin(w *walk) bool {
 	if fr.in < len(fr.f.parts[fr.at].given) {
 		return false

@@ -10,8 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// readWords remembers the text of every token, and the texts that would act as marks of the conversation if somebody
-// wrote them.
+// readWords records the text of every token, and the texts that would act as special tokens in a conversation.
 func (e *Engine) readWords() {
 	e.words, e.ends = make([][]byte, e.shape.Words), make([]bool, e.shape.Words)
 	buffer := make([]byte, 256)
@@ -34,7 +33,7 @@ func (e *Engine) readWords() {
 	e.marks = strings.NewReplacer(marks...)
 }
 
-// broken pairs each mark with itself parted behind its first letter by a space of no width.
+// broken pairs each special token with itself, split after its first letter by a space of no width.
 func broken(marks ...string) []string {
 	var pairs []string
 	for _, mark := range marks {
@@ -44,8 +43,8 @@ func broken(marks ...string) []string {
 	return pairs
 }
 
-// render writes a conversation as the model wants it. Text that looks like one of the model's own marks is broken by a
-// space of no width, so that nothing remembered can end a turn or begin another.
+// render writes a conversation in the model's format. Text that looks like one of the model's special tokens is
+// broken by a space of no width, so that no memory can end a turn or begin another.
 func (e *Engine) render(messages []inference.Message, ask bool) (string, error) {
 	safe := make([]inference.Message, len(messages))
 	for i, m := range messages {
@@ -63,7 +62,7 @@ func (e *Engine) render(messages []inference.Message, ask bool) (string, error) 
 
 // tokens reads a rendered conversation.
 func (e *Engine) tokens(rendered string) []yl.Token {
-	// A template that writes the mark of the beginning itself must not get a second one.
+	// A template that writes the start token itself must not get a second one.
 	begin := yl.VocabGetAddBOS(e.vocab) && (e.scribe.bos == "" || !strings.HasPrefix(rendered, e.scribe.bos))
 	return yl.Tokenize(e.vocab, rendered, begin, true)
 }

@@ -1,18 +1,18 @@
 package probe
 
-// First is among how many of the first answers a text must be: as many as most callers of recall ask for.
+// First is among how many of the first answers a text must be: as many as most callers of recall request.
 const First = 10
 
-// Result is what became of one question.
+// Result is the result of one question.
 type Result struct {
-	Before bool // it was found when the night began
-	After  bool // it, or what took its place, was found when the night ended
-	// the night itself can be the reason of a difference: it changed the text, or what it made stands before it
+	Before bool // it was found when the dream began
+	After  bool // it, or its replacement, was found when the dream ended
+	// the dream itself can be the cause of a difference: it changed the text, or one of its items ranks before it
 	Caused bool
-	Behind bool // it is found both times, and something that the night made has come before it
+	Behind bool // it is found both times, and an item of the dream now ranks before it
 }
 
-// Verdict counts the results of a night.
+// Verdict counts the results of a dream.
 type Verdict struct {
 	Requested int `json:"asked"`
 	Before    int `json:"before"` // found when it began
@@ -20,11 +20,11 @@ type Verdict struct {
 	Lost      int `json:"lost"`   // found before and not after, because of the night
 	Gained    int `json:"gained"` // found after and not before
 	Margin    int `json:"margin"` // so many more may be lost, or come behind, than gained
-	Behind    int `json:"behind"` // found when it ended, but behind something that the night made
+	Behind    int `json:"behind"` // found when it ended, but after an item of the dream
 }
 
-// Margin is how many questions a night may lose net: two, or one in a hundred where that is more. Below that a loss can
-// be the luck of equals that changed places.
+// Margin is how many questions a dream may lose net: two, or one in a hundred where that is more. Fewer losses can be
+// chance, because equal scores change places.
 func Margin(requests int) int { return max(2, requests/100) }
 
 // Judge counts.

@@ -1,4 +1,4 @@
-// Package probe asks a memory what it should know, without a model: questions made of the rare words of its own texts.
+// Package probe tests a memory without a model, by questions made of the rare words of its own texts.
 package probe
 
 import (
@@ -15,16 +15,17 @@ type Doc struct {
 	Text string
 }
 
-// Question is what is asked for one text.
+// Question is the question about one text.
 type Question struct {
 	ID    string   `json:"id"`
 	Words []string `json:"words"`
-	// the first of them where no other text has it: asked alone, it must find this text
+	// the first of them where no other text has it: alone, it must find this text
 	Own string `json:"own,omitempty"`
 }
 
-// What a question is made of. Ours: a person who looks for something names a few of its rarer words, and not all of
-// them. With eight words the common ones among them kept a memory first that a person would no longer have found.
+// How a question is made. Our own choice: a person who looks for something names a few of its rarer words, and not
+// all of them. With eight words the common ones among them kept a memory first that a person would no longer have
+// found.
 const (
 	rareWords = 4 // of a text, from which a question is made
 	dropOneIn = 3 // of these
@@ -129,7 +130,7 @@ func distinct(words []string) []string {
 	})
 }
 
-// lot is a number that depends on the seed and the text alone.
+// lot is a number that depends only on the seed and the text.
 func lot(seed uint64, text string) uint64 {
 	h := fnv.New64a()
 	var b [8]byte

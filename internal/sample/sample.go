@@ -1,4 +1,4 @@
-// Package sample owns the two invented lives that ship with the product, so that a first dream has something to dream
+// Package sample has the two invented diaries that ship with the product, so that a first dream has memories to dream
 // about.
 //
 // The memories were written for this project and are under its licence. People, places, markets and prices are
@@ -25,10 +25,10 @@ var echoMemories string
 //go:embed tally.jsonl
 var tallyMemories string
 
-// born is before the oldest line of either life.
+// born is before the oldest line of either diary.
 var born = time.Date(2026, time.May, 1, 0, 0, 0, 0, time.UTC)
 
-// Diaries returns both lives, the companion first. Every call gives copies of its own.
+// Diaries returns both diaries, the companion's first. Every call returns copies.
 func Diaries() []Diary {
 	return []Diary{
 		{Agent: echo(), Memories: []byte(echoMemories)},

@@ -1,4 +1,4 @@
-// Package timeword finds the time that a question speaks of: "yesterday", "vor zwei Wochen", "on 5 March", "去年".
+// Package timeword finds the time that a question names: "yesterday", "vor zwei Wochen", "on 5 March", "去年".
 package timeword
 
 import (
@@ -14,13 +14,13 @@ type Span struct{ From, Until time.Time }
 // Holds says whether a moment lies in the span.
 func (s Span) Holds(at time.Time) bool { return !at.Before(s.From) && at.Before(s.Until) }
 
-// longest bounds how many bytes of a question are read; what is said of time stands near its beginning or its end.
+// longest bounds how many bytes of a question are read; a time is usually named near its beginning or its end.
 const longest = 400
 
-// Find answers the span that a question names first, as seen from now, in now's time zone; false when it names none.
-// Days begin at midnight and weeks on Monday. A weekday, a day of a month or a month without a year is the newest one
-// that has begun. Only the past and the present are found: nothing is remembered of the future. English, German,
-// French, Spanish, Italian, Portuguese, Russian, Japanese and Chinese are read.
+// Find returns the span that a question names first, relative to now, in now's time zone; false when it names none.
+// Days begin at midnight and weeks on Monday. A weekday, a day of a month or a month without a year is the latest one
+// that has begun. Only the past and the present are found, because no memory is of the future. English, German,
+// French, Spanish, Italian, Portuguese, Russian, Japanese and Chinese are supported.
 func Find(question string, now time.Time) (Span, bool) {
 	text := strings.ToLower(question)
 	if len(text) > longest {
@@ -58,12 +58,12 @@ func hinted(text, hints string) bool {
 }
 
 type rule struct {
-	hints   string // the pattern matches nothing without one of these in the text; they cost a thousandth of it
+	hints   string // the pattern cannot match without one of these in the text; checking them costs a thousandth of it
 	pattern *regexp.Regexp
 	span    func(groups []string, now time.Time) (Span, bool)
 }
 
-// edge stands where a word begins or ends, in every script; \b of RE2 knows ASCII alone.
+// edge is the beginning or end of a word, in every script; \b of RE2 knows only ASCII.
 const (
 	begins = `(?:^|[^\p{L}\p{N}])`
 	ends   = `(?:$|[^\p{L}\p{N}])`
@@ -223,8 +223,8 @@ var spelled = map[string]int{
 	"cinco": 5,
 }
 
-// ago is around a day so long ago: people count in round numbers, so that a day more or less, a few days of weeks, and
-// half a month of months belong to it.
+// ago is around a day so long ago: people use round numbers, so that a day more or less, a few days of weeks, and
+// half a month of months are included.
 func ago(groups []string, now time.Time) (Span, bool) {
 	n, ok := spelled[groups[1]]
 	if !ok {
@@ -262,7 +262,7 @@ func ago(groups []string, now time.Time) (Span, bool) {
 	return Span{mid.From.AddDate(0, -4, 0), mid.Until.AddDate(0, 4, 0)}, true
 }
 
-// weekday is the newest one before today, as people mean it who speak of what has been.
+// weekday is the latest one before today, as people mean it when they speak of the past.
 func weekday(groups []string, now time.Time) (Span, bool) {
 	at := 0
 	for i, name := range strings.Split(dayNames, "|") {

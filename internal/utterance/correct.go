@@ -507,8 +507,7 @@ func joined(tokens []token) string {
 	return b.String()
 }
 
-// sameFrame compares two whole statements: what they begin and end with is the same, and what stands between
-// is the value.
+// sameFrame compares two whole statements: their beginnings and ends are the same, and what is between is the value.
 func sameFrame(old, tokens []token, cued bool) bool {
 	a, b := old, tokens
 	begin := 0
@@ -601,7 +600,7 @@ func ofAttribute(t token) bool {
 	})
 }
 
-// determined says whether a subject is one that both know.
+// determined says whether a subject is one that both speakers know.
 func determined(t token) bool {
 	return set(`the my our his her their your der die das mein meine unser unsere le la les mon ma notre nos el
 los las mi nuestro nuestra il lo mio mia nostro

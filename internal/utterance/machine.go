@@ -12,7 +12,7 @@ type likeness int
 const (
 	prose       likeness = iota
 	either               // it could be a machine's among others of a machine
-	machineMade          // no person says this
+	machineMade          // no person writes this
 )
 
 // Lines that programs write or that programs are written in. Each pattern is a form of a language, a format or a

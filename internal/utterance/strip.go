@@ -11,8 +11,8 @@ import (
 
 // Bounds of Strip.
 const (
-	// LongText is how many bytes of words are taken as said. What is longer holds something pasted, of which head and
-	// tail count.
+	// LongText is how many bytes of text count as a person's words. A longer text contains something pasted, of which
+	// head and tail count.
 	LongText = 4000
 	// headTail bounds head and tail of a long text, in bytes each.
 	headTail = 1000
@@ -22,16 +22,16 @@ const (
 	mostPassages = 3
 )
 
-// Strip gives the passages of a message that a person wrote. It takes off what clients put around them: blocks of
+// Strip returns the passages of a message that a person wrote. It removes what clients put around them: blocks of
 // context and of reminders, templates of retrieval, attached files, fenced and pasted code, logs and data. Of a long
-// text it gives head and tail. Each passage is a part of the text, and they come in its order. Nothing left means
-// that nobody said anything.
+// text it returns head and tail. Each passage is a part of the text, and they are in its order. No passage means that
+// the message has no words of a person.
 func Strip(text string) []string {
 	return passages(text, unpasted(text, unwrapped(text)))
 }
 
-// Question is what memory is searched for: the passages of Strip, or, where a message is only something pasted, its
-// head and tail without what the client put around them.
+// Question is the text to search memory with: the passages of Strip, or, where a message is only something pasted,
+// its head and tail without what the client put around them.
 func Question(text string) string {
 	if texts := Strip(text); len(texts) > 0 {
 		return strings.Join(texts, "\n")
@@ -42,7 +42,7 @@ func Question(text string) string {
 // span is a part of a text, in bytes.
 type span struct{ from, to int }
 
-// without takes spans out of others, which are in order and apart.
+// without removes spans from others, which are in order and separate.
 func without(kept, cut []span) []span {
 	slices.SortFunc(cut, func(a, b span) int { return a.from - b.from })
 	var out []span
@@ -84,7 +84,7 @@ func linesOf(text string, kept []span) []span {
 	return out
 }
 
-// unpasted takes fences, and runs of lines that a machine wrote, out of what is kept.
+// unpasted removes fences, and runs of lines that a machine wrote, from what is kept.
 func unpasted(text string, kept []span) []span {
 	var cut []span
 	fence := -1
@@ -123,7 +123,7 @@ func unpasted(text string, kept []span) []span {
 }
 
 // machineRuns finds lines that a machine wrote among lines that are not blank. One such line alone may be a person's,
-// unless nothing about it is. A line between two of them is theirs, where it is not a sentence.
+// unless its form excludes it. A line between two of them belongs to them unless it is a sentence.
 func machineRuns(text string, lines []span) []span {
 	kinds := make([]likeness, len(lines))
 	for i, l := range lines {

@@ -45,7 +45,7 @@ xin chào cảm ơn vâng
 var greetings = set(`hi hello hey hiya howdy hallo servus moin bonjour bonsoir salut hola ciao olá oi привет
 cześć hoi hej merhaba selam welcome`)
 
-// lead are words before a request or a statement that say nothing.
+// lead are words before a request or a statement without a meaning of their own.
 var lead = set(`please pls kindly ok okay now also then and so but well hey hi hello just great perfect thanks
 next again first finally
 bitte jetzt nun dann und also aber gut danke s'il te plaît merci maintenant puis et alors por favor ahora luego
@@ -54,7 +54,7 @@ per ora poi e allora grazie agora depois então пожалуйста тепер�
 alsjeblieft nu en
 yes yeah no sure ja nein oui non sí sì sim да нет alright cool`)
 
-// asksToKeep begin what a person wants remembered.
+// asksToKeep begin something that a person wants remembered.
 var asksToKeep = []string{
 	"remember", "note that", "note:", "keep in mind", "don't forget", "do not forget", "for the record",
 	"from now on", "for your information", "fyi",
@@ -96,7 +96,7 @@ eu sou tenho moro meu minha meus minhas nós nosso nossa я мой моя моё
 jestem mam mój moja ik mijn wij onze jag min mitt vi
 ben benim biz bizim أنا عندي نحن मैं मेरा मेरी मेरे हम हमारा 저는 제 나는 내 우리`)
 
-// wanting begins what the speaker wants of who is spoken to.
+// wanting begins something that the speaker wants of the listener.
 var wanting = []string{
 	"i want you to", "i need you to", "i'd like you to", "i would like you to", "ich möchte, dass du",
 	"ich möchte dass du", "ich will, dass du", "je veux que tu",
@@ -105,7 +105,7 @@ var wanting = []string{
 	"хочу, чтобы ты", "я хочу, чтобы ты", "i want a ", "give me", "let's ", "let us ", "lass uns ",
 }
 
-// requests are imperatives: what an assistant is asked to do.
+// requests are imperatives to an assistant.
 var requests = set(`
 write draft compose fix run rerun make show explain translate summarize summarise list generate refactor add
 append delete remove create give help find
@@ -172,7 +172,7 @@ var (
 		"right ok okay correct no yes oder ne gell nicht wahr n'est-ce pas non hein verdad no vero né certo правда да верно")
 )
 
-// phrases are whole sentences that say nothing, which no list of words tells from statements.
+// phrases are whole sentences without content, which no list of words separates from statements.
 var phrases = phraseSet(
 	"how are you", "how are you doing", "how's it going", "what's up", "nice to meet you", "go ahead",
 	"one moment", "just a second", "let me think", "i see", "i understand",

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
-// Verdict says what a text is, as far as memory is concerned.
+// Verdict says what kind of text it is, as far as memory is concerned.
 type Verdict string
 
 // The verdicts. Only a Statement is kept.
@@ -19,14 +19,14 @@ const (
 	Request   Verdict = "request"  // what the assistant is to do
 	Inquiry   Verdict = "question" // without a statement in it
 	Machine   Verdict = "machine"  // code, output, data
-	Unsaid    Verdict = "unsaid"   // by somebody whose words are kept only when they matter
+	Unsaid    Verdict = "unsaid"   // of another speaker than a person, whose words are kept only when they matter
 )
 
 // Kept says whether a text of this verdict is remembered.
 func (v Verdict) Kept() bool { return v == Statement }
 
-// commitments are what of the words of the agent, of tools and of dreams is kept: what was decided, promised, or
-// asked to be remembered.
+// commitments are the parts of the words of the agent, of tools and of dreams that are kept: decisions, promises, and
+// requests to remember.
 var commitments = regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:` + strings.Join([]string{
 	`remember (?:that|this|to|:)|please remember|don'?t forget|keep in mind|note that|for the record|from now on`,
 	`(?:i|we)(?:'ll| will| promise| have decided| decided| agreed|'ve decided|'ve agreed)`,
@@ -35,7 +35,7 @@ var commitments = regexp.MustCompile(`(?i)(?:^|[^\p{L}])(?:` + strings.Join([]st
 	`(?:я буду|обещаю|мы решили|мы договорились)`,
 }, "|") + `)|約束|決め|答应|决定`)
 
-// Worth judges a passage of Strip by who said it. A person's words are kept when in doubt. What the agent, a tool,
+// Worth judges a passage of Strip by its speaker. A person's words are kept when in doubt. What the agent, a tool,
 // the web or a dream said is never a person's fact: it is kept, under its own label, only where it promises, decides,
 // or asks to be remembered.
 func Worth(text string, by dream.Taint) Verdict {
@@ -155,7 +155,7 @@ func isQuestion(bare string) bool {
 		(len(words) > 2 || scriptless(rest) && len([]rune(rest)) > 4)
 }
 
-// clauseOf judges the first clause that says something.
+// clauseOf judges the first clause that is not empty.
 func clauseOf(words []string, rest string) Verdict {
 	for _, w := range wanting {
 		if strings.HasPrefix(rest, w) {
@@ -209,7 +209,7 @@ func scriptless(text string) bool {
 	})
 }
 
-// finite says whether a sentence that begins like a request goes on like a statement.
+// finite says whether a sentence that begins like a request continues like a statement.
 func finite(words []string) bool {
 	for _, w := range words[1:min(len(words), 4)] {
 		if interrogatives[w] {
@@ -229,7 +229,7 @@ func question(low string) bool {
 	return strings.HasSuffix(low, "?") || strings.HasSuffix(low, "？") || strings.HasSuffix(low, "؟")
 }
 
-// tagged says whether what follows a statement only asks whether it is so.
+// tagged says whether what follows a statement only asks for confirmation.
 func tagged(rest []string, low string) bool {
 	if !question(low) {
 		return true

@@ -10,10 +10,10 @@ import (
 // were read in requests
 // of Claude Code, OpenCode, Cline, Roo Code, Continue, Cursor, Zed, GitHub Copilot, Codex, Goose and Open WebUI.
 var (
-	// ofPerson hold what the person said; what stands outside of them is the client's.
+	// ofPerson contain the person's words; text outside of them is the client's.
 	ofPerson = set("userquery userrequest usermessage userinput")
-	// maybeOfPerson hold it too, but people write such tags themselves: what stands outside is the client's only
-	// beside clientsOwn.
+	// maybeOfPerson contain them too, but people write such tags themselves: text outside is the client's only beside
+	// clientsOwn.
 	maybeOfPerson = set("task feedback answer question query request prompt message humanmessage")
 	// clientsOwn are blocks that no person writes.
 	clientsOwn = set(
@@ -33,7 +33,7 @@ var html = set(
 		"head header hr html i iframe img input ins kbd label li link main mark meta nav ol option p pre q s script section select " +
 		"small span strike strong style sub summary sup svg table tbody td template textarea tfoot th thead title tr tt u ul var video")
 
-// mostOpen bounds how many tags are held open: what is nested deeper is no message of a client.
+// mostOpen bounds how many tags are open at once: deeper nesting is not from a client.
 const mostOpen = 64
 
 // Where a template says that what follows is the person's. Both must be there, the frame first.
@@ -60,7 +60,7 @@ var (
 	progress    = regexp.MustCompile(`(?m)^# (?:task_progress|TODO LIST)\b.*$`)
 )
 
-// wholes begin messages of which no word is a person's.
+// wholes begin messages that have no words of a person.
 var wholes = []string{
 	"I have *added these files to the chat*", "*Trust this message as the true contents",
 	"Here are summaries of some files present in my git repo",
@@ -87,7 +87,7 @@ type block struct {
 	inner span
 }
 
-// unwrapped is what is left of a message without what a client put there.
+// unwrapped is a message without what a client put there.
 func unwrapped(text string) []span {
 	whole := []span{{0, len(text)}}
 	blocks := blocksOf(text)
@@ -264,7 +264,7 @@ func tagsOf(blocks []block) []span {
 	return out
 }
 
-// ofTemplate is what follows the last query of a template; nil where there is none.
+// ofTemplate is the text after the last query of a template; nil where there is none.
 func ofTemplate(text string) []span {
 	low := strings.ToLower(text)
 	if !containsAny(low, frames) {

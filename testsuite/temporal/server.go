@@ -1,4 +1,4 @@
-// Package temporal puts a real Temporal server on the stage: started for a test, killed, restarted, and gone after it.
+// Package temporal starts a real Temporal server for a test, which may kill and restart it; it ends with the test.
 package temporal
 
 import (
@@ -63,7 +63,7 @@ type plan struct {
 // Option changes how a server is started.
 type Option func(*plan)
 
-// InMemory keeps nothing on disk: faster, and gone with the process.
+// InMemory stores nothing on disk: faster, and lost with the process.
 func InMemory() Option { return func(p *plan) { p.memory = true } }
 
 // OnFile keeps the workflows in file instead of one in the test's own folder.
@@ -72,7 +72,7 @@ func OnFile(file string) Option { return func(p *plan) { p.db = file } }
 // WithUI serves the web UI too.
 func WithUI() Option { return func(p *plan) { p.ui = "0" } }
 
-// WithNamespaces has these namespaces ready besides "default".
+// WithNamespaces prepares these namespaces besides "default".
 func WithNamespaces(names ...string) Option {
 	return func(p *plan) { p.namespaces = append(p.namespaces, names...) }
 }
@@ -82,18 +82,18 @@ func WithTimeSkipping() Option {
 	return func(p *plan) { p.extra = append(p.extra, "--time-skipping") }
 }
 
-// WithoutSearchAttributes leaves those of ours out, as a cluster does that nobody prepared.
+// WithoutSearchAttributes leaves our search attributes out, as a cluster that was not prepared does.
 func WithoutSearchAttributes() Option {
 	return func(p *plan) { p.extra = append(p.extra, "--without-search-attributes") }
 }
 
-// WithoutWorkerCommands leaves them off, as Temporal does unless told.
+// WithoutWorkerCommands leaves them off, which is Temporal's default.
 func WithoutWorkerCommands() Option {
 	return func(p *plan) { p.extra = append(p.extra, "--without-worker-commands") }
 }
 
-// Start runs a server for t alone, on loopback and a free port, kept in a file of the test's own folder. It is stopped
-// by its process id when the test ends, and leaves by itself if the test program dies.
+// Start runs a server for t alone, on loopback and a free port, stored in a file of the test's own folder. It is
+// stopped by its process id when the test ends, and exits by itself if the test program dies.
 func Start(t testing.TB, opts ...Option) *Server {
 	t.Helper()
 	skipShort(t)
@@ -149,7 +149,7 @@ func (s *Server) Dial(t testing.TB, edits ...func(*client.Options)) client.Clien
 // PID is the process id of the running server.
 func (s *Server) PID() int { return s.child.Process.Pid }
 
-// Kill ends the server at once, as a power cut or the kernel would, and returns when it is gone.
+// Kill ends the server at once, as a power cut or the kernel would, and waits for it.
 func (s *Server) Kill() {
 	s.t.Helper()
 	s.mine()
@@ -164,7 +164,7 @@ func (s *Server) Kill() {
 // Freeze stops the process without ending it: connections stay, answers do not come.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen server go on.
+// Thaw lets a frozen server continue.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
@@ -189,7 +189,7 @@ func (s *Server) Stop() {
 	s.child = nil
 	late := time.AfterFunc(stopWithin, func() { _ = child.Process.Kill() })
 	_ = child.Process.Signal(syscall.SIGTERM)
-	_ = child.Process.Signal(syscall.SIGCONT) // a frozen one hears nothing
+	_ = child.Process.Signal(syscall.SIGCONT) // a frozen process handles no signal
 	err := child.Wait()
 	late.Stop()
 	if err != nil {
@@ -272,7 +272,7 @@ func (s *Server) try(file string, args []string) error {
 	return nil
 }
 
-// transcript keeps what a process said, safe to read while it still speaks.
+// transcript collects what a process wrote, safe to read while it runs.
 type transcript struct {
 	mu  sync.Mutex
 	all bytes.Buffer

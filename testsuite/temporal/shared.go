@@ -26,9 +26,9 @@ var (
 	named atomic.Int64
 )
 
-// Shared returns the one in-memory server of this test program, with a namespace and a task queue for t. It is started
-// on first use and leaves when the program does; no test may end it. After 96 tests the namespaces come round again,
-// the task queues never do.
+// Shared returns the one in-memory server of this test program, with a namespace and a task queue for t. It is
+// started on first use and ends with the program; no test may end it. After 96 tests the namespaces are used again,
+// the task queues never are.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	skipShort(t)

@@ -25,7 +25,7 @@ const (
 	night    = "dream/echo/0001"
 )
 
-// scene is an agent whose dream stands still in the middle of a call, and an operator beside it.
+// scene is an agent whose dream hangs in the middle of a call, and an operator beside it.
 type scene struct {
 	*testing.T
 	ctx        context.Context
@@ -35,7 +35,7 @@ type scene struct {
 	agent      dream.Agent
 }
 
-// dreaming sets the scene: the dream of echo has gone through its onset and waits for a model in NREM.
+// dreaming opens the scene: the dream of echo has completed its onset and waits for a model in NREM.
 func dreaming(t *testing.T, edits ...func(*client.Options)) *scene {
 	t.Helper()
 	if testing.Short() {
@@ -88,7 +88,8 @@ func (s *scene) run(line string) string {
 	return text
 }
 
-// shows runs a line until it shows what it should: what can be searched follows the workflow by some milliseconds.
+// shows repeats a line until its output has what it should: search attributes follow the workflow by some
+// milliseconds.
 func (s *scene) shows(line, want string) {
 	s.Helper()
 	var text string
@@ -98,7 +99,7 @@ func (s *scene) shows(line, want string) {
 	}, patience, 50*time.Millisecond, "%s does not show %q", line, want)
 }
 
-// outcome waits for the record of the night to say it.
+// outcome waits for the record of the dream to have the outcome.
 func (s *scene) outcome(want dream.Outcome) {
 	s.Helper()
 	require.Eventually(s, func() bool {
@@ -122,7 +123,7 @@ func (s *scene) free() {
 	}, patience, 20*time.Millisecond, "something is still reserved")
 }
 
-// deep lets every night go as deep as it can.
+// deep lets every dream go as deep as it can.
 func deep() dream.Knobs {
 	k := dream.DefaultKnobs()
 	k.Depth = dream.DepthFixed

@@ -15,7 +15,7 @@ import (
 
 var base64d = regexp.MustCompile(`"data": "([A-Za-z0-9+/=]+)"`)
 
-// data is what the payloads of a printed history hold.
+// data is the content of the payloads of a printed history.
 func data(t *testing.T, printed string) string {
 	t.Helper()
 	var all strings.Builder
@@ -49,7 +49,7 @@ func TestASealedDreamIsReadThroughTheCodecServer(t *testing.T) {
 	require.Positive(t, n)
 	require.Contains(t, printed.String(), "scripted/script")
 
-	// what is searched is never sealed
+	// search attributes are never sealed
 	s.shows(`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosPhase = "nrem"'`, night)
 	text := s.run(
 		"temporal workflow query --workflow-id dream/echo/0001 --type progress --codec-endpoint " + server.URL +

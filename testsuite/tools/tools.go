@@ -1,4 +1,4 @@
-// Package tools builds Temporal's own command-line programs, so that tests can look at dreams as an operator does.
+// Package tools builds Temporal's own command-line programs, so that tests can inspect dreams as an operator does.
 package tools
 
 import (
@@ -104,12 +104,12 @@ func checkout() (string, error) {
 // environment.
 type Shell struct {
 	Folder    string // of the tools
-	Home      string // an empty folder: nobody's own settings count
+	Home      string // an empty folder: no user settings apply
 	Address   string
 	Namespace string
 }
 
-// Run runs one line and answers all it said; a line that fails is an error that tells it.
+// Run runs one line and returns all its output; a line that fails is an error with the output.
 func (s Shell) Run(line string) (string, error) {
 	cmd := exec.Command("sh", "-c", line)
 	cmd.Env = []string{

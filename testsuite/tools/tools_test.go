@@ -18,7 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// line is a command of docs/temporal-tools.md, and something that its answer shows.
+// line is a command of docs/temporal-tools.md, and a part of its output.
 type line struct{ text, shows string }
 
 // finding are the questions that find a running dream and its agent.
@@ -66,13 +66,13 @@ var ending = []line{
 	{`tctl workflow cancel --workflow_id dream/echo/0001`, ""},
 }
 
-// killing are the ways to end its workflow, whatever becomes of it.
+// killing are the ways to terminate its workflow.
 var killing = []line{
 	{`temporal workflow terminate --workflow-id dream/echo/0001 --reason 'it must go'`, "erminate"},
 	{`tctl workflow terminate --workflow_id dream/echo/0001 --reason 'it must go'`, "Terminate workflow succeeded"},
 }
 
-// after are the questions about dreams that are over.
+// after are the questions about dreams that have ended.
 var after = []line{
 	{`temporal workflow list --query 'OneirosOutcome = "canceled" AND OneirosSpendMicros > 1000'`, night},
 	{`tctl workflow list --query 'OneirosOutcome = "canceled"'`, night},
@@ -141,7 +141,7 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 	}
 }
 
-// A sleeper that an alarm holds sleeps on, until somebody comes.
+// An agent held by an alarm sleeps on until a client connects.
 func TestAConnectFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T) {
 	t.Parallel()
 	s := dreaming(t)

@@ -11,8 +11,8 @@ import (
 	"unicode"
 )
 
-// Bounds of a sentence that the model is asked about: shorter ones say too little, longer ones cost much and teach each
-// word less.
+// Bounds of a sentence that the model embeds: shorter ones mean too little, longer ones cost much and teach each word
+// less.
 const (
 	fewestWords = 3
 	mostWords   = 40
@@ -68,7 +68,7 @@ func entry(line string) []string {
 	return out
 }
 
-// usable drops what is too short, too long, no prose or there already, and shuffles the rest, always in the same way.
+// usable drops what is too short, too long, no prose or a repetition, and shuffles the rest, always in the same way.
 func usable(sentences []string) []string {
 	var out []string
 	seen := map[string]bool{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// task is what tables are chosen by: memories, and questions with the memories that answer each.
+// task is what tables are compared by: memories, and questions with the memories that answer each.
 type task struct {
 	Memories  []string `json:"memories"`
 	Questions []struct {

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// lesson is a sentence as the table sees it, and where the model places it.
+// lesson is a sentence as the table has it, and the model's vector of it.
 type lesson struct {
 	pieces []int32
 	place  []float32
 }
 
-// learn moves the rows of a table so that the mean of a sentence's rows comes near where the model places the sentence,
-// as Model2Vec's tokenlearn does, but by least squares: it minimises the squared distances plus pull times the squared
-// way each row went. The places are centred and brought to the length of the means first. Conjugate gradients find the
-// minimum; each core has columns of its own, so that the sums are always taken in the same order.
+// learn moves the rows of a table so that the mean of a sentence's rows comes near the model's vector of the
+// sentence, as Model2Vec's tokenlearn does, but by least squares: it minimises the squared distances plus pull times
+// the squared movement of each row. The vectors are centred and scaled to the length of the means first. Conjugate
+// gradients find the minimum; each core has columns of its own, so that the sums are always taken in the same order.
 func learn(table matrix, lessons []lesson, pull float64, rounds, cores int) matrix {
 	width := table.width
 	centre := make([]float64, width)

@@ -16,11 +16,11 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/embedder/wordpiece"
 )
 
-// The numbers by which the table that the program carries was made. README.md says what else was tried.
+// The numbers with which the embedded table was made. README.md says what else was tried.
 const (
 	frequencyPrior = 1e-3 // of weight: Arora et al. (2017) name 1e-4 to 1e-3
 	dimensions     = 256
-	pull           = 1   // how much a row is held to the place of its piece alone
+	pull           = 1   // how much a row is held to the vector of its piece alone
 	rounds         = 15  // of conjugate gradients; more change no hit
 	most           = 200 // pieces of a sentence that are read
 )
@@ -92,7 +92,7 @@ func run(o options) error {
 	return write(o.out, model.Vocabulary(), table)
 }
 
-// alone places each piece of the vocabulary by itself.
+// alone embeds each piece of the vocabulary by itself.
 func alone(model *minilm.Model, vocabulary *wordpiece.Vocabulary, cache string) (matrix, error) {
 	opening, closing, found := vocabulary.Frame()
 	if !found {
@@ -104,7 +104,7 @@ func alone(model *minilm.Model, vocabulary *wordpiece.Vocabulary, cache string) 
 	return matrix{model.Width(), data}, err
 }
 
-// taught places the sentences.
+// taught embeds the sentences.
 func taught(model *minilm.Model, vocabulary *wordpiece.Vocabulary, cache string, sentences []string) ([]lesson, error) {
 	data, err := teach(filepath.Join(cache, "sentences.f32"), len(sentences), model.Width(), func(i int) []float32 {
 		v, _ := model.Embed(sentences[i])

@@ -17,7 +17,7 @@ func newMatrix(rows, width int) matrix { return matrix{width, make([]float32, ro
 func (m matrix) rows() int           { return len(m.data) / m.width }
 func (m matrix) row(i int) []float32 { return m.data[i*m.width : (i+1)*m.width] }
 
-// parallel calls each for 0..n-1 on all cores. What each writes must be its own.
+// parallel calls each for 0..n-1 on all cores. The calls must write to separate places.
 func parallel(n int, each func(i int)) {
 	var all sync.WaitGroup
 	cores := runtime.GOMAXPROCS(0)
@@ -44,7 +44,7 @@ func (m matrix) mean() []float64 {
 	return out
 }
 
-// principal returns the directions of the rows about their mean in which they differ most, most first, as the rows of a
+// principal returns the directions in which the rows differ most from their mean, greatest first, as the rows of a
 // square matrix.
 func (m matrix) principal() [][]float64 {
 	n, mean := m.width, m.mean()
@@ -67,8 +67,8 @@ func (m matrix) principal() [][]float64 {
 	return eigenvectors(covariance)
 }
 
-// eigenvectors of a symmetric matrix, by Jacobi's rotations, greatest eigenvalue first. The matrix is used up. The sign
-// of each is chosen so that its greatest part is positive.
+// eigenvectors returns those of a symmetric matrix, by Jacobi's rotations, greatest eigenvalue first. The matrix is
+// destroyed. The sign of each is chosen so that its greatest component is positive.
 func eigenvectors(a [][]float64) [][]float64 {
 	n := len(a)
 	v := make([][]float64, n) // rows are eigenvectors
@@ -149,7 +149,7 @@ func rotate(a, v [][]float64, p, q int) {
 	}
 }
 
-// project takes the rows, less shift, to the directions from drop on, kept of them.
+// project maps the rows, less shift, to kept directions from drop on.
 func (m matrix) project(shift []float64, directions [][]float64, drop, kept int) matrix {
 	out := newMatrix(m.rows(), kept)
 	parallel(m.rows(), func(i int) {

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// firstWord is the number of the first whole word in BERT's vocabulary, "the". From here on pieces stand by how often
-// they occur; before it stand marks and single letters.
+// firstWord is the number of the first whole word in BERT's vocabulary, "the". From here on pieces are ordered by
+// frequency; before it are marks and single letters.
 const firstWord = 1996
 
 // frequency estimates how often a piece occurs, by Zipf's law over its place in the vocabulary.
@@ -32,12 +32,12 @@ func weight(piece string, id, size int, a float64) float64 {
 	return a / (a + f)
 }
 
-// structural says whether a piece never stands for text: [PAD], [unused7] and their like.
+// structural says whether a piece never represents text: [PAD], [unused7] and their like.
 func structural(piece string) bool {
 	return len(piece) > 2 && piece[0] == '[' && piece[len(piece)-1] == ']'
 }
 
-// weighted is a table whose rows are scaled by how much their pieces count; those that never stand for text are 0.
+// weighted is a table whose rows are scaled by the weight of their pieces; structural ones are 0.
 func weighted(table matrix, pieces []string, a float64) matrix {
 	out := newMatrix(table.rows(), table.width)
 	for i, piece := range pieces {

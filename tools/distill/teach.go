@@ -42,8 +42,8 @@ func load(dir string) (*minilm.Model, error) {
 	return minilm.Load(f)
 }
 
-// teach has the model place n things and keeps the vectors in a file, one after the other, so that a run that was cut
-// goes on where it was. The file belongs to these things and this model only.
+// teach embeds n texts with the model and stores the vectors in a file, one after the other, so that an interrupted
+// run continues where it was. The file belongs to these texts and this model only.
 func teach(file string, n, width int, embed func(i int) []float32) ([]float32, error) {
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

@@ -145,8 +145,8 @@ func (m *Model) Width() int { return m.shape.Width }
 // Vocabulary returns the word pieces by number. It must not be changed.
 func (m *Model) Vocabulary() []string { return m.pieces }
 
-// Embed returns the vector of a text, of length 1, and how many word pieces were read. Of a longer text the beginning
-// is read.
+// Embed returns the vector of a text, of length 1, and how many word pieces were read. Of a longer text only the
+// beginning is read.
 func (m *Model) Embed(text string) (vector []float32, pieces int) {
 	most := min(MostPieces, m.shape.Positions)
 	opening, closing, _ := m.vocabulary.Frame()
@@ -180,7 +180,7 @@ func (m *Model) EmbedPieces(ids []int32) []float32 {
 	return out
 }
 
-// scratch holds what one text is computed in, so that nothing is allocated for each.
+// scratch is the memory in which one text is computed, so that none is allocated for each.
 type scratch struct {
 	state, query, key, value, mixed, out, wide, scores []float32
 }

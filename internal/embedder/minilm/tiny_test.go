@@ -86,7 +86,7 @@ func safetensors(w map[string][][]float64) []byte {
 	return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head...), data...)
 }
 
-// reference computes the vector of word pieces in the plainest way, in double precision.
+// reference computes the vector of word pieces in the simplest way, in double precision.
 func reference(w map[string][][]float64, ids []int) []float64 {
 	norm := func(rows [][]float64, name string) {
 		for _, row := range rows {

@@ -1,5 +1,5 @@
-// Package static places texts by the meanings of their words: a table, distilled from all-MiniLM-L6-v2, gives each word
-// piece a vector, and a text lies at the mean of its pieces.
+// Package static embeds texts by the meanings of their words: a table, distilled from all-MiniLM-L6-v2, gives each
+// word piece a vector, and the vector of a text is the mean of its pieces'.
 package static
 
 import (
@@ -18,7 +18,7 @@ import (
 // compared.
 const Space = "builtin-static/1/256"
 
-// MostPieces is how many word pieces of a text are read. A text of more is a document; its beginning says what it is
+// MostPieces is how many word pieces of a text are read. A longer text is a document; its beginning says what it is
 // about.
 const MostPieces = 4096
 
@@ -99,7 +99,7 @@ func Write(rows [][]float32) ([]byte, error) {
 	return out, nil
 }
 
-// Default returns the table that the program carries.
+// Default returns the embedded table.
 var Default = sync.OnceValue(func() *Table {
 	t, err := Read(tableData, vocabularyData)
 	if err != nil { // a test reads it; a program that was built wrongly has no embedder
@@ -111,8 +111,8 @@ var Default = sync.OnceValue(func() *Table {
 // Width is the number of dimensions.
 func (t *Table) Width() int { return t.width }
 
-// Vector places a text: the mean of its pieces' vectors, of length 1. A text in which the table knows nothing has a
-// place of its own, away from all others. pieces is how many word pieces were read.
+// Vector embeds a text: the mean of its pieces' vectors, of length 1. A text without known pieces has a vector of its
+// own, far from all others. pieces is how many word pieces were read.
 func (t *Table) Vector(text string) (vector []float32, pieces int) {
 	ids := t.vocabulary.Pieces(text, MostPieces)
 	sums := make([]float32, t.width)
@@ -135,7 +135,7 @@ func (t *Table) Vector(text string) (vector []float32, pieces int) {
 	return sums, len(ids)
 }
 
-// add adds the vector of a piece to sums. A row whose scale is 0 carries nothing, such as that of [UNK].
+// add adds the vector of a piece to sums. A row whose scale is 0 has no meaning, such as that of [UNK].
 func (t *Table) add(sums []float32, id int) {
 	scale := math.Float32frombits(number(t.scales[4*id:]))
 	if scale == 0 {

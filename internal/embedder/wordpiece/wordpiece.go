@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The pieces that carry structure instead of text. Their numbers are looked up in the vocabulary.
+// The pieces that mark structure instead of text. Their numbers are looked up in the vocabulary.
 const (
 	unknownPiece = "[UNK]"
 	firstPiece   = "[CLS]"
@@ -62,7 +62,7 @@ func New(pieces []string) (*Vocabulary, error) {
 // Size is the number of pieces.
 func (v *Vocabulary) Size() int { return v.size }
 
-// Unknown is the number of the piece that stands for a word which cannot be cut.
+// Unknown is the number of the piece for a word that cannot be cut.
 func (v *Vocabulary) Unknown() int32 { return v.unknown }
 
 // Frame returns the numbers of the pieces that open and close a text, and whether the vocabulary has both.
@@ -106,8 +106,8 @@ func (v *Vocabulary) cut(out []int32, word string) []int32 {
 	return out
 }
 
-// words calls each with the words and punctuation marks of a text in order, in lower case and without accents, until it
-// says false.
+// words calls each with the words and punctuation marks of a text in order, in lower case and without accents, until
+// it returns false.
 func words(text string, each func(word string) bool) {
 	text = plain(text)
 	from := -1

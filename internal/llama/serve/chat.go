@@ -43,7 +43,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	_ = x.out.SetReadDeadline(time.Time{}) // the request has been read; an answer may take longer than reading it
 	generation, err := s.options.Engine.Answer(ctx, ask, x.hear)
 	switch {
-	case err != nil && r.Context().Err() != nil: // nobody listens
+	case err != nil && r.Context().Err() != nil: // the client has disconnected
 	case err != nil:
 		x.fail(faultOf(err))
 	case q.Stream:
@@ -53,7 +53,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exchange is one answer on its way out.
+// exchange is one answer being sent.
 type exchange struct {
 	server  *Server
 	q       question
@@ -65,7 +65,7 @@ type exchange struct {
 	tokens  []llama.Token // of an answer that is not streamed
 }
 
-// hear takes a piece of the answer; false when nobody listens any more.
+// hear takes a piece of the answer; false when the client has disconnected.
 func (x *exchange) hear(p llama.Piece) bool {
 	if !x.q.Stream {
 		x.tokens = append(x.tokens, p.Tokens...)
@@ -148,7 +148,7 @@ func (x *exchange) whole(generation llama.Generation) {
 	reply(x.w, http.StatusOK, answer)
 }
 
-// fail tells a failure: as a status, or, once a stream has begun, as its last event. No [DONE] follows.
+// fail reports a failure: as a status, or, once a stream has begun, as its last event. No [DONE] follows.
 func (x *exchange) fail(f fault) {
 	if x.began {
 		x.event(f.body())

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// fault is a refusal in the shape of the wire.
+// fault is a refusal in the format of the wire.
 type fault struct {
 	status  int
 	kind    string // the wire's type
@@ -33,7 +33,7 @@ func wrong(param, message string) fault {
 	return fault{http.StatusBadRequest, "invalid_request_error", param, "invalid_value", message}
 }
 
-// retryAfter is what a request that found no place is told to wait, in seconds.
+// retryAfter is the delay, in seconds, for a request that found the queue full.
 const retryAfter = 5
 
 func refuse(w http.ResponseWriter, f fault) {
@@ -46,10 +46,10 @@ func refuse(w http.ResponseWriter, f fault) {
 func reply(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever left does not hear it
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }
 
-// faultOf tells a failure of the engine.
+// faultOf translates a failure of the engine.
 func faultOf(err error) fault {
 	f, ok := inference.AsFailure(err)
 	if !ok {

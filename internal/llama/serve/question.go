@@ -21,7 +21,7 @@ const (
 	mostStops   = 16
 )
 
-// aliasMark parts the name of the model from that of a vector in the name of a steered model.
+// aliasMark separates the name of the model from that of a vector in the name of a steered model.
 const aliasMark = "+"
 
 // question is a request of the wire.
@@ -54,7 +54,7 @@ type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 }
 
-// request is our extension: which vector, where, and how strongly. What is left out is as the server was started with.
+// request is our extension: which vector, where, and how strongly. Missing fields are as the server was started.
 type request struct {
 	Vector string   `json:"vector"`
 	Layers []int    `json:"layers"` // one layer, or the first and the last
@@ -117,7 +117,7 @@ func (t *texts) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]string)(t))
 }
 
-// read takes in a request.
+// read reads a request.
 func read(w http.ResponseWriter, r *http.Request) (question, *fault) {
 	var q question
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
@@ -150,7 +150,7 @@ func read(w http.ResponseWriter, r *http.Request) (question, *fault) {
 	return q, nil
 }
 
-// ask turns a request into what the engine is asked, or says which field is wrong.
+// ask translates a request for the engine, or says which field is wrong.
 func (s *Server) ask(q question) (llama.Ask, *fault) {
 	var a llama.Ask
 	if f := q.refused(); f != nil {
@@ -190,7 +190,7 @@ func (s *Server) ask(q question) (llama.Ask, *fault) {
 	return a, f
 }
 
-// refused says what this server does not do, rather than to leave it out in silence.
+// refused names an unsupported field, rather than ignoring it silently.
 func (q question) refused() *fault {
 	for _, c := range []struct {
 		wrong   bool

@@ -1,4 +1,4 @@
-// Package serve speaks the OpenAI wire for one model that runs in this process.
+// Package serve is an OpenAI-compatible server for one model that runs in this process.
 package serve
 
 import (
@@ -25,11 +25,11 @@ const (
 	headerWait  = 10 * time.Second
 	bodyWait    = time.Minute
 	idleWait    = time.Minute
-	writeWait   = 30 * time.Second // a listener that reads nothing for so long is gone
+	writeWait   = 30 * time.Second // a client that reads nothing for so long is disconnected
 	usualDrain  = 30 * time.Second
 )
 
-// Engine is what answers; *llama.Engine is one.
+// Engine makes the answers; *llama.Engine is one.
 type Engine interface {
 	Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Generation, error)
 	Shape() llama.Shape
@@ -40,9 +40,9 @@ type Engine interface {
 type Options struct {
 	Engine Engine
 	Name   string           // of the model on the wire
-	Steer  inference.Steers // what a request that names a vector gets where it says no more; its Vector is not read
-	Key    string           // that every request must bear; empty for none
-	Drain  time.Duration    // how long answers may go on after the end was asked for; 0: 30 s
+	Steer  inference.Steers // defaults of a request that names a vector; its Vector is not used
+	Key    string           // that every request must have; empty for none
+	Drain  time.Duration    // how long answers may continue after the end was requested; 0: 30 s
 	Now    func() time.Time // nil for time.Now
 }
 
@@ -51,7 +51,7 @@ type Server struct {
 	options Options
 	key     [sha256.Size]byte
 	number  atomic.Int64
-	ended   context.Context // when answers under way are cut
+	ended   context.Context // when running answers are cut
 	end     context.CancelFunc
 	http    *http.Server
 	local   bool
@@ -80,7 +80,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Listen opens the address. One that others can reach needs a key.
+// Listen opens the address. One that other machines can reach needs a key.
 func (s *Server) Listen(address string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Server) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Serve answers until the context ends; then it takes no more, lets answers under way come to their end for as long as
+// Serve answers until the context ends; then it accepts no more requests, lets running answers finish for as long as
 // the drain lasts, and cuts the rest at a token.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	removed := make(chan error, 1)
@@ -146,7 +146,7 @@ func (s *Server) Handler() http.Handler {
 	})
 }
 
-// admit looks at who asks: the key, and, on a loopback address, that no page of a browser was lent it.
+// admit checks the key, and, on a loopback address, that the request does not come from a web page.
 func (s *Server) admit(r *http.Request) (fault, bool) {
 	if s.options.Key != "" {
 		given := sha256.Sum256([]byte(r.Header.Get("Authorization")))

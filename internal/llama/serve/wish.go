@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
-// steering reads what a request wishes, by our field or by the name of a steered model.
+// steering reads the steering of a request, from our field or from the name of a steered model.
 func (s *Server) steering(q question) (*inference.Steering, *fault) {
 	refusal := func(param, format string, args ...any) (*inference.Steering, *fault) {
 		f := wrong(param, fmt.Sprintf(format, args...))
