@@ -99,7 +99,7 @@ const referenceHead = `# Configuration
 
 This page is generated from the table in ` + "`config/`" + ` by ` + "`go generate ./config`" + `; a test keeps it true.
 
-Oneiros needs no configuration. What it is told is read once, at the start, each later place winning over the earlier:
+Oneiros needs no configuration. Settings are read once, at the start; a later place of this list wins over an earlier:
 
 1. the defaults below;
 2. a file: ` + "`--config FILE`, else `ONEIROS_CONFIG`, else `oneiros.yaml`, `oneiros.yml` or `oneiros.toml`" +
@@ -108,8 +108,8 @@ Oneiros needs no configuration. What it is told is read once, at the start, each
 3. the environment: ` + "`ONEIROS_` and the knob in capitals, dots as underscores: `ONEIROS_DREAM_CYCLES=2`" + `;
 4. flags: the few named below, and ` + "`--set dream.cycles=2`" + ` for any knob.
 
-` + "`oneiros config check`" + ` names everything that is wrong at once; ` + "`oneiros config show`" +
-	` says what holds and which place said it.
+` + "`oneiros config check`" + ` names every fault at once; ` + "`oneiros config show`" +
+	` shows each setting with its value and its source.
 Amounts of money are dollars ("0.50"); durations carry their unit (90s, 30m, 12h, 7d).
 
 A former name of a knob is read with a warning until 0.1.0, wherever the knob may be set. A place that gives both names

@@ -12,7 +12,7 @@ func (app *App) config() *cobra.Command {
 	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration, and where each value comes from", GroupID: deployment}
 	changed := false
 	show := &cobra.Command{
-		Use: "show", Short: "Show every knob, what holds and which place said it",
+		Use: "show", Short: "Show every setting, its value and its source",
 		RunE: func(*cobra.Command, []string) error {
 			c := app.Configuration()
 			t := &table{
@@ -39,7 +39,7 @@ func (app *App) config() *cobra.Command {
 	}
 	show.Flags().BoolVar(&changed, "changed", false, "only what is not at its default")
 	check := &cobra.Command{
-		Use: "check", Short: "Name everything that is wrong, relations between knobs too",
+		Use: "check", Short: "Check the configuration, including settings that conflict",
 		RunE: func(*cobra.Command, []string) error {
 			c := app.Configuration()
 			for _, w := range c.Warnings {
@@ -52,16 +52,15 @@ func (app *App) config() *cobra.Command {
 				return app.answer(map[string]any{"file": c.File, "warnings": orEmpty(c.Warnings), "faults": []string{}})
 			}
 			if c.File == "" {
-				app.say(
-					"No configuration file was found; defaults, environment and flags hold, and nothing is wrong with them.")
+				app.say("No configuration file was found; the defaults, environment and flags are valid.")
 				return nil
 			}
-			app.say("%s is right.", c.File)
+			app.say("%s is valid.", c.File)
 			return nil
 		},
 	}
 	reference := &cobra.Command{
-		Use: "reference", Short: "Print the reference of every knob, as Markdown",
+		Use: "reference", Short: "Print the reference of every setting, as Markdown",
 		RunE: func(*cobra.Command, []string) error {
 			fmt.Fprint(app.Out, app.Reference())
 			return nil
