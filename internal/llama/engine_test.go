@@ -128,7 +128,7 @@ func TestAConnectIsHeardInTheMiddleOfThePrompt(t *testing.T) {
 	e, err := Open(real(t))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, e.Close()) }()
-	connect := errors.New("somebody knocks")
+	connect := errors.New("a client connects")
 	ctx, wake := context.WithCancelCause(t.Context())
 	d := <-e.desks
 	began := make(chan struct{})

@@ -156,7 +156,7 @@ func FuzzAWalkThatEndsHasMadeJSON(f *testing.F) {
 	})
 }
 
-// A small schema whose parts point at others many times over would be a form of millions: whoever sends it is told so
+// A small schema whose parts point at others many times over would be a form of millions of parts: it is refused
 // at once.
 func TestASchemaThatUnfoldsWithoutMeasureIsRefused(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Cage holds texts against rules. It keeps nothing and may be used by many at once.
+// Cage checks texts against rules. It has no state and is safe for concurrent use.
 type Cage struct {
 	rules    Rules
 	allowed  map[string]bool // by ticker; nil: any asset
@@ -25,7 +25,7 @@ type boundPattern struct {
 	re *regexp.Regexp
 }
 
-// New reads rules. The error joins every fault of them.
+// New compiles rules. The error joins all of their faults.
 func New(rules Rules) (*Cage, error) {
 	if err := rules.Validate(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ type letter struct {
 	from, to int  // bytes of the text
 }
 
-// MostRead is how many bytes of a text are read; what is longer is barred for it. A fragment has a few hundred.
+// MostRead is how many bytes of a text are read; a longer text is barred. A fragment has a few hundred.
 const MostRead = 32 << 10
 
 // letters folds a text: full-width, mathematical and circled forms become plain (NFKD), accents and invisible

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Guard is a built-in rule about what nobody should do in a dream's name.
+// Guard is a built-in rule about what no dream should lead to.
 type Guard string
 
 // The guards.
@@ -17,13 +17,13 @@ const (
 	Limits    Guard = "limits"    // lifting the agent's own limits and rules
 )
 
-// Guards are all of them, by name. They hold unless a configuration takes them out: each bars what harms whoever runs
+// Guards are all of them, by name. They apply unless a configuration removes them: each bars what harms the operator of
 // an agent, whatever the agent is for.
 //
 //workflowcheck:ignore
 func Guards() []Guard { return slices.Sorted(maps.Keys(guards)) }
 
-// Says is what a guard says of a text that it bars.
+// Says is the guard's explanation for a barred text.
 func (g Guard) Says() string { return guards[g].what }
 
 var guards = map[Guard]struct {

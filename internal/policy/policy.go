@@ -1,4 +1,4 @@
-// Package policy owns the cage: what a dream may not develop, and how a text is read so that no spelling hides it.
+// Package policy has the rules about what a dream may not develop, and reads texts so that no spelling hides a word.
 package policy
 
 import (
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Rules are what a dream may not develop. They are frozen into its order: nothing it does or
+// Rules are what a dream may not develop. They are frozen into its spec: nothing it does or
 // reads changes them. The zero value bars nothing.
 type Rules struct {
 	Assets    []string   `json:"assets,omitempty"`    // the assets allowed, by ticker; none: any
@@ -27,8 +27,8 @@ type Rules struct {
 	Worth map[string]float64 `json:"worth,omitempty"`
 }
 
-// Default are the rules of a deployment that says nothing: every guard, and no opinion about assets and numbers, which
-// only whoever runs an agent can have.
+// Default are the rules of a deployment that configures none: every guard, and no rule about assets and numbers, which
+// only the operator of an agent can know.
 func Default() Rules { return Rules{Guards: Guards()} }
 
 // Unit is what a cap counts.
@@ -41,7 +41,7 @@ const (
 	Dollars  Unit = "dollars"  // money, and coins that stand for a dollar
 )
 
-// Cap is the most that a number may be. Words say which numbers it is about; the four built-in caps know theirs.
+// Cap is the upper bound of a number. Words say which numbers it is about; the four built-in caps have their own.
 type Cap struct {
 	Name  string   `json:"name"`
 	Most  float64  `json:"most"`
@@ -60,7 +60,7 @@ const (
 // builtInCaps are their units.
 var builtInCaps = map[string]Unit{Leverage: Multiple, Position: Share, Amount: Dollars, Slippage: Share}
 
-// Pattern is an RE2 expression that no text may match, in any spelling the law can read. Capitals do not matter.
+// Pattern is an RE2 expression that no text may match, in any spelling that the rules can read. Case does not matter.
 type Pattern struct {
 	Name  string `json:"name"`
 	Match string `json:"match"`
@@ -74,7 +74,7 @@ type Sentence struct {
 	Text string `json:"text"`
 }
 
-// Unclear says what becomes of a fragment when the observer could not judge it by the sentences.
+// Unclear says what is done with a fragment that the observer could not judge by the sentences.
 type Unclear string
 
 // What may become of it.
@@ -106,7 +106,7 @@ func (r Rules) None() bool {
 		len(r.Sentences) == 0
 }
 
-// Words is the mark of the rules in words: the same for the same sentences in the same order, and empty where there are
+// Words is a hash of the rules in words: the same for the same sentences in the same order, and empty where there are
 // none.
 func (r Rules) Words() string {
 	if len(r.Sentences) == 0 {
@@ -124,7 +124,7 @@ func (r Rules) Words() string {
 //workflowcheck:ignore
 func (r Rules) valued() []string { return slices.Sorted(maps.Keys(r.Worth)) }
 
-// Validate joins every fault; each names the rule, what it says and what would be right.
+// Validate joins all errors; each names the rule, its value and what would be right.
 func (r Rules) Validate() error {
 	var faults []error
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
@@ -234,7 +234,7 @@ func (p Pattern) compile() (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// With adds rules that can only make these stricter: of two caps the lower holds, of two lists of assets what stands in
+// With adds rules that can only make these stricter: of two caps the lower applies, of two lists of assets what is in
 // both, and everything else is added.
 func (r Rules) With(more Rules) Rules {
 	out := Rules{Assets: slices.Clone(r.Assets), Unclear: r.Unclear, Worth: maps.Clone(r.Worth)}

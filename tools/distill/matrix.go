@@ -95,19 +95,19 @@ func eigenvectors(a [][]float64) [][]float64 {
 			}
 		}
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+	columns := make([]int, n)
+	for i := range columns {
+		columns[i] = i
 	}
 	for i := range n { // selection sort: n is small, and equal values keep their order
 		for j := i + 1; j < n; j++ {
-			if a[order[j]][order[j]] > a[order[i]][order[i]] {
-				order[i], order[j] = order[j], order[i]
+			if a[columns[j]][columns[j]] > a[columns[i]][columns[i]] {
+				columns[i], columns[j] = columns[j], columns[i]
 			}
 		}
 	}
 	out := make([][]float64, n)
-	for i, from := range order {
+	for i, from := range columns {
 		out[i] = v[from]
 		top := 0.0
 		for _, x := range out[i] {

@@ -2,7 +2,8 @@ package minilm
 
 // dot4Portable is dot4 in Go alone.
 func dot4Portable(w, x0, x1, x2, x3 []float32, out *[4]float32) {
-	x0, x1, x2, x3 = x0[:len(w)], x1[:len(w)], x2[:len(w)], x3[:len(w)]
+	x0, x1 = x0[:len(w)], x1[:len(w)]
+	x2, x3 = x2[:len(w)], x3[:len(w)]
 	var a, b, c, d float32
 	for i, y := range w {
 		a += y * x0[i]

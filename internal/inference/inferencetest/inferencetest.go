@@ -124,7 +124,7 @@ func enoughHalts(t *testing.T, s Stage) {
 }
 
 func cutKeepsPieces(t *testing.T, s Stage) {
-	connect := errors.New("somebody knocks")
+	connect := errors.New("a client connects")
 	ctx, wake := context.WithCancelCause(t.Context())
 	defer wake(nil)
 	var pieces []string
@@ -144,7 +144,7 @@ func cutKeepsPieces(t *testing.T, s Stage) {
 }
 
 func deadContextIsCut(t *testing.T, s Stage) {
-	connect := errors.New("somebody knocks")
+	connect := errors.New("a client connects")
 	ctx, wake := context.WithCancelCause(t.Context())
 	wake(connect)
 	a, err := s.Model.Generate(ctx, Story(s.Spec.Name), func(string) bool {

@@ -104,8 +104,9 @@ func TestAStrangersClientIsAnswered(t *testing.T) {
 	p := &parrot{words: []string{"Good", " morning", "."}}
 	client, _ := openServer(t, p, Options{})
 	r := hello("small")
-	r.Temperature, r.TopP, r.Seed, r.Stop, r.MaxCompletionTokens, r.LogProbs, r.TopLogProbs = .7, .9, new(int),
-		[]string{"x"}, 9, true, 2
+	r.Temperature, r.TopP, r.Seed = .7, .9, new(int)
+	r.Stop, r.MaxCompletionTokens = []string{"x"}, 9
+	r.LogProbs, r.TopLogProbs = true, 2
 	a, err := client.CreateChatCompletion(t.Context(), r)
 	require.NoError(t, err)
 	require.Equal(t, "Good morning.", a.Choices[0].Message.Content)
