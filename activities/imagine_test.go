@@ -116,7 +116,7 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 	r, o, s, m := imagining(t)
 	ctx := context.Background()
 	free, barred := r.fragment(o, s), &dream.Fragment{
-		Head: head(o, dream.Onset, dream.KindFragment, "1.2", nil), Content: "BARRED lever the whole purse",
+		Head: head(o, dream.Onset, dream.KindFragment, "1.2", nil), Content: "BARRED lever the whole account",
 		Status: dream.FragmentSelected,
 		Flags: []dream.Flag{
 			{By: "policy/leverage", Reason: "no leverage", Bars: true},

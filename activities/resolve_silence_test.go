@@ -13,14 +13,17 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
-// ear is a World that knows when its feeds were last read.
-type ear struct {
+// knownTimes is a World that knows when its feeds were last read.
+type knownTimes struct {
 	at  time.Time
 	err error
 }
 
-func (e *ear) Latest(context.Context, string) ([]dream.Reading, error)       { return nil, nil }
-func (e *ear) LastReading(_ context.Context, feed string) (time.Time, error) { return e.at, e.err }
+func (e *knownTimes) Latest(context.Context, string) ([]dream.Reading, error) { return nil, nil }
+
+func (e *knownTimes) LastReading(_ context.Context, feed string) (time.Time, error) {
+	return e.at, e.err
+}
 
 // A rule of a feed that sent nothing could not fire: its silence is no evidence.
 func TestAWatchOfAFeedThatSentNothingIsVoid(t *testing.T) {
@@ -32,7 +35,7 @@ func TestAWatchOfAFeedThatSentNothingIsVoid(t *testing.T) {
 				&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
-		world := &ear{err: errors.New("no worker answers")}
+		world := &knownTimes{err: errors.New("no worker answers")}
 		l.World = world
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
 		n, err := l.Lapse(ctx)
@@ -64,7 +67,7 @@ func TestAWatchOfAFeedThatSentReadingsOrOfSilenceLapses(t *testing.T) {
 				&dream.Watch{Feed: "harbour", Rule: rule, Means: dream.PredictionRight})
 			require.NoError(l, err)
 		}
-		received := &ear{at: l.now.Add(time.Minute)}
+		received := &knownTimes{at: l.now.Add(time.Minute)}
 		l.World = received
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
 		n, err := l.Lapse(ctx)
@@ -81,7 +84,7 @@ func TestAWatchOfAFeedThatNobodyReadsIsVoid(t *testing.T) {
 		_, err := l.Watch(ctx, l.agent, nightly+"/p1",
 			&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 		require.NoError(l, err)
-		l.World = &ear{err: memory.ErrNotFound}
+		l.World = &knownTimes{err: memory.ErrNotFound}
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
 		_, err = l.Lapse(ctx)
 		require.NoError(l, err)
