@@ -62,7 +62,7 @@ func (s Spec) Within(agent dream.Agent, fleet budget.Micros, catalog inference.C
 	return errors.Join(append(faults, s.checkFree(catalog))...)
 }
 
-// accounted checks that the spec names every required account exactly once and none with a higher limit.
+// checkAccounts checks that the spec names every required account exactly once and none with a higher limit.
 func (s Spec) checkAccounts(wanted []budget.Account) []error {
 	var faults []error
 	named := map[string]budget.Micros{}
@@ -85,7 +85,7 @@ func (s Spec) checkAccounts(wanted []budget.Account) []error {
 	return faults
 }
 
-// free checks that a spec marked as free uses only models with a stated price of zero.
+// checkFree checks that a spec marked as free uses only models with a stated price of zero.
 func (s Spec) checkFree(catalog inference.Catalog) error {
 	if !s.Free {
 		return nil

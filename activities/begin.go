@@ -26,7 +26,7 @@ type BeginRequest struct {
 	Phase    dream.Phase `json:"phase,omitempty"`   // the phase in which it continues
 }
 
-// seat is the stretch that is to begin; its epoch is not known yet.
+// stretch is the stretch that is to begin; its epoch is not known yet.
 func (r BeginRequest) stretch() Stretch {
 	return Stretch{Agent: r.Spec.Agent, Dream: r.Spec.Dream, Run: r.Run, Now: r.Now}
 }
@@ -161,7 +161,7 @@ func (b *DreamRun) begin(ctx context.Context, r BeginRequest) (BeginResult, erro
 	return BeginResult{Remaining: left, Epoch: s.Epoch}, toApplicationError(err)
 }
 
-// lain says whether the stretch to begin is over already. A worker that was suspended while another one ran the
+// alreadyOver says whether the stretch to begin is over already. A worker that was suspended while another one ran the
 // stretch would otherwise begin it a second time, with no workflow behind it.
 func alreadyOver(record *dream.Record, r BeginRequest) bool {
 	n := max(1, r.Stretch)

@@ -160,7 +160,7 @@ func (p Ports) sift(s Stretch, spec Spec, items []dream.Item, w *memory.Write) (
 	return kept, nil
 }
 
-// spokenBy are the texts of an item that are checked against the policy: everything that a dream wrote into it.
+// checkedTexts are the texts of an item that are checked against the policy: everything that a dream wrote into it.
 func checkedTexts(item dream.Item) []string {
 	switch i := item.(type) {
 	case *dream.Scenario:
@@ -191,7 +191,7 @@ func setAside(item dream.Item, flags []dream.Flag) {
 	}
 }
 
-// tells says whether an event refers to one of these items.
+// refersTo says whether an event refers to one of these items.
 func refersTo(e event.Event, ids map[string]bool) bool {
 	for id := range ids {
 		if bytes.Contains(e.Data, []byte(`"`+id+`"`)) {

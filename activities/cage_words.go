@@ -31,7 +31,7 @@ const breachTokens = 40
 // CageTokens is the largest answer about so many fragments.
 func CageTokens(k dream.Knobs, fragments int) int { return k.ObserverTokens + breachTokens*fragments }
 
-// uncaged separates barred fragments from a lucid capture: they keep their flags, are not rated and make no
+// separateBarred separates barred fragments from a lucid capture: they keep their flags, are not rated and make no
 // predictions. Before that the observer applies the rules in words, once for all fragments of the dream.
 func (o *Onset) separateBarred(ctx context.Context, r CaptureRequest, spec Spec, all []*dream.Fragment,
 	w *memory.Write) (
@@ -45,7 +45,7 @@ func (o *Onset) separateBarred(ctx context.Context, r CaptureRequest, spec Spec,
 	return free, made, Done{}, nil
 }
 
-// hold flags fragments by the rules in words and separates free ones from barred ones, which are written.
+// applyFlags flags fragments by the rules in words and separates free ones from barred ones, which are written.
 func (o *Onset) applyFlags(r CaptureRequest, spec Spec, all []*dream.Fragment, flags map[string][]dream.Flag,
 	w *memory.Write,
 ) (free []*dream.Fragment, made []Made) {

@@ -17,7 +17,7 @@ const (
 	grace = 2 * beat
 )
 
-// attended sends heartbeats for a paid activity at a fixed interval, not per token, and cancels the call when the
+// withHeartbeat sends heartbeats for a paid activity at a fixed interval, not per token, and cancels the call when the
 // workflow cancels the activity or the worker stops. A server that is unreachable for a moment cancels nothing: the
 // call is paid for, and its answer is recorded. The returned function must be called when the call is over.
 // Heartbeats do not use the call's context, because one that the end of the call cancelled would look like an
@@ -60,7 +60,7 @@ func withHeartbeat(ctx context.Context) (context.Context, func()) {
 	return call, func() { cancel(nil); <-removed }
 }
 
-// outOfReach says whether an activity's context ended because a heartbeat found no server.
+// serverUnreachable says whether an activity's context ended because a heartbeat found no server.
 func serverUnreachable(cause error) bool {
 	var away *serviceerror.Unavailable
 	var slow *serviceerror.DeadlineExceeded

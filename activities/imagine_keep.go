@@ -100,7 +100,7 @@ func decide(all []*dream.Scenario, keep int) {
 	}
 }
 
-// toldApart formats two scores with two decimals, or with as many as it takes to distinguish them.
+// distinguish formats two scores with two decimals, or with as many as it takes to distinguish them.
 func distinguish(a, b float64) (string, string) {
 	for places := 2; places <= 6; places++ {
 		own, other := fmt.Sprintf("%.*f", places, a), fmt.Sprintf("%.*f", places, b)

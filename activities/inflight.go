@@ -43,7 +43,7 @@ func (d *running) stop(why error) {
 	}
 }
 
-// also lets a wake notice cancel the call directly. If the activity was stopped already, the call is cancelled at
+// cancelOnWake lets a wake notice cancel the call directly. If the activity was stopped already, the call is cancelled at
 // once.
 func cancelOnWake(ctx context.Context, stop context.CancelCauseFunc) {
 	d, ok := ctx.Value(runningKey{}).(*running)

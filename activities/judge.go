@@ -195,7 +195,7 @@ func noVerdict(done Done) string {
 	return "the judge left out a score"
 }
 
-// said makes a verdict of a judge's scores. Without scores it is measured and why is recorded. cost is the price of
+// verdict makes a verdict of a judge's scores. Without scores it is measured and why is recorded. cost is the price of
 // this thought.
 func (h judgedThought) verdict(spec Spec, judge string, scores *dream.Scores, reason, why, way string, together int,
 	cost *budget.Micros,

@@ -153,7 +153,7 @@ func (p Ports) partial(ctx context.Context, spec Spec, cycle, turn int, temperat
 	return got, nil
 }
 
-// speaks says whether a step of the onset produces partials.
+// givesPartials says whether a step of the onset produces partials.
 func givesPartials(step string) bool {
 	return strings.Contains(step, "/partial-") || strings.HasSuffix(strings.TrimSuffix(step, repairing), "/ideas")
 }
@@ -164,7 +164,7 @@ type paidPartial struct {
 	text        string
 }
 
-// spokenIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none.
+// partialsIn are the partials in the answer of a step of the onset: one, all those of a cycle, or none.
 func (p Ports) partialsIn(ctx context.Context, s Stretch, step, answer string) ([]paidPartial, error) {
 	var cycle, turn int
 	if _, err := fmt.Sscanf(step, "%d/partial-%d", &cycle, &turn); err == nil {

@@ -45,7 +45,7 @@ const (
 	blindShort = "it is too short to have parts"
 )
 
-// hear embeds thoughts and their parts in one call, and looks up their neighbours.
+// measureThoughts embeds thoughts and their parts in one call, and looks up their neighbours.
 func (o *Onset) measureThoughts(ctx context.Context, r StepRequest, c call,
 	fragments []*dream.Fragment,
 ) ([]judgedThought, Done, error) {

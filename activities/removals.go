@@ -34,7 +34,7 @@ func readingOf(ctx context.Context) memory.Reading {
 	return r
 }
 
-// stillKnown fails when memories of the agent were removed since the activity began to read.
+// unchanged fails when memories of the agent were removed since the activity began to read.
 func (p Ports) unchanged(ctx context.Context, agent string) error {
 	r := readingOf(ctx)
 	if !r.Set {

@@ -100,7 +100,7 @@ func (k Resolver) now(at time.Time) time.Time {
 	return at
 }
 
-// unheard is why the rule that a prediction watches could not fire for an agent; empty when it could.
+// cannotFire is why the rule that a prediction watches could not fire for an agent; empty when it could.
 func (k Resolver) cannotFire(ctx context.Context, agent dream.Agent, p *dream.Prediction) (string, error) {
 	if p.Watch == nil {
 		return "", nil
@@ -122,7 +122,7 @@ type ReadingTimes interface {
 	LastReading(ctx context.Context, feed string) (time.Time, error)
 }
 
-// silent is the reason when a feed has sent nothing since it is watched; empty when it has, when that is unknown, and
+// neverRead is the reason when a feed has sent nothing since it is watched; empty when it has, when that is unknown, and
 // for a rule about silence. A feed that fell silent later is not detected.
 func (k Resolver) neverRead(ctx context.Context, p *dream.Prediction) (string, error) {
 	world, ok := k.World.(ReadingTimes)
@@ -149,7 +149,7 @@ func (k Resolver) neverRead(ctx context.Context, p *dream.Prediction) (string, e
 	return "", nil
 }
 
-// deafError is why a rule cannot be watched.
+// watchError is why a rule cannot be watched.
 type watchError struct {
 	why     string
 	missing bool // the feed or the rule does not exist
@@ -167,7 +167,7 @@ func (e *watchError) Unwrap() error {
 // ErrNotFollowed says that an agent does not follow the feed that a prediction is to watch.
 var ErrNotFollowed = errors.New("unheard")
 
-// hears returns a watchError when an agent cannot watch a rule.
+// checkRule returns a watchError when an agent cannot watch a rule.
 func (k Resolver) checkRule(ctx context.Context, agent dream.Agent, w dream.Watch) error {
 	if k.Feeds == nil {
 		return errors.New("this process has no feeds")

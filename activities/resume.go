@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
-// goOn begins a later stretch of an interrupted dream. If the agent's mood changed after the wake, the dream
+// resume begins a later stretch of an interrupted dream. If the agent's mood changed after the wake, the dream
 // continues from the new mood: later experience is not taken back when the dream settles, and the shift that the wake
 // applied is not applied twice. Otherwise the dream continues as if it had not been interrupted.
 func (b *DreamRun) resume(ctx context.Context, s Stretch, r BeginRequest, record *dream.Record) (BeginResult, error) {

@@ -136,7 +136,7 @@ type draft struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// unsaid removes events of these types.
+// withoutEvents removes events of these types.
 func withoutEvents(events []event.Event, types ...event.Payload) []event.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool {
 		return slices.ContainsFunc(types, func(p event.Payload) bool { return p.EventType() == e.Type })

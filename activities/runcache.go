@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
-// shelved is how many dreams are cached: more than a process runs at once, at about 300 KiB each.
+// cachedDreams is how many dreams are cached: more than a process runs at once, at about 300 KiB each.
 const cachedDreams = 64
 
 // runCache caches what does not change during a dream, so that its activities need not read it again. It may drop
@@ -99,7 +99,7 @@ func (c *runCache) put(ctx context.Context, dreamID string, write func(v *cached
 	}
 }
 
-// fresh drops a dream's entry when memories were removed since it was made.
+// dropOutdated drops a dream's entry when memories were removed since it was made.
 func (c *runCache) dropOutdated(dreamID string, forgets int64) {
 	if c == nil {
 		return

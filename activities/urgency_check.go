@@ -106,7 +106,7 @@ type Embedders interface {
 // the schedules wait with it.
 const placeWithin = 2 * time.Second
 
-// goesWithout is why a check continues without embedding.
+// withoutVectors is why a check continues without embedding.
 type withoutVectors string
 
 func (w withoutVectors) Error() string { return string(w) }

@@ -207,7 +207,7 @@ func TestAnInvalidScheduleIsReportedAndDelaysNoOther(t *testing.T) {
 		"Moon/Base")
 }
 
-// hearer records the calls.
+// recorder records the calls.
 type recorder struct {
 	calls []Fire
 	deaf  error

@@ -260,7 +260,7 @@ func (d dreaming) whose(ctx context.Context, dreamID string) (dream.Agent, error
 	return agent, draftFault(ctx, err)
 }
 
-// untold converts the failure of a request into a fault of the server.
+// beginFault converts the failure of a request into a fault of the server.
 func (d dreaming) beginFault(ctx context.Context, agent dream.Agent, err error) error {
 	switch {
 	case err == nil:
@@ -284,7 +284,7 @@ func (d dreaming) beginFault(ctx context.Context, agent dream.Agent, err error) 
 	return draftFault(ctx, err)
 }
 
-// undrafted converts the failure of a draft: the store is unreachable, or the settings of the deployment do not allow
+// draftFault converts the failure of a draft: the store is unreachable, or the settings of the deployment do not allow
 // the request.
 func draftFault(ctx context.Context, err error) error {
 	var existing *psyche.Fault

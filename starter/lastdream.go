@@ -16,7 +16,7 @@ const (
 	noticedEvery  = 20 * time.Millisecond
 )
 
-// risen waits until the agent's last dream, if its record is closed, has also freed its slot and is known to the
+// awaitLastDream waits until the agent's last dream, if its record is closed, has also freed its slot and is known to the
 // agent's workflow.
 func (s *Starter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
 	soon, cancel := context.WithTimeout(ctx, noticedWithin)
@@ -43,7 +43,7 @@ func (s *Starter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
 	}
 }
 
-// lies is the dream that occupies the agent, by its slot or by its workflow; empty for none.
+// runningDream is the dream that occupies the agent, by its slot or by its workflow; empty for none.
 func (s *Starter) runningDream(ctx context.Context, agent dream.Agent) (string, error) {
 	slots, err := s.Memory.Slots(ctx)
 	if held, ok := slots[agent.ID]; err != nil || ok {

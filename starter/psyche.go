@@ -36,7 +36,7 @@ type notArchived struct{ error }
 
 func (n notArchived) Unwrap() []error { return []error{n.error, psyche.ErrNotArchived} }
 
-// beings implements psyche.Nights.
+// wakingAgents implements psyche.Nights.
 type wakingAgents struct{ *Starter }
 
 // What a client may know of an incomplete wake. The causes name stores and addresses, which clients must not see.

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// gone is an unreachable store of leases whose error names its address.
+// unreachable is an unreachable store of leases whose error names its address.
 type unreachable struct{ presence.Store }
 
 func (unreachable) Arrive(context.Context, presence.Visit) (presence.Arrival, error) {

@@ -294,7 +294,7 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 	}
 }
 
-// retell is the interval at which unrecorded wakes are searched, left by a process that died or while Temporal was
+// retryUnrecorded is the interval at which unrecorded wakes are searched, left by a process that died or while Temporal was
 // unreachable.
 const retryUnrecorded = 5 * time.Second
 

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// hearer is a Temporal client that collects wakes; hold delays its answers.
+// wakeClient is a Temporal client that collects wakes; hold delays its answers.
 type wakeClient struct {
 	client.Client
 	mu    sync.Mutex

@@ -179,13 +179,13 @@ func sealed(err error) error {
 	return err
 }
 
-// unanswered says whether the server gave up waiting for a worker before we did.
+// timedOut says whether the server gave up waiting for a worker before we did.
 func timedOut(err error) bool {
 	var late *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	return errors.As(err, &late)
 }
 
-// agentState is the operation that starts the agent's workflow if it does not run.
+// startAgent is the operation that starts the agent's workflow if it does not run.
 func (s *Starter) startAgent(agent dream.Agent) client.WithStartWorkflowOperation {
 	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(),

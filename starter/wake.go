@@ -261,7 +261,7 @@ func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	return depart(ctx, name)
 }
 
-// met is an agent as far as this process knows it without the store.
+// lastSeen is an agent as far as this process knows it without the store.
 func (s *Starter) lastSeen(agent string) dream.Agent {
 	if existing, ok := s.wokenAgents.Load(agent); ok {
 		return existing.(dream.Agent)

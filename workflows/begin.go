@@ -91,7 +91,7 @@ func (a *agentRun) mayResume(workflow.Context) error {
 	return nil
 }
 
-// resumed handles the resume update.
+// handleResume handles the resume update.
 func (a *agentRun) handleResume(ctx workflow.Context) (Begun, error) {
 	a.catchUp(ctx)
 	if err := a.mayResume(ctx); err != nil {

@@ -17,7 +17,7 @@ type descent struct {
 	collapses int                // cycles that went too deep
 }
 
-// way lists the stages of the onset in order.
+// stages lists the stages of the onset in order.
 func (n *dreamRun) stages() []dream.Stage {
 	if n.descent.aim == nil {
 		return hypnagogia.Descent(n.spec.Knobs.Cycles, n.spec.Tier)
@@ -61,7 +61,7 @@ func (n *dreamRun) temperatures(cycle int, captured bool) (partial, judge []floa
 		k.Partials, k, captured)
 }
 
-// stageAsked is the stage of the onset that a request names; empty without a depth rule, where activities derive it
+// requestStage is the stage of the onset that a request names; empty without a depth rule, where activities derive it
 // themselves.
 func (p *phase) requestStage() dream.Stage {
 	if p.n.descent.aim == nil || p.name != dream.Onset {

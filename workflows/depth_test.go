@@ -107,7 +107,7 @@ func (d *dive) mark(m activities.Mark) {
 	d.logf("interrupt %d, too deep: %q", m.Dali.Cycle, m.Dali.TooDeep)
 }
 
-// fall runs the dream and returns the log of the onset. The phases after the onset have no activities here and fail.
+// run runs the dream and returns the log of the onset. The phases after the onset have no activities here and fail.
 func (d *dive) run(t *testing.T, rule *activities.DepthRule) string {
 	t.Helper()
 	o := testSpec("dream/echo/0001")

@@ -166,7 +166,7 @@ func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, st
 	return dream.Completed, ""
 }
 
-// nothing says why a dream kept nothing although no cap ended a phase.
+// nothingKept says why a dream kept nothing although no cap ended a phase.
 func (n *dreamRun) nothingKept() (dream.Outcome, string) {
 	for _, t := range n.state.Tallies {
 		switch {
@@ -279,7 +279,7 @@ func (n *dreamRun) report(ctx workflow.Context, ended Ended) {
 	}
 }
 
-// find writes search attributes if the cluster has them.
+// setAttributes writes search attributes if the cluster has them.
 func (n *dreamRun) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
 	if !n.spec.Searchable {
 		return

@@ -153,7 +153,7 @@ func cut(s string, most int) string {
 // learns of the next alarm only.
 const patience = 10 * time.Minute
 
-// asking is the option set of a pull: short, and retried once only when our own store failed, because the next pull
+// pullOptions is the option set of a pull: short, and retried once only when our own store failed, because the next pull
 // is near.
 func pullOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
@@ -165,7 +165,7 @@ func pullOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// sounding is the option set of an activity that wakes agents: retried until every agent is reached or the alarm is
+// soundOptions is the option set of an activity that wakes agents: retried until every agent is reached or the alarm is
 // too old.
 func soundOptions(ctx workflow.Context, within time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// owed shows fragments to the capture hooks that an alarm kept from them, so that nothing is developed that a hook
+// reviewUnshown shows fragments to the capture hooks that an alarm kept from them, so that nothing is developed that a hook
 // might have held.
 func (p *phase) reviewUnshown(ctx workflow.Context) error {
 	return untilNotAlarmed(func() error { return p.review(ctx, p.n.state.Cycle, p.n.shown) })
@@ -31,7 +31,7 @@ func (p *phase) hold(ctx workflow.Context) error {
 	})
 }
 
-// despite repeats an operation that an alarm interrupted, in the stretch after it.
+// untilNotAlarmed repeats an operation that an alarm interrupted, in the stretch after it.
 func untilNotAlarmed(do func() error) error {
 	for {
 		if err := do(); !errors.Is(err, errAlarmed) {

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
-// guarded says whether any hook is configured at a border.
+// hasHooks says whether any hook is configured at a border.
 func (n *dreamRun) hasHooks(at activities.Border) bool {
 	return slices.ContainsFunc(n.spec.Hooks, func(r activities.HookRule) bool { return slices.Contains(r.At, at) })
 }
@@ -55,7 +55,7 @@ func (p *phase) review(ctx workflow.Context, cycle, before int) error {
 	return err
 }
 
-// leftTo reports the ended dream to the exit hooks, after the agent's workflow has been informed.
+// callExitHooks reports the ended dream to the exit hooks, after the agent's workflow has been informed.
 func (n *dreamRun) callExitHooks(ctx workflow.Context, ending activities.Ending, cost activities.FinishResult) {
 	if !n.hasHooks(activities.AtExit) {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
-// joined wakes an agent that a client connected to while an alarm or an operator held it: both leave the agent
+// wakeForClient wakes an agent that a client connected to while an alarm or an operator held it: both leave the agent
 // asleep, and a client that connects meanwhile raises no epoch, so no wake is signalled. The signal may be late or
 // repeated; the store decides whether a client is connected.
 func (a *agentRun) wakeForClient(ctx workflow.Context) {

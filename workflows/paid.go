@@ -94,10 +94,10 @@ const (
 	storeWaitMost  = time.Minute
 )
 
-// errAway says that the store or the worker was unavailable; the activity is retried and does not count as failed.
+// errUnavailable says that the store or the worker was unavailable; the activity is retried and does not count as failed.
 var errUnavailable = errors.New("away")
 
-// waitOut waits before a retry, or until the stretch is woken.
+// waitForStore waits before a retry, or until the stretch is woken.
 func (n *dreamRun) waitForStore(ctx workflow.Context, pause time.Duration) error {
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
@@ -154,7 +154,7 @@ func (n *dreamRun) await(ctx workflow.Context, futures []workflow.Future) bool {
 // errWoken says that a wake came before the activity was done.
 var errWoken = errors.New("woken")
 
-// quick runs an activity that only touches the store, and runs it again in the next stretch when a wake came first.
+// storeCall runs an activity that only touches the store, and runs it again in the next stretch when a wake came first.
 func (n *dreamRun) storeCall(ctx workflow.Context, summary, activityName string, request func() any, into any) error {
 	for {
 		err := workflow.ExecuteLocalActivity(quickWrite(ctx, summary), activityName, request()).Get(ctx, into)

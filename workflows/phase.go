@@ -163,7 +163,7 @@ func (p *phase) step(ctx workflow.Context, cycle, turn int, temperature float64)
 // errSpent says that the phase has no money left: no further call of it is made.
 var errSpent = errors.New("the phase's budget is used up")
 
-// mild says whether an error ends only the phase: its budget is used up, or an alarm ended the onset.
+// endsPhase says whether an error ends only the phase: its budget is used up, or an alarm ended the onset.
 func endsPhase(err error) bool { return errors.Is(err, errSpent) || errors.Is(err, errAlarmed) }
 
 // endsDream says whether an error ends the dream.

@@ -179,7 +179,7 @@ func (p *probe) failed(ctx workflow.Context, err error) {
 	p.state.Failure, p.state.Failed = cut(plain(err), longestFailure), workflow.Now(ctx)
 }
 
-// reached removes the alarms whose activity has ended, successful or not.
+// settleSounded removes the alarms whose activity has ended, successful or not.
 func (p *probe) settleSounded(ctx workflow.Context) {
 	p.state.Delivering = slices.DeleteFunc(slices.Clone(p.state.Delivering), func(s RaisedAlarm) bool {
 		f := p.sounds[s.id()]

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// dreamt says whether the dream begun in this run has closed and this was not handled yet.
+// dreamClosed says whether the dream begun in this run has closed and this was not handled yet.
 func (a *agentRun) dreamClosed() bool { return a.dream != nil && a.dream.IsReady() }
 
 // catchUp handles everything that has arrived.
@@ -65,7 +65,7 @@ func (a *agentRun) reopenHours(ctx workflow.Context) {
 	a.state.NotBefore, a.state.LastReason = time.Time{}, ""
 }
 
-// over notes once that a dream has ended for good or was interrupted.
+// noteEnd notes once that a dream has ended for good or was interrupted.
 func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
 	if b := a.state.Interrupted; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
 		a.state.Interrupted = nil
@@ -89,7 +89,7 @@ func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
 	a.state.LastDream = workflow.Now(ctx)
 }
 
-// lookAtDream notices a dream that ended without reporting it.
+// checkDream notices a dream that ended without reporting it.
 func (a *agentRun) checkDream(ctx workflow.Context) {
 	held := *a.state.Dream
 	var running bool

@@ -30,10 +30,10 @@ type Triggering struct {
 	Again time.Time `json:"again,omitzero"`
 }
 
-// heedAgain is the delay before triggers are checked again when the store was unreachable.
+// triggerRetry is the delay before triggers are checked again when the store was unreachable.
 const triggerRetry = time.Minute
 
-// heeding says whether there are triggers or an urgency to check. Settings of older versions have neither.
+// hasTriggers says whether there are triggers or an urgency to check. Settings of older versions have neither.
 func (s Settings) hasTriggers() bool { return s.Triggers != nil || s.Eager != nil }
 
 // idles says whether idleness alone begins a dream.
@@ -118,7 +118,7 @@ func (a *agentRun) calledAt() (time.Time, bool) {
 	return r.CallDue(c, a.past()), true
 }
 
-// heedAt is when to check the triggers next: at once when schedules have changed, otherwise at the next appointment
+// triggersDueAt is when to check the triggers next: at once when schedules have changed, otherwise at the next appointment
 // and when an idle agent may be urgent.
 func (a *agentRun) triggersDueAt(now time.Time) (time.Time, bool) {
 	s, t := a.state.Settings, a.state.Triggering
@@ -146,7 +146,7 @@ func (a *agentRun) triggersDueAt(now time.Time) (time.Time, bool) {
 	return at, !at.IsZero()
 }
 
-// lookAt is when urgency is checked, once in each stretch of idleness.
+// urgencyDueAt is when urgency is checked, once in each stretch of idleness.
 func (a *agentRun) urgencyDueAt() (time.Time, bool) {
 	s := a.state.Settings
 	if s.Eager == nil || s.Eager.Idle <= 0 || s.Eager.Idle >= s.IdleTimeout || !s.idles() ||
@@ -157,7 +157,7 @@ func (a *agentRun) urgencyDueAt() (time.Time, bool) {
 	return at, a.state.Triggering.Checked.Before(at)
 }
 
-// heed checks the triggers when it is time. An appointment that has passed calls once, however many were missed; an
+// checkTriggers checks the triggers when it is time. An appointment that has passed calls once, however many were missed; an
 // idle agent that is urgent calls for a dream.
 func (a *agentRun) checkTriggers(ctx workflow.Context) {
 	now := workflow.Now(ctx)

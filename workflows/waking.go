@@ -150,17 +150,17 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	}
 }
 
-// heardOf is how long a dream that another process has signalled may take to stop before the agent's workflow signals
+// forwardDelay is how long a dream that another process has signalled may take to stop before the agent's workflow signals
 // it as well.
 const forwardDelay = 250 * time.Millisecond
 
-// untold says whether another process has signalled the dream and this workflow has not.
+// signalledElsewhere says whether another process has signalled the dream and this workflow has not.
 func (a *agentRun) signalledElsewhere() bool {
 	d := a.state.Dream
 	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.SignalledDream == d.Workflow
 }
 
-// pass signals the wake to a dream that another process seems not to have reached.
+// forwardWake signals the wake to a dream that another process seems not to have reached.
 func (a *agentRun) forwardWake(ctx workflow.Context, now time.Time) {
 	if a.signalledElsewhere() && !a.state.Since.Add(forwardDelay).After(now) {
 		a.state.Wake.SignalledDream = ""
@@ -168,7 +168,7 @@ func (a *agentRun) forwardWake(ctx workflow.Context, now time.Time) {
 	}
 }
 
-// visits is how long a client request keeps the agent awake.
+// clientTimeout is how long a client request keeps the agent awake.
 func (a *agentRun) clientTimeout() time.Duration {
 	if a.state.Settings.ClientTimeout > 0 {
 		return a.state.Settings.ClientTimeout
@@ -176,7 +176,7 @@ func (a *agentRun) clientTimeout() time.Duration {
 	return defaultClientTimeout
 }
 
-// missed records a wake that reached the dream before this workflow, by the wake bus or from another client.
+// recordMissed records a wake that reached the dream before this workflow, by the wake bus or from another client.
 func (a *agentRun) recordMissed(ctx workflow.Context, ended Ended) {
 	if ended.Epoch <= a.state.Epoch {
 		return
@@ -223,7 +223,7 @@ func (a *agentRun) settle(ctx workflow.Context, notified bool) {
 // does for a wake belongs to the trace of the client that caused it, not of the one that started the workflow.
 type TraceKey struct{}
 
-// greet announces that the agent is awake and notes in the store that its wake is recorded. A wake that left the
+// announceWake announces that the agent is awake and notes in the store that its wake is recorded. A wake that left the
 // agent asleep, as an alarm does, is only noted. A failure is logged and tried again by later calls.
 func (a *agentRun) announceWake(ctx workflow.Context, now time.Time) {
 	request := activities.GreetRequest{
@@ -255,7 +255,7 @@ func (a *agentRun) announceWake(ctx workflow.Context, now time.Time) {
 	}
 }
 
-// lookAround asks the store which clients are connected, so that a server that died does not keep an agent awake for
+// checkClients asks the store which clients are connected, so that a server that died does not keep an agent awake for
 // ever.
 func (a *agentRun) checkClients(ctx workflow.Context, now time.Time) {
 	// still there although the agent woke: it will report its end, or it was terminated

@@ -26,7 +26,7 @@ func says(minutes float64, state string) dream.Reading {
 	return dream.Reading{At: start.Add(time.Duration(minutes * float64(time.Minute))), State: state}
 }
 
-// told judges readings one by one, each at its time, and returns the text of every rule that fired.
+// firings judges readings one by one, each at its time, and returns the text of every rule that fired.
 func firings(rules []dream.Rule, readings ...dream.Reading) []string {
 	w := Watch{Since: start}
 	var texts []string

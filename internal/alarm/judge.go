@@ -52,7 +52,7 @@ func owns(rule dream.Rule, key string) bool {
 	return name == rule.Name
 }
 
-// spoken are readings by metric and by time.
+// byMetric are readings by metric and by time.
 type byMetric struct {
 	metrics         []string // by name
 	numbers, states map[string][]dream.Reading

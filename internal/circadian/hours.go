@@ -134,7 +134,7 @@ func parseDays(text string) (on [7]bool, fault string) {
 	return on, ""
 }
 
-// parseStretch returns minutes of a day; the end is beyond midnight when it is not after the beginning.
+// parseSpan returns minutes of a day; the end is beyond midnight when it is not after the beginning.
 func parseSpan(text string) (from, to int, fault string) {
 	first, last, ok := strings.Cut(text, "-")
 	from, firstOK := parseClock(first)

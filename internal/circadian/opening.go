@@ -68,7 +68,7 @@ func opened(windows, quiet Hours) []span {
 	return left
 }
 
-// onWall is the local time since Monday 00:00.
+// sinceMonday is the local time since Monday 00:00.
 func sinceMonday(at time.Time, zone *time.Location) time.Duration {
 	local := at.In(zone)
 	day := (int(local.Weekday()) + 6) % 7

@@ -66,7 +66,7 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s while the agent is %s: %s", what, r.State, r.Reason)
 }
 
-// said is how refused events read at the beginning of a message.
+// descriptions is how refused events read at the beginning of a message.
 var descriptions = map[Event]string{
 	IdleTimeout: "the idle timer ran out",
 	Requested:   "a dream was requested",
@@ -74,7 +74,7 @@ var descriptions = map[Event]string{
 	Ready:       "the context became ready",
 }
 
-// answer is one cell of the table: the next state, or the reason of a refusal.
+// cell is one cell of the table: the next state, or the reason of a refusal.
 type cell struct {
 	to     State
 	refuse string

@@ -29,7 +29,7 @@ func (r Rhythm) CallDue(c Call, p Past) time.Time {
 	return due
 }
 
-// askAgain is the delay after a failed attempt for a person's request.
+// requestRetry is the delay after a failed attempt for a person's request.
 const requestRetry = time.Minute
 
 // CheckAt is when an idle agent's urgency is checked: when a new dream would be due with the shorter idle time, and

@@ -23,7 +23,7 @@ var at = time.Date(2026, 3, 12, 4, 10, 0, 0, time.FixedZone("east", 3600))
 
 var residual = .68
 
-// every payload with every field set.
+// payloads payload with every field set.
 var payloads = []event.Payload{
 	event.DreamStarted{
 		Tier:     dream.Hardened,

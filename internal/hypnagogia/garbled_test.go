@@ -22,7 +22,7 @@ type judgedText struct {
 	}
 }
 
-// heard reads the file's header and texts: garbled ones at temperature 1.6 without min-p, coherent ones at 1.0 with
+// readTexts reads the file's header and texts: garbled ones at temperature 1.6 without min-p, coherent ones at 1.0 with
 // min-p 0.1.
 func readTexts(t *testing.T) (language hypnagogia.Language, spaces map[string]hypnagogia.Calibration, texts []judgedText) {
 	t.Helper()

@@ -65,7 +65,7 @@ func ProfileOf(kind string) (Profile, error) {
 	return p, nil
 }
 
-// ours are the fields that this package writes itself.
+// ownFields are the fields that this package writes itself.
 var ownFields = []string{
 	"model", "messages", "stream", "stream_options", "response_format", "tools", "tool_choice",
 	"functions", "n",

@@ -66,7 +66,7 @@ func boundless(c Cap, unit Unit, from, to int) finding {
 	return finding{rule: c.Name, what: "it names no bound, and the cap is " + format(c.Most, unit), from: from, to: to}
 }
 
-// spans of both, in order.
+// with of both, in order.
 func (f finding) with(from, to int) finding {
 	f.from, f.to = min(f.from, from), max(f.to, to)
 	return f

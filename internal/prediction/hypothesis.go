@@ -66,7 +66,7 @@ func Test(h *dream.Hypothesis, predictionID, status string) bool {
 	return true
 }
 
-// retold adds a prediction to a list or removes it, and returns the change of confidence.
+// toggled adds a prediction to a list or removes it, and returns the change of confidence.
 func toggled(list []string, id string, was, is bool, worth, by float64) ([]string, float64) {
 	switch {
 	case was && !is:

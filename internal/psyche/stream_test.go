@@ -84,7 +84,7 @@ func (r *rig) rows() []spend.Row {
 	return rows
 }
 
-// curl -d calls every body a form, and providers refuse JSON with that content type.
+// TestTheProviderGetsJSONsContentTypeWhateverTheClientSent -d calls every body a form, and providers refuse JSON with that content type.
 func TestTheProviderGetsJSONsContentTypeWhateverTheClientSent(t *testing.T) {
 	t.Parallel()
 	var kinds []string

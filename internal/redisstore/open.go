@@ -26,7 +26,7 @@ var (
 	_ presence.WakeBus = (*Store)(nil)
 )
 
-// go-redis logs lost connections to standard error. Every one of them is also an error of a method here.
+// Lost connections are logged to standard error by go-redis. Every one of them is also an error of a method here.
 func init() { redis.SetLogger(silent{}) }
 
 type silent struct{}

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
-// prices in micro-dollars a million tokens: 1 micro-dollar a token in, 2 a token out.
+// price in micro-dollars a million tokens: 1 micro-dollar a token in, 2 a token out.
 var price = budget.Price{In: 1_000_000, CachedIn: 500_000, Out: 2_000_000}
 
 var catalog = inference.Table{

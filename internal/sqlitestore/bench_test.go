@@ -226,7 +226,7 @@ func benchmarkSearch(b *testing.B, n int) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkFirstSearch is the first search after a start, which reads the agent's whole memory: goal 1.5 s at 100,000
+// BenchmarkFirstSearch20k and 100k are the first search after a start, which reads the agent's whole memory: goal 1.5 s at 100,000
 // memories. BenchmarkNearOwner below searches what one of 1,000 owners said among 100,000 memories of one agent, and
 // the same memories alone: the ratio of the 99th percentiles should be 2 at most.
 func BenchmarkFirstSearch20k(b *testing.B)  { benchmarkFirstSearch(b, 20_000) }

@@ -197,7 +197,7 @@ func days(n int) func([]string, time.Time) (Span, bool) {
 	return func(_ []string, now time.Time) (Span, bool) { return dayAt(now.AddDate(0, 0, n)), true }
 }
 
-// lastDream begins at six in the evening and ends at six in the morning.
+// lastNight begins at six in the evening and ends at six in the morning.
 func lastNight(_ []string, now time.Time) (Span, bool) {
 	today := midnight(now)
 	return Span{today.Add(-6 * time.Hour), today.Add(6 * time.Hour)}, true

@@ -240,7 +240,7 @@ func tagged(rest []string, low string) bool {
 	return all(wordsOf(rest[len(rest)-1]), tagQuestions)
 }
 
-// clausesOf splits a sentence at commas, colons, dashes, and at words that give a reason.
+// clauseBreaks splits a sentence at commas, colons, dashes, and at words that give a reason.
 var clauseBreaks = regexp.MustCompile(
 	`[,;:，、；：—–،]+\s*| - | because | since | weil | denn | parce que | porque | perché | потому что `)
 

@@ -242,7 +242,7 @@ func (h *home) curl(c docs.Command) {
 	require.Equal(h, http.StatusOK, answer.StatusCode, "%s:%d: %s\n%s", c.Document, c.Line, c.Text, body)
 }
 
-// ask sends the query of a temporal command to the server.
+// runTemporalQuery sends the query of a temporal command to the server.
 func (h *home) runTemporalQuery(c docs.Command) {
 	h.Helper()
 	temporal, err := client.DialContext(h.Context(), client.Options{HostPort: h.server})

@@ -64,7 +64,7 @@ func (i *inspector) begins(path, body string, header ...string) string {
 	return begun.ID
 }
 
-// patiently repeats a request until the agent's workflow knows that all clients have left.
+// retry repeats a request until the agent's workflow knows that all clients have left.
 func (i *inspector) retry(path, body string, status int, header ...string) (a described.Answer) {
 	i.Helper()
 	require.Eventually(i, func() bool {

@@ -211,7 +211,7 @@ func (l *lane) awaitRecorded(ctx context.Context) error {
 	return err
 }
 
-// addTexts retries until a worker answers: the worker that is queried may be killed.
+// agentState retries until a worker answers: the worker that is queried may be killed.
 func (l *lane) agentState(ctx context.Context) (workflows.AgentState, error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -22,7 +22,7 @@ type wakeMoment struct {
 	fault    provider.Fault
 }
 
-// moments in each phase: in mid-stream, before the first token, while an answer is embedded and then written.
+// touches in each phase: in mid-stream, before the first token, while an answer is embedded and then written.
 var touches = map[string]wakeMoment{
 	"induction":              {dream.Onset, "induction", provider.HangMiddle},
 	"before the first token": {dream.Onset, "1/partial-2", provider.HangFirst},

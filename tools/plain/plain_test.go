@@ -21,6 +21,7 @@ func TestEachMeasureFindsItsFault(t *testing.T) {
 		{"side effects in if heads", "func f() (err error) {\n\tif err = g(); err != nil {\n\t}\n\treturn\n}"},
 		{"many values assigned at once", "func f() {\n\ta, b, c, d := 1, 2, 3, 4\n}"},
 		{"exported without doc", "func F() {}"},
+		{"comments of another name", "// oldName does it.\nfunc newName() {}"},
 	}
 	for _, c := range cases {
 		r := newReport()

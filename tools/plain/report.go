@@ -7,7 +7,9 @@ import (
 	"go/parser"
 	"go/token"
 	"regexp"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -25,7 +27,8 @@ const (
 	proseBound = 1028
 	codesBound = 216
 	manyBound  = 36
-	bareBound  = 46
+	bareBound  = 0
+	staleBound = 0
 )
 
 type measure struct {
@@ -35,8 +38,9 @@ type measure struct {
 }
 
 type report struct {
-	named, written, coded, long, wide, heads, many, bare []string
-	lines                                                int
+	named, written, coded, long, wide, heads, many, bare, stale []string
+
+	lines int
 }
 
 func newReport() *report { return &report{} }
@@ -51,6 +55,7 @@ func (r *report) measures() []measure {
 		{"side effects in if heads", 0, r.heads},
 		{"many values assigned at once", manyBound, r.many},
 		{"exported without doc", bareBound, r.bare},
+		{"comments of another name", staleBound, r.stale},
 	}
 }
 
@@ -134,9 +139,34 @@ func (r *report) inspect(set *token.FileSet, file *ast.File) {
 		}
 		return true
 	})
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			r.misnamed(at, d.Doc, d.Name.Name)
+		case *ast.GenDecl:
+			if len(d.Specs) == 1 && !d.Lparen.IsValid() {
+				r.misnamed(at, d.Doc, declared(d.Specs[0])...)
+			}
+		}
+	}
 	if !strings.HasSuffix(set.Position(file.Pos()).Filename, "_test.go") {
 		r.undocumented(at, file)
 	}
+}
+
+// declared are the names of a declaration.
+func declared(s ast.Spec) []string {
+	switch s := s.(type) {
+	case *ast.TypeSpec:
+		return []string{s.Name.Name}
+	case *ast.ValueSpec:
+		var names []string
+		for _, n := range s.Names {
+			names = append(names, n.Name)
+		}
+		return names
+	}
+	return nil
 }
 
 // wide says whether more than four keyed fields of a literal stand on one line.
@@ -172,6 +202,25 @@ func effect(init ast.Stmt) bool {
 
 // inherited are methods whose interface says what they do: those of error and fmt.Stringer, and of event.Payload.
 var inherited = map[string]bool{"Error": true, "Unwrap": true, "String": true, "EventType": true}
+
+// misnamed finds comments that begin with another name than that which they stand above: a name begins with a small
+// letter, or has a capital after a small one.
+func (r *report) misnamed(at func(token.Pos) string, doc *ast.CommentGroup, names ...string) {
+	if doc == nil {
+		return
+	}
+	text := doc.Text()
+	first := text[:len(text)-len(strings.TrimLeftFunc(text, isWord))]
+	if first == "" || slices.Contains(names, first) {
+		return
+	}
+	rest := first[1:]
+	if unicode.IsLower(rune(first[0])) || strings.ToLower(rest) != rest && strings.ToUpper(rest) != rest {
+		r.stale = append(r.stale, fmt.Sprintf("%s: %s above %s", at(doc.Pos()), first, strings.Join(names, ", ")))
+	}
+}
+
+func isWord(c rune) bool { return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) }
 
 func (r *report) undocumented(at func(token.Pos) string, file *ast.File) {
 	for _, d := range file.Decls {

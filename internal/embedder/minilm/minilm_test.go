@@ -10,7 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/embedder/minilm"
 )
 
-// real loads the model from the folder that ONEIROS_TEST_MINILM names; without it there is nothing to compare.
+// realModel loads the model from the folder that ONEIROS_TEST_MINILM names; without it there is nothing to compare.
 func realModel(tb testing.TB) *minilm.Model {
 	tb.Helper()
 	return encoderIn(tb, "ONEIROS_TEST_MINILM")

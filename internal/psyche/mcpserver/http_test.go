@@ -23,7 +23,7 @@ const (
 	single  = "2026-07-28"
 )
 
-// t first reads better
+// The order t, ctx reads better here.
 func post(t *testing.T, ctx context.Context, url, body string, headers ...string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
