@@ -14,7 +14,7 @@ func (app *App) alarm() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "alarm", Short: "Raise an alarm by hand", GroupID: nights,
 		Long: `Alarm does what a rule over the agent's feed does when it fires: an onset ends at once with what it
-has caught, any other phase is interrupted, and the agent is awake for agent.alarm_hold. Unlike a knock
+has caught, any other phase is interrupted, and the agent is awake for agent.alarm_hold. Unlike a client
 it leaves the mood as it was, and it does not wake an agent that only sleeps: no dream begins for as
 long.
 

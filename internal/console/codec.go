@@ -114,7 +114,7 @@ func (app *App) codecServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Open sealed payloads for Temporal's UI and command line",
 		Long: `Serve runs a remote codec server, until Ctrl-C. In the UI its address is set under the data encoder's icon; the command
-line takes it as --codec-endpoint. Whoever can reach it can read what is sealed: it listens on loopback unless told
+line takes it as --codec-endpoint. Anyone who can reach it can read what is sealed: it listens on loopback unless told
 otherwise, and elsewhere only with a token. A request must name it by a loopback name, by the address of --listen or by
 a --host: a web page that makes a name of its own point here is refused.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

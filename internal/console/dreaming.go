@@ -30,7 +30,7 @@ When no Temporal cluster is configured and no "oneiros up" is running, it starts
 until the dream is over and stops it again; a dream that was left half-way goes on then, and no other
 is begun. --demo needs nothing at all: a sample life, the built-in model, a server and a worker of its own.
 
-Exit codes: 0 completed, 4 refused by a cap, for want of consent, by whoever holds the agent awake or since
+Exit codes: 0 completed, 4 refused by a cap, for want of consent, by a client that holds the agent awake or since
 it dreams already, 6 the dream ended otherwise.`,
 	}
 	app.addAgentFlag(cmd)

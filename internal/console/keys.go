@@ -16,7 +16,7 @@ func (app *App) serverKeys() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keys", Aliases: []string{"key"}, Short: "Who may use the server, and for what", GroupID: deployment,
 		Long: `A key opens the server to a client: it has a role, may be for some agents only, may expire, and is bounded in requests
-and money. While there is none, a server on this machine's own address serves whoever comes from this machine, as owner,
+and money. While there is none, a server on this machine's own address serves every client on this machine, as owner,
 unless serve.keys is required. As soon as one was made, every request needs one, also when all keys are revoked or lost;
 oneiros keys open undoes that.
 
@@ -161,7 +161,7 @@ func (app *App) keysAdd() *cobra.Command {
 	fs.StringArrayVar(&agents, "agent", nil, "an agent's `handle` that it is for; repeat for more; every agent without")
 	fs.StringVar(&principal, "principal", "",
 		"who speaks with it, as `name`: a principal of its own without; one that has keys already shares its talk,\n"+
-			"limits and day with them; local is whoever comes without a key")
+			"limits and day with them; local is a client without a key")
 	app.spanVar(fs, &expires, "expires", "after how long it ends, as in 12h or 90d; never without (`duration`)")
 	fs.IntVar(&rate, "rate", 0, "requests a minute; the server's limit without (`number`)")
 	fs.StringVar(&day, "day", "", "what it may cost a day, as in '$2' or 0.50; the server's limit without (`dollars`)")
@@ -203,7 +203,7 @@ func (app *App) keysOpen() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "open", Short: "Let requests of this machine in without a key again", Args: cobra.NoArgs,
-		Long: `Open undoes what the first key did: a server on a loopback address answers whoever comes from this machine, as owner,
+		Long: `Open undoes what the first key did: a server on a loopback address answers every client on this machine, as owner,
 until the next key is made. It is for a deployment whose keys are all revoked or expired, or lost with its store, and is
 refused while a key is live. It removes the mark in the store and that in the data folder of this machine; where servers
 of one deployment run on several machines, run it on each. A server with serve.keys: required stays closed.`,

@@ -31,9 +31,9 @@ func (app *App) mcp() *cobra.Command {
 protocol over standard input and output until the input ends. What else it has to say goes to standard error.
 
 It works on this machine's store, as oneiros serve does, and needs no server: dreams can be started where Temporal
-runs, which oneiros up sees to. Whoever runs it has the role owner; --role lends the client less.
+runs, which oneiros up sees to. The user who runs it has the role owner; --role lends the client less.
 
-It speaks as whoever comes to a server without a key (principal local). Where clients over HTTP have keys, give it the
+It speaks as a client without a key does (principal local). Where clients over HTTP have keys, give it the
 principal of a key with --principal, or the key itself in the environment variable ONEIROS_KEY, whose role, agents and day
 then hold too: it finds what was said over HTTP with that principal's keys, and they find what is said here. --user names the
 user where HTTP clients name one.

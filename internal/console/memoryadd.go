@@ -19,7 +19,7 @@ func (app *App) memoryAdd() *cobra.Command {
 is recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value:
 the older memory becomes superseded.
 
-The owner is a principal, or principal/user; memory owners lists who there is. Without --owner it is local, which is whoever speaks
+The owner is a principal, or principal/user; memory owners lists who there is. Without --owner it is local, which is a client
 to the server without a key.`,
 		Example: "  oneiros memory add --agent iris \"Anna is allergic to penicillin.\"\n  oneiros memory add --agent iris --owner anna --at 2025-11-20 \\\n      \"The rent is 900 euros.\"",
 	}

@@ -121,7 +121,7 @@ func (app *App) memoryOwn() *cobra.Command {
 old one. Each memory gets a revision that says so; the old ones stay.
 
 An owner is a principal, which is every user of it, or principal/user, or principal/ for what was said without naming a user.
-Where --to names no user, users keep their names. local is whoever speaks without a key. memory owners lists who there is.
+Where --to names no user, users keep their names. local is a client without a key. memory owners lists who there is.
 
 A server that runs goes on as before; what is said while the command runs may stay the old owner's, and giving it again takes
 that, too.`,

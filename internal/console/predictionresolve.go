@@ -88,7 +88,7 @@ func (app *App) predictionWatch() *cobra.Command {
 		Long: `From now on the rule resolves the prediction when it fires; when the horizon passes and it did not, the prediction is
 the opposite. A prediction that nothing watches becomes void at its horizon.
 
-A rule wakes whoever follows the feed as well, unless it was added to the feed with --quiet-rule. It fires when it becomes
+A rule wakes the agents that follow the feed as well, unless it was added to the feed with --quiet-rule. It fires when it becomes
 true: one that is true already fires only after it was false. oneiros feed show NAME names the rules.`,
 	}
 	app.addAgentFlag(cmd)

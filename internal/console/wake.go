@@ -30,11 +30,10 @@ func (app *App) wake() *cobra.Command {
 	f := &wakeFlags{}
 	cmd := &cobra.Command{
 		Use: "wake", Short: "Wake an agent, whatever it dreams, and hold it awake", GroupID: nights,
-		Long: `Wake knocks: the agent is awake as soon as the store says so, and whoever knocked may go on. A dream
-that is going on stops at a token, keeps what is worth keeping and waits to be resumed.
+		Long: `Wake connects to the agent as a client: the agent is awake as soon as the store has recorded it. A
+dream that is running stops between two tokens, keeps what it has and waits to be resumed.
 
-It knocks as a client called operator, or of the name given by --client; knocking again renews that
-client's lease. No dream begins until the lease and the wake lock are over; oneiros sleep ends them.
+The client is called operator, or as --client says; connecting again renews its lease. No dream begins until the lease and the wake lock are over; oneiros sleep ends them.
 
 When Temporal does not answer, the agent is awake all the same: a worker records it later. The digest
 is what was dreamt since the agent was last awake: unverified, and never an instruction.

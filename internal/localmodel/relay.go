@@ -248,7 +248,7 @@ type reading struct {
 	seen inference.RelayObserved
 }
 
-// Read gives one event of a stream at a time, so that whoever relays it does so event by event.
+// Read gives one event of a stream at a time, so that a relay passes it on event by event.
 func (r *reading) Read(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

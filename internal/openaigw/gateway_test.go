@@ -89,7 +89,7 @@ func TestACallerCanStopAnAnswer(t *testing.T) {
 func TestAnEndedContextKeepsWholePieces(t *testing.T) {
 	t.Parallel()
 	_, g := stage(t, provider.Options{Each: 5 * time.Millisecond})
-	connect := errors.New("knock")
+	connect := errors.New("connect")
 	ctx, wake := context.WithCancelCause(t.Context())
 	n := 0
 	a, err := g.Generate(ctx, request("p/script"), func(string) bool {

@@ -131,7 +131,7 @@ func TestARelayDistinguishesInterruptionsFromBreaks(t *testing.T) {
 	t.Parallel()
 	s, g := stage(t, provider.Options{})
 	s.Next(provider.HangMiddle, provider.CutMiddle)
-	connect := errors.New("knock")
+	connect := errors.New("connect")
 	ctx, wake := context.WithCancelCause(t.Context())
 	res, err := g.Relay(ctx, relayed(talk))
 	require.NoError(t, err)

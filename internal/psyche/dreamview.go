@@ -23,7 +23,7 @@ type Dream struct {
 	Outcome dream.Outcome `json:"outcome"`
 	// why it ended so, or was interrupted; to operators
 	Reason    string `json:"reason,omitempty"`
-	Created   int64  `json:"created_at"`                            // when it was ordered or lay down
+	Created   int64  `json:"created_at"`                            // when it was requested or began
 	Ended     *int64 `json:"ended_at" jsonschema:"nullable"`        // null while it goes on or may
 	Archived  *int64 `json:"archived_at" jsonschema:"nullable"`     // when it was put out of the lists
 	Resumable *int64 `json:"resumable_until" jsonschema:"nullable"` // of an interrupted one that waits to go on

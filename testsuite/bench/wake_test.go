@@ -93,7 +93,7 @@ func BenchmarkWake(b *testing.B) {
 			each:       token,
 			deaf:       true,
 		}},
-		{"embedded/100-dreaming-16-knocking", scenario{
+		{"embedded/100-dreaming-16-connecting", scenario{
 			dreaming:   100,
 			connecting: 16,
 			wakes:      480,
@@ -102,7 +102,7 @@ func BenchmarkWake(b *testing.B) {
 			limit:      promisedMost,
 		}},
 		{
-			"embedded/100-dreaming-16-knocking-saturated",
+			"embedded/100-dreaming-16-connecting-saturated",
 			scenario{dreaming: 100, connecting: 16, wakes: 800, each: token},
 		},
 		{"embedded/20-at-once", scenario{dreaming: 20, wakes: 10, each: token}},
@@ -138,7 +138,7 @@ func BenchmarkWake(b *testing.B) {
 			wakes:      400,
 			each:       token,
 		}},
-		{"redis/100-dreaming-16-knocking", scenario{
+		{"redis/100-dreaming-16-connecting", scenario{
 			redis:      true,
 			dreaming:   100,
 			connecting: 16,
@@ -147,7 +147,7 @@ func BenchmarkWake(b *testing.B) {
 			stay:       paced,
 			limit:      promisedMost,
 		}},
-		{"redis/100-dreaming-16-knocking-saturated", scenario{
+		{"redis/100-dreaming-16-connecting-saturated", scenario{
 			redis:      true,
 			dreaming:   100,
 			connecting: 16,
@@ -387,7 +387,7 @@ func (r *dreamingFleet) measure(b *testing.B, s scenario) []wake {
 		readLoad(b).report(b, before,
 			map[string]int{
 				"temporal": r.server.PID(), "provider": r.upstream.child.Process.Pid,
-				"knocking": os.Getpid(),
+				"connecting": os.Getpid(),
 			})
 		b.ReportMetric(time.Since(began).Seconds(), "row-s")
 	}()

@@ -235,14 +235,14 @@ func runs(t *testing.T, bin, version string) {
 	out, err = oneiros("dream", "--demo").CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "Changed ", "the report of the demo's dream")
-	up, said := oneiros("up"), &output{}
-	up.Stdout, up.Stderr = said, said
+	up, printed := oneiros("up"), &output{}
+	up.Stdout, up.Stderr = printed, printed
 	require.NoError(t, up.Start())
-	require.Eventually(t, func() bool { return strings.Contains(said.String(), "Running.") }, 2*time.Minute,
-		50*time.Millisecond, "%s", said)
-	require.Contains(t, said.String(), "Starting the Temporal server "+filepath.Join(bin, "temporald"))
+	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "Running.") }, 2*time.Minute,
+		50*time.Millisecond, "%s", printed)
+	require.Contains(t, printed.String(), "Starting the Temporal server "+filepath.Join(bin, "temporald"))
 	require.NoError(t, up.Process.Signal(os.Interrupt))
-	require.NoError(t, up.Wait(), "%s", said)
+	require.NoError(t, up.Wait(), "%s", printed)
 }
 
 // output is what a process says, for two goroutines.

@@ -193,7 +193,7 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 		}
 		require.Contains(t, w.Body.String(), "; did you mean "+meant+"?", question)
 		require.NotContains(t, h.ask("POST", question, "").Body.String(), "did you mean",
-			"whoever has no key is told of no path")
+			"a client without a key learns of no path")
 	}
 }
 
