@@ -15,7 +15,7 @@ import (
 func (app *App) dreams() *cobra.Command {
 	cmd := &cobra.Command{Use: "dreams", Short: "List, show, resume, cancel and repeat dreams", GroupID: nights}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindRecord, short: "List dreams, newest first", order: memory.Newest,
+		kind: dream.KindRecord, short: "List dreams, newest first", sort: memory.Newest,
 		nothing: "%s has not dreamt yet.",
 		states:  []dream.State{dream.Live, dream.Archived},
 		columns: []column{

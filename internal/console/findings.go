@@ -14,7 +14,7 @@ type listing struct {
 	kind    dream.Kind
 	short   string
 	nothing string
-	order   memory.SortOrder
+	sort    memory.SortOrder
 	states  []dream.State // shown unless --state says otherwise
 	columns []column
 	row     func(item dream.Item, a dream.Agent) []string
@@ -37,7 +37,7 @@ func (app *App) list(use string, l listing) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		q.Sort = l.order
+		q.Sort = l.sort
 		if len(q.States) == 0 {
 			q.States = l.states
 		}

@@ -12,7 +12,7 @@ import (
 func (app *App) fragments() *cobra.Command {
 	cmd := &cobra.Command{Use: "fragments", Short: "Fragments of the onset, kept and discarded", GroupID: minds}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindFragment, short: "List fragments, newest first", order: memory.Newest,
+		kind: dream.KindFragment, short: "List fragments, newest first", sort: memory.Newest,
 		nothing: "%s has caught no fragment yet.",
 		states:  []dream.State{dream.Live, dream.Archived},
 		columns: []column{

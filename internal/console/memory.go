@@ -25,7 +25,7 @@ func (app *App) memory() *cobra.Command {
 type listFlags struct {
 	kinds, states, statuses []string
 	dream, session          string
-	since, until, order     string
+	since, until, sort      string
 	limit                   int
 }
 
@@ -51,7 +51,7 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		Agent:    a.ID,
 		Statuses: f.statuses,
 		Session:  f.session,
-		Sort:     memory.SortOrder(f.order),
+		Sort:     memory.SortOrder(f.sort),
 		Limit:    f.limit,
 	}
 	for _, k := range f.kinds {
@@ -77,8 +77,8 @@ func (f *listFlags) query(a dream.Agent, now time.Time) (memory.Query, error) {
 		"", memory.Newest, memory.Oldest, memory.MostSalient, memory.HighestScore,
 		memory.SoonestDue,
 	}
-	if !oneOf(f.order, orders) {
-		return q, exit(Usage, "--order %s is unknown; orders are %s", f.order, listed(orders[1:]))
+	if !oneOf(f.sort, orders) {
+		return q, exit(Usage, "--order %s is unknown; orders are %s", f.sort, listed(orders[1:]))
 	}
 	var err error
 	q.Since, err = readTime(f.since, a.Zone, now)
@@ -169,7 +169,7 @@ func (app *App) memoryList() *cobra.Command {
 	app.addAgentFlag(cmd)
 	app.addListFlags(cmd, f, true)
 	cmd.Flags().StringVar(&f.session, "session", "", "only this `session`")
-	cmd.Flags().StringVar(&f.order, "order", "", "newest, oldest, most_salient, highest_score or soonest_due")
+	cmd.Flags().StringVar(&f.sort, "order", "", "newest, oldest, most_salient, highest_score or soonest_due")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		h, a, err := app.agentOf(cmd)
 		if err != nil {

@@ -35,7 +35,7 @@ Persons and tools may foretell as well. Reality resolves them all alike: a perso
 
 func (app *App) predictionList() *cobra.Command {
 	return app.list("list", listing{
-		kind: dream.KindPrediction, short: "List predictions, the soonest due first", order: memory.SoonestDue,
+		kind: dream.KindPrediction, short: "List predictions, the soonest due first", sort: memory.SoonestDue,
 		nothing: "%s has foretold nothing yet.",
 		columns: []column{
 			idColumn(),

@@ -20,7 +20,7 @@ func (app *App) scenarios() *cobra.Command {
 		GroupID: minds,
 	}
 	cmd.AddCommand(app.list("list", listing{
-		kind: dream.KindScenario, short: "List scenarios, newest first", order: memory.Newest,
+		kind: dream.KindScenario, short: "List scenarios, newest first", sort: memory.Newest,
 		nothing: "%s has imagined no scenario yet.",
 		states:  []dream.State{dream.Live, dream.Archived},
 		columns: []column{

@@ -41,7 +41,7 @@ func capitals(lines []line) capitalised {
 		if name := label.FindString(l.text); name != "" {
 			c.inside[strings.ToLower(strings.TrimRight(name, ": "))] = true
 		}
-		for _, s := range l.said {
+		for _, s := range l.sentences {
 			for i, w := range s.words {
 				if first := []rune(w.text)[0]; !unicode.IsUpper(first) {
 					c.small[w.low] = true

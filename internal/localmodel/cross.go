@@ -94,7 +94,7 @@ func (w *writer) crossing(c clause, p spot, gap float64) candidate {
 	if w.used[other.line] > 0 {
 		logit -= 1.5
 	}
-	if w.mem.lines[other.line].known {
+	if w.mem.lines[other.line].rule {
 		logit--
 	}
 	logit -= .4 * w.worn(other.words[p.at+1:])

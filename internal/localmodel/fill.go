@@ -132,7 +132,7 @@ func (f *filler) words(name string, s *shape, room int, sc *scene) []string {
 	if len(pieces) == 0 {
 		return []string{`""`}
 	}
-	sc.said(strings.Join(pieces, ""))
+	sc.add(strings.Join(pieces, ""))
 	for i, p := range pieces {
 		q := quoted(p)
 		pieces[i] = q[1 : len(q)-1]

@@ -246,11 +246,11 @@ func badRequest(format string, args ...any) *inference.Failure {
 // settings are the sampling in force: a temperature of 1 and no cuts unless asked for.
 type settings struct {
 	T, minP, topP float64
-	asked         inference.Sampling
+	sampling      inference.Sampling
 }
 
 func settingsOf(s inference.Sampling) settings {
-	set := settings{T: 1, topP: 1, asked: s}
+	set := settings{T: 1, topP: 1, sampling: s}
 	if s.Temperature != nil {
 		set.T = *s.Temperature
 	}
@@ -264,7 +264,7 @@ func settingsOf(s inference.Sampling) settings {
 }
 
 func (s settings) effective(seed int64) string {
-	answer := s.asked
+	answer := s.sampling
 	answer.Temperature, answer.Seed = &s.T, &seed
 	return answer.String()
 }

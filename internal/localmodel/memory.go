@@ -11,13 +11,13 @@ import (
 
 // line is one memory the prompt shows.
 type line struct {
-	ref   string // r12; empty when it bears none
-	group int    // lines under one heading, from 0
-	known bool   // a rule the agent already acts by: compared with, seldom dreamt of
-	text  string
-	said  []sentence
-	vec   []float32
-	stems []stemWeight // in order of the stem; rare ones weigh more; length 1
+	ref       string // r12; empty when it bears none
+	group     int    // lines under one heading, from 0
+	rule      bool   // a rule the agent already acts by: compared with, seldom dreamt of
+	text      string
+	sentences []sentence
+	vec       []float32
+	stems     []stemWeight // in order of the stem; rare ones weigh more; length 1
 }
 
 // memory is what a prompt shows, taken apart.
@@ -69,12 +69,12 @@ func read(prompt string) *memory {
 		}
 		words += n
 		m.lines = append(m.lines, line{
-			ref:   ref,
-			group: group,
-			known: found,
-			text:  text,
-			said:  sentences(text),
-			vec:   Vector(text),
+			ref:       ref,
+			group:     group,
+			rule:      found,
+			text:      text,
+			sentences: sentences(text),
+			vec:       Vector(text),
 		})
 	}
 	others := []string{}
@@ -114,7 +114,7 @@ func (m *memory) weigh() {
 	seen := map[string]float64{}
 	for i := range m.lines {
 		own := map[string]bool{}
-		for _, s := range m.lines[i].said {
+		for _, s := range m.lines[i].sentences {
 			for _, w := range s.words {
 				if w.root != "" && !own[w.root] {
 					own[w.root] = true
@@ -194,7 +194,7 @@ func (m *memory) listen(row string) {
 func (m *memory) takeApart() {
 	m.caps = capitals(m.lines)
 	for i, l := range m.lines {
-		for _, s := range l.said {
+		for _, s := range l.sentences {
 			m.caps.mark(s.words)
 			tagWords(s.words)
 			m.images = append(m.images, imagesOf(s.words, i)...)
@@ -220,7 +220,7 @@ func (m *memory) takeApart() {
 func (m *memory) attested(img image) bool {
 	if len(m.articled) == 0 {
 		for _, l := range m.lines {
-			for _, s := range l.said {
+			for _, s := range l.sentences {
 				for i := 1; i < len(s.words); i++ {
 					if t := closed[s.words[i-1].low]; t == det || t == adj {
 						m.articled[s.words[i].low] = true
@@ -246,7 +246,7 @@ func (m *memory) hinted(ws []word) int {
 // shared is the rarest word that two lines have in common, as the first one writes it; empty when there is none.
 func (m *memory) shared(a, b int) string {
 	best, weight := "", 0.0
-	for _, s := range m.lines[a].said {
+	for _, s := range m.lines[a].sentences {
 		for _, w := range s.words {
 			at, ok := slices.BinarySearchFunc(m.lines[b].stems, w.root,
 				func(s stemWeight, root string) int { return strings.Compare(s.root, root) })

@@ -70,7 +70,7 @@ func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.
 		return refuse(http.StatusBadRequest, "n", "The built-in model gives one answer; n must be 1."), nil
 	}
 	request := inference.Request{
-		Model: Associative, MaxTokens: usualAnswer, Messages: a.said(), Stop: texts(a.Stop),
+		Model: Associative, MaxTokens: usualAnswer, Messages: a.lines(), Stop: texts(a.Stop),
 		Sampling: inference.Sampling{Temperature: a.Temperature, TopP: a.TopP, MinP: a.MinP, Seed: a.Seed},
 	}
 	for _, most := range []*int{a.MaxTokens, a.MaxCompletion} {
@@ -92,8 +92,8 @@ func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.
 	return respond(http.StatusOK, kind, body, answer.Tokens, int64(len(pieces)), string(answer.Finish)), nil
 }
 
-// said is the chat in lines to associate from. What is quoted counts, the frame around quotations does not.
-func (a query) said() []inference.Message {
+// lines is the chat in lines to associate from. What is quoted counts, the frame around quotations does not.
+func (a query) lines() []inference.Message {
 	var system, rest []inference.Message
 	for _, m := range a.Messages {
 		var lines []string

@@ -103,7 +103,7 @@ func (f *filler) answerable(item *shape) []int {
 		group := -1
 		var out []int
 		for i, l := range f.mem.lines {
-			if l.ref != "" && l.known == found && (group < 0 || l.group == group) {
+			if l.ref != "" && l.rule == found && (group < 0 || l.group == group) {
 				group = l.group
 				if plain && !f.lasting(i) {
 					continue // all that it says are figures

@@ -56,11 +56,11 @@ func Sample(logits []float64, T, minP, topP float64, r *rand.Rand) int {
 }
 
 func keepTop(p []float64, topP float64) {
-	order := make([]int, len(p))
-	for i := range order {
-		order[i] = i
+	ranks := make([]int, len(p))
+	for i := range ranks {
+		ranks[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
+	slices.SortStableFunc(ranks, func(a, b int) int {
 		switch {
 		case p[a] > p[b]:
 			return -1
@@ -70,7 +70,7 @@ func keepTop(p []float64, topP float64) {
 		return 0
 	})
 	sum := 0.0
-	for _, i := range order {
+	for _, i := range ranks {
 		if sum >= topP {
 			p[i] = 0
 			continue

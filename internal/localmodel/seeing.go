@@ -100,7 +100,7 @@ func (w *writer) imageScore(i int) float64 {
 		return math.Inf(-1)
 	}
 	s := 1.6*img.worth + .8*float64(min(w.mem.hinted(img.words), 2))
-	if w.mem.lines[img.line].known {
+	if w.mem.lines[img.line].rule {
 		s -= 2
 	}
 	if over := len(img.words) + w.planned() - 2 - w.room; over > 0 {

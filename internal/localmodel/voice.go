@@ -21,7 +21,7 @@ func (f *filler) scene(anchor int) *scene {
 	return &scene{f: f, anchor: anchor, form: -1, used: map[int]int{}}
 }
 
-func (sc *scene) said(text string) { sc.text = strings.TrimSpace(sc.text + " " + text) }
+func (sc *scene) add(text string) { sc.text = strings.TrimSpace(sc.text + " " + text) }
 
 // voices say in which form a string of that name is written; names are matched by their parts.
 var voices = []struct {

@@ -65,7 +65,7 @@ func (w *writer) clauseScore(c clause) float64 {
 		return math.Inf(-1)
 	}
 	s := 1.3*c.worth + .7*float64(min(w.mem.hinted(c.words), 2))
-	if w.mem.lines[c.line].known {
+	if w.mem.lines[c.line].rule {
 		s -= 2
 	}
 	if w.from >= 0 {

@@ -60,7 +60,7 @@ func (r *reading) untold(q quantity, s span) bool {
 	if q.most() < 1000 || q.from == s.from {
 		return false
 	}
-	verb := deeds.has(r.in, max(s.from, q.from-2), q.from) || tickets.has(r.in, max(s.from, q.from-2), q.from) ||
+	verb := acts.has(r.in, max(s.from, q.from-2), q.from) || tickets.has(r.in, max(s.from, q.from-2), q.from) ||
 		bare[r.in[q.from-1].text]
 	if verb && q.to < s.to && oneOf(r.in[q.to], "of", "into", "to", "in", "worth", "for", "on") &&
 		hasAsset(r.in, q.to, min(s.to, q.to+5)) {
@@ -109,5 +109,5 @@ func (r *reading) traded(q quantity, s span) bool {
 	if q.asset != "" && !past.has(r.in, from, to) && !pools.has(r.in, from, to) {
 		return true // a heap of coins, and nothing that says whose
 	}
-	return deeds.has(r.in, from, to) || tickets.has(r.in, from, to) || direct && !pools.has(r.in, from, q.from)
+	return acts.has(r.in, from, to) || tickets.has(r.in, from, to) || direct && !pools.has(r.in, from, q.from)
 }

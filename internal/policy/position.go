@@ -28,7 +28,7 @@ func (r *reading) position(c Cap, s span, crypto bool) []finding {
 		return nil
 	}
 	place := crypto || venues.has(r.in, s.from, s.to)
-	act := deeds.has(r.in, s.from, s.to) || into.has(r.in, s.from, s.to) && place
+	act := acts.has(r.in, s.from, s.to) || into.has(r.in, s.from, s.to) && place
 	wholeAt, wholeN := wholes.in(r.in, s.from, s.to)
 	fundAt, fundN := funds.in(r.in, s.from, s.to)
 	var found []finding

@@ -166,7 +166,7 @@ func (r *reading) canceled(s span, at, next int) bool {
 
 // acts says whether a stretch tells to do something.
 func (r *reading) acts(from, to int) bool {
-	return deeds.has(r.in, from, to)
+	return acts.has(r.in, from, to)
 }
 
 // watched looks to the left for a word that only looks at what follows, or stops it.

@@ -252,7 +252,8 @@ done:
 		return nil, false
 	}
 	value := part{from: 0, to: n}
-	value.text, value.plain, value.sort, value.odd = digits.String(), digits.String(), number, true
+	value.text, value.plain = digits.String(), digits.String()
+	value.sort, value.odd = number, true
 	if n == len(lower) {
 		return []part{value}, true
 	}

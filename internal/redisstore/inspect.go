@@ -15,9 +15,9 @@ import (
 var ErrUnsafe = errors.New("the server may lose memories and money")
 
 // schema is the version of the key layout that this program writes; a newer one is refused. In schema 2 the items of
-// dreams are packed. Keys of schema 1 are read as they are, and marked as schema 2 when they are opened, so that an
-// older program refuses them.
-const schema = 2
+// dreams are packed; since schema 3 stored words are those of the API, such as the cause "connect". Keys of older schemas
+// are read as they are, and marked anew when they are opened, so that an older program refuses them.
+const schema = 3
 
 var raiseScript = script("raise")
 

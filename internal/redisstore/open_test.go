@@ -77,7 +77,7 @@ func TestAnUnusableServerIsRefusedEvenIfTrusted(t *testing.T) {
 func TestKeysOfANewerProgramAreRefused(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
-	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "3", 0).Err())
+	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "4", 0).Err())
 	_, err := redisstore.Open(t.Context(), server.URL, redisstore.Prefix(prefix))
 	require.ErrorContains(t, err, `of schema "3"`)
 }

@@ -112,7 +112,7 @@ func headline(p *page, r DreamReport) {
 
 // modelsBy lists each model once, with its roles.
 func modelsBy(models []string) []string {
-	var facts, order []string
+	var facts, names []string
 	roles := map[string][]string{}
 	for _, m := range models {
 		role, model, ok := strings.Cut(Clean(m), "=")
@@ -121,11 +121,11 @@ func modelsBy(models []string) []string {
 			continue
 		}
 		if roles[model] == nil {
-			order = append(order, model)
+			names = append(names, model)
 		}
 		roles[model] = append(roles[model], role)
 	}
-	for _, model := range order {
+	for _, model := range names {
 		facts = append(facts, strings.Join(roles[model], ", ")+": "+model)
 	}
 	return facts

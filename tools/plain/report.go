@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,10 +24,10 @@ const (
 
 // What there still is of each; these bounds only ever fall. The goal is 40 private words in all, and none of the rest.
 const (
-	namesBound = 1927
-	proseBound = 1028
-	codesBound = 216
-	manyBound  = 36
+	namesBound = 40
+	proseBound = 40
+	codesBound = 0
+	manyBound  = 0
 	bareBound  = 0
 	staleBound = 0
 )
@@ -92,11 +93,21 @@ func (r *report) add(name string, text []byte) error {
 	return nil
 }
 
+// quotesFormer leaves out what must quote former names: the readers of what earlier builds wrote, and the page about it.
+func quotesFormer(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(base, "former") || base == "upgrading.md" || base == "upgrade_test.go" ||
+		base == "CHANGELOG.md" || base == "cause_test.go"
+}
+
 // prose looks for private words and codes in a text whose first line has this number.
 func (r *report) prose(name string, first int, text string) {
 	onDepth := strings.Contains(name, "depth") || strings.Contains(name, "gauge")
 	for i, line := range strings.Split(text, "\n") {
 		for _, word := range privateProse.FindAllString(line, -1) {
+			if quotesFormer(name) {
+				break
+			}
 			r.written = append(r.written, fmt.Sprintf("%s:%d: %s", name, first+i, word))
 		}
 		line = stages.ReplaceAllString(line, "")

@@ -10,8 +10,8 @@ var (
 		make fold double triple max dial tune bump lift ride follow repeat split spread leave drop lay lock tie dip try bring pick bag stack empty drain cash weight tilt lean steer point aim risk stretch
 		pledge mortgage exit withdraw launder wash mix tumble conceal mask obscure store save print type recite whisper speak spell encode embed copy forward disclose leak snooze pause
 		cancel skip override suppress kaufe kauf verkaufe tausche setze setz stecke nimm nehmen lege leihe hebel achete achetez vends investis mets compra compre vende invierte pon mete usa купи продай вложи`)
-	// deeds are verbs of doing in all their forms.
-	deeds = lexicon(
+	// acts are verbs of doing in all their forms.
+	acts = lexicon(
 		`buy | buys | buying | bought | purchas* | acquir* | grab* | sell | sells | selling | sold | swap* | trade | trades | trading | traded | exchange for | exchanging | convert* | rotat* | move | moves | moving | moved | shift* |
 		send | sends | sending | sent | transfer* | put | puts | putting | place | places | placing | placed | allocat* | deploy* | invest | invests | investing | invested | deposit* | lend | lends | lending | lent | supply | supplies | supplying | supplied |
 		stake | stakes | staking | restak* | bridge | bridging | bridged | hold | holds | holding | held | hodl* | long | longing | shorting | pour* | sink | sinks | sinking | sank | throw* | dump* | add | adds | adding | added | accumulat* | load up | loading up |
