@@ -79,7 +79,7 @@ func TestKeysOfANewerProgramAreRefused(t *testing.T) {
 	server, prefix := redis.Shared(t), redis.Prefix(t)
 	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "4", 0).Err())
 	_, err := redisstore.Open(t.Context(), server.URL, redisstore.Prefix(prefix))
-	require.ErrorContains(t, err, `of schema "3"`)
+	require.ErrorContains(t, err, `of schema "4"`)
 }
 
 func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {
