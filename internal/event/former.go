@@ -21,9 +21,7 @@ func pair(was, is string) [2][]byte { return [2][]byte{[]byte(was), []byte(is)} 
 // in this form, so that every reader sees one schema.
 func Current(e Event) Event {
 	for _, name := range former[e.Type] {
-		if bytes.Contains(e.Data, name[0]) {
-			e.Data = bytes.Replace(e.Data, name[0], name[1], 1)
-		}
+		e.Data = bytes.Replace(e.Data, name[0], name[1], 1)
 	}
 	return e
 }

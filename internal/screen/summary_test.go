@@ -55,7 +55,7 @@ func TestTheSummarySaysWhatChangedWhatWasArchivedAndWhatToDoNext(t *testing.T) {
 	}
 	byHand.Fragments, byHand.Predictions, byHand.Scenarios = nil, nil, nil
 	byHand.Hypotheses, byHand.Playbook = nil, nil
-	for _, more := range []struct {
+	cases = append(cases, []struct {
 		name string
 		r    screen.DreamReport
 	}{
@@ -64,9 +64,7 @@ func TestTheSummarySaysWhatChangedWhatWasArchivedAndWhatToDoNext(t *testing.T) {
 		{"held for a review", held},
 		{"empty, but memories were used", strengthened},
 		{"memories were archived", archived},
-	} {
-		cases = append(cases, more)
-	}
+	}...)
 	var b strings.Builder
 	for _, c := range cases {
 		top, _, _ := strings.Cut(screen.Report(c.r, screen.Style{Width: 80}), "\n\n")
