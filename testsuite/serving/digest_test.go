@@ -74,14 +74,14 @@ func (s sleeper) lists(what string) (items []map[string]any) {
 func (s sleeper) expected() (digest []map[string]any, untold []string) {
 	s.Helper()
 	var shown struct {
-		Night struct{ Insights []string }
+		Dream struct{ Insights []string }
 	}
 	require.NoError(s, json.Unmarshal([]byte(s.must("--json", "dreams", "show", "dream/"+s.handle+"/0001")), &shown))
 	entries := map[string]map[string]any{}
 	for _, e := range s.lists("journal") {
 		entries[e["id"].(string)] = e
 	}
-	surfaced := shown.Night.Insights[max(0, len(shown.Night.Insights)-presence.Digested):]
+	surfaced := shown.Dream.Insights[max(0, len(shown.Dream.Insights)-presence.Digested):]
 	for _, id := range surfaced {
 		e := entries[id]
 		require.NotNil(s, e, id)

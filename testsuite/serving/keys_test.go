@@ -142,7 +142,7 @@ func TestADeploymentWhoseKeysVanishStaysClosedUntilItIsOpened(t *testing.T) {
 			require.True(t, first)
 			h.becomes(http.StatusUnauthorized)
 			h.becomes(http.StatusOK, "Authorization", "Bearer "+again)
-			require.Contains(t, h.refusedBy(4, "keys", "open", "--yes"), "a key is active")
+			require.Contains(t, h.refusedBy(4, "keys", "open", "--yes"), "a key is live")
 			h.must("keys", "revoke", id)
 			require.Equal(t, "invalid_api_key", h.becomes(http.StatusUnauthorized, "Authorization", "Bearer "+again))
 			h.end()
