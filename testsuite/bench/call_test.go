@@ -54,7 +54,7 @@ func BenchmarkStreamedCall(b *testing.B) {
 			_, err := gateway.Generate(ctx, newRequest(), func(string) bool { return true })
 			return err
 		}},
-		{"spend guard", func(ctx context.Context) error {
+		{"guard", func(ctx context.Context) error {
 			step++
 			_, err := paying.Generate(ctx, charge(step), newRequest(), func(string) bool { return true })
 			return err
