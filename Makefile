@@ -14,8 +14,12 @@ BENCHTIME ?= 1s
 WAKE ?= .
 RECORD ?= testdata
 LOCOMO ?=
+LIFE ?=
 NIGHTS ?=
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# A checkout without tags tells the newest release in the changelog, and its commit.
+RELEASED := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\) .*/\1/p' CHANGELOG.md | head -1)
+VERSION := $(shell git describe --tags --dirty 2>/dev/null || \
+	{ at=$$(git describe --always --dirty --exclude '*' 2>/dev/null) && echo "v$(RELEASED)-g$$at"; } || echo dev)
 STAMP := -s -w -X main.version=$(VERSION)
 
 # Packages are tested two at a time: real servers and worker processes share the cores with them.
@@ -51,8 +55,8 @@ llama: ## Build bin/oneiros-llama, which also runs GGUF models
 	@$(GO) build -buildvcs=false -tags llama -ldflags "$(STAMP)" -o bin/oneiros-llama ./cmd/oneiros
 
 .PHONY: dream
-dream: build ## Watch a first dream: the built-in model over a sample diary, no key, no account
-	bin/oneiros dream --demo
+dream: build ## Play six weeks of a sample life, night by night: the built-in model, no key, no account
+	bin/oneiros demo $(if $(LIFE),--life '$(LIFE)')
 
 .PHONY: up
 up: build ## Start server, worker and store on this machine
@@ -84,6 +88,7 @@ test: lint bin/temporald redis ## Everything: lint, all tests, real servers, eac
 	$(TEST) -timeout 40m ./...
 	$(GO) -C cmd/temporald test -timeout 10m ./...
 	$(GO) -C tools/distill test -timeout 10m ./...
+	$(GO) -C testsuite/outside test -timeout 10m ./...
 
 # A test that needs the server fails without it, with the same message.
 .PHONY: redis
@@ -126,12 +131,14 @@ lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	$(GO) vet ./...
 	$(GO) -C cmd/temporald vet ./...
 	$(GO) -C tools/distill vet ./...
+	$(GO) -C testsuite/outside vet ./...
 	$(GO) -C tools vet ./plain
 	$(GO) -C tools test ./plain
 	$(GO) -C tools run ./plain ..
-	$(GO) vet -tags llama ./cmd/oneiros ./testsuite/ablation
+	$(GO) -C tools run ./plain -shape ..
+	$(GO) vet -tags llama ./cmd/oneiros ./internal/deploy ./testsuite/ablation
 	bin/tools/staticcheck ./...
-	bin/tools/staticcheck -tags llama ./cmd/oneiros ./testsuite/ablation
+	bin/tools/staticcheck -tags llama ./cmd/oneiros ./internal/deploy ./testsuite/ablation
 	bin/tools/go-errorlint -asserts=false -comparison=true -errorf=true ./...
 	bin/tools/workflowcheck ./workflows/...
 
@@ -171,7 +178,7 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 .PHONY: prove
 prove: bin/temporald redis ## The proofs in full, about an hour; written to docs/measurements/
 	@mkdir -p docs/measurements bin
-	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... 2>&1; echo $$? >bin/prove.status; } | \
+	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... ./internal/eval 2>&1; echo $$? >bin/prove.status; } | \
 	grep -vE '^=== (RUN|PAUSE|CONT) ' | tee docs/measurements/prove.txt | grep -E '^(---|ok|FAIL|PASS|\?)' || true
 	@exit $$(cat bin/prove.status)
 
@@ -197,7 +204,23 @@ bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; w
 # The dialogues are not part of the repository. The output has figures and no text of theirs.
 .PHONY: bench-memory
 bench-memory: ## How well recall finds what was said; LOCOMO names files of dialogues in LoCoMo's form, NIGHTS=1,5,30 dreams in between
-	@LOCOMO='$(LOCOMO)' NIGHTS='$(NIGHTS)' $(GO) test -count=1 -timeout 120m -run '^(TestMeasure|TestNights)$$' -v ./testsuite/recalling | grep -vE '^(=== |--- PASS|PASS$$)'
+	@LOCOMO='$(LOCOMO)' NIGHTS='$(NIGHTS)' $(GO) test -count=1 -timeout 120m -run '^(TestMeasure|TestNights|TestNightsWithPromotions)$$' -v ./testsuite/recalling | grep -vE '^(=== |--- PASS|PASS$$)'
+
+.PHONY: bench-foretelling
+bench-foretelling: bin/temporald ## What the built-in model's predictions are worth; LOCOMO names files of dialogues in LoCoMo's form, of whose first 70 % it dreams
+	@LOCOMO='$(LOCOMO)' NIGHTS='$(NIGHTS)' $(GO) test -count=1 -timeout 60m -run '^(TestTheBuiltInModelForetells|TestNoInventedQuotation|TestProgramsResolve)' -v ./testsuite/foretelling | grep -vE '^(=== |--- PASS|PASS$$)'
+
+.PHONY: bench-phases
+bench-phases: bin/temporald ## What each phase of a dream adds with the built-in model, in docs/measurements/phases.md; LOCOMO names locomo10.json, a quarter of an hour
+	@LOCOMO='$(abspath $(LOCOMO))' UPDATE=table $(GO) test -count=1 -timeout 120m -v ./testsuite/phases
+
+.PHONY: bench-observing
+bench-observing: ## What the observer keeps of texts labelled by construction, in docs/measurements/observer.md; LOCOMO adds files of dialogues
+	@LOCOMO='$(LOCOMO)' UPDATE=table $(GO) test -count=1 -timeout 60m -run '^(TestTheObserverTells|TestMarkersFire)' ./testsuite/observing
+
+.PHONY: bench-gate
+bench-gate: ## What both presets of the gate promote on planted lives, in docs/measurements/gate.md; a quarter of an hour
+	@PROVE=full UPDATE=table $(GO) test -count=1 -timeout 60m -run '^TestTheStrictPreset' ./testsuite/worlds
 
 # What a measurement was made on, so that two files can be compared.
 MEASURED = echo "\# $(VERSION), $$($(GO) version | cut -d' ' -f3,4), $$(getconf _NPROCESSORS_ONLN) cores, $$(date -u +%Y-%m-%d)"
@@ -212,10 +235,11 @@ ablation: bin/temporald ## Ways of dreaming at equal money on a real model, 45 m
 # --- clean up ---
 
 .PHONY: tidy
-tidy: ## Tidy the three modules
+tidy: ## Tidy every module
 	$(GO) mod tidy -e # a test dependency of a dependency may not be served
 	cd cmd/temporald && $(GO) mod tidy
 	cd tools && $(GO) mod tidy
+	cd testsuite/outside && $(GO) mod tidy
 
 .PHONY: clean
 clean: ## Remove what was built (not Go's own cache)

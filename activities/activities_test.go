@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -9,10 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/replay"
+	"github.com/seed-56a03226/oneiros/internal/inflight"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -24,9 +29,10 @@ func TestTheTextOfAnUnreadableAnswerStaysOutOfTheHistory(t *testing.T) {
 	r.live(10)
 	s := r.begin(r.spec(1, tonight))
 	r.model.say["patterns"] = `{"patterns": [ {"claim": ` + secret + ` the harbour belongs to Anna} ]}`
-	result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
+	result, err := (&replay.Replay{Ports: r.ports}).Run(context.Background(),
+		activities.ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
-	require.Equal(t, EndUnreadable, result.End)
+	require.Equal(t, activities.EndUnreadable, result.End)
 	body, err := json.Marshal(result)
 	require.NoError(t, err)
 	require.NotContains(t, string(body), secret)
@@ -39,23 +45,28 @@ func TestAProvidersOwnWordsStayOutOfTheHistory(t *testing.T) {
 		inference.BadRequest, inference.Unauthorized, inference.NoMoney, inference.RateLimited, inference.Unavailable,
 		inference.Broken, inference.Malformed,
 	} {
-		err := toApplicationError(&inference.Failure{Kind: kind, Status: 418, Message: "cannot serve " + secret})
+		err := activities.ToApplicationError(
+			&inference.Failure{Kind: kind, Status: 418, Message: "cannot serve " + secret})
 		require.NotContains(t, err.Error(), secret)
 		require.Contains(t, err.Error(), string(kind))
 		require.Contains(t, err.Error(), "418")
 	}
-	nobody := &callFailed{"house/any", &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret}}
-	require.ErrorContains(t, toApplicationError(nobody), "house/any: unavailable: the provider cannot be reached")
-	require.NotContains(t, toApplicationError(nobody).Error(), secret)
+	nobody := &activities.CallFailed{
+		Model: "house/any",
+		Err:   &inference.Failure{Kind: inference.Unavailable, Message: "dial tcp " + secret},
+	}
+	require.ErrorContains(t, activities.ToApplicationError(nobody),
+		"house/any: unavailable: the provider cannot be reached")
+	require.NotContains(t, activities.ToApplicationError(nobody).Error(), secret)
 	strange := &inference.Failure{
 		Kind: inference.BadRequest, Status: 404,
 		Message: "The model " + secret + " does not exist",
 	}
-	require.ErrorContains(t, toApplicationError(strange),
+	require.ErrorContains(t, activities.ToApplicationError(strange),
 		"bad_request (HTTP 404): the provider does not know this model")
-	require.NotContains(t, toApplicationError(strange).Error(), secret)
+	require.NotContains(t, activities.ToApplicationError(strange).Error(), secret)
 	require.ErrorContains(t,
-		toApplicationError(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}),
+		activities.ToApplicationError(&inference.Failure{Kind: inference.Unpriced, Message: "model x has no price"}),
 		"model x has no price")
 }
 
@@ -68,8 +79,8 @@ func TestTheReasonOfADiscardedFragmentIsNotAnnounced(t *testing.T) {
 	f := r.fragment(o, s)
 	r.model.say["ratings"] = `{"ratings":[{"ref":"f1","rating":"discard","reason":"` + secret +
 		` only repeats","criterion":"x","days":3,"first_step":"y"}]}`
-	result, err := (&Onset{r.ports}).Capture(context.Background(),
-		CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
+	result, err := (&onset.Onset{Ports: r.ports}).Capture(context.Background(),
+		activities.CaptureRequest{StepRequest: step(s, .5), Fragments: []string{f.ID}})
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
 	require.False(t, result.Made[0].Kept, "a fragment that lucid capture discards is not kept")
@@ -83,13 +94,13 @@ func TestTheReasonOfADiscardedFragmentIsNotAnnounced(t *testing.T) {
 	require.Contains(t, kept.Reason, secret, "the item keeps its reason")
 }
 
-func (r *rig) fragment(o Spec, s Stretch) *dream.Fragment {
+func (r *rig) fragment(o activities.Spec, s activities.Stretch) *dream.Fragment {
 	r.t.Helper()
 	f := &dream.Fragment{
-		Head:    head(o, dream.Onset, dream.KindFragment, "1.1", nil),
+		Head:    newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment, "1.1", nil),
 		Content: "a gull counts the days", Status: dream.FragmentRaw,
 	}
-	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
+	require.NoError(r.t, core.At(r.ports, s).Write(context.Background(), memory.Write{Add: []dream.Item{f}}))
 	return f
 }
 
@@ -98,22 +109,22 @@ func TestAPaidInductionIsKeptWhenItsEmbeddingFails(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.begin(r.spec(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(context.Background(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"]}]}`
-	var result StepResult
+	var result activities.StepResult
 	// the smallest amount that pays for the call and nothing else
 	for limit := budget.Micros(1000); len(r.model.requests) == 0; limit += 10 {
 		request := step(s, 1.2)
 		request.Limit = limit
-		result, err = (&Onset{r.ports}).Induce(context.Background(), request)
+		result, err = (&onset.Onset{Ports: r.ports}).Induce(context.Background(), request)
 		require.NoError(t, err)
 		// the call cost less than reserved, so its embedding was affordable
-		if len(r.model.requests) == 1 && result.End == EndDone {
+		if len(r.model.requests) == 1 && result.End == activities.EndDone {
 			return
 		}
 	}
-	require.Equal(t, EndCap, result.End)
+	require.Equal(t, activities.EndCap, result.End)
 	kept := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
 	require.Len(t, kept, 1)
 	require.Equal(t, dream.FragmentDiscarded, kept[0].Status)
@@ -124,11 +135,11 @@ func TestRepeatedFragmentsOfAnInductionCountOnce(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.begin(r.spec(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(context.Background(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a lamp counts the quiet tides at night","sources":["r1"]},
 		{"text":"A lamp  counts the quiet tides at night","sources":["r2"]}]}`
-	result, err := (&Onset{r.ports}).Induce(context.Background(), step(s, 1.2))
+	result, err := (&onset.Onset{Ports: r.ports}).Induce(context.Background(), step(s, 1.2))
 	require.NoError(t, err)
 	require.Len(t, result.Made, 2)
 	require.True(t, result.Made[0].Kept)
@@ -144,7 +155,7 @@ func TestAPaidAnswerIsKeptWhenTheDreamIsCancelledAtTheLastToken(t *testing.T) {
 	defer cancel()
 	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
 	r.model.while = func(string) { cancel() }
-	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
+	_, err := (&replay.Replay{Ports: r.ports}).Run(ctx, activities.ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
 	require.Len(t, r.find(s, dream.KindPrediction), 1)
 }
@@ -156,7 +167,10 @@ func TestTheObserverSeesNothingDreamtAndNothingLaterThanTheDream(t *testing.T) {
 	ctx := context.Background()
 	first := r.spec(1, tonight)
 	before := r.begin(first)
-	gist := &dream.Gist{Head: head(first, dream.NREM, dream.KindGist, "x", nil), Content: "zebra OLDDREAM orchard"}
+	gist := &dream.Gist{
+		Head:    newRun(r.ports, first, activities.Stretch{}).Head(dream.NREM, dream.KindGist, "x", nil),
+		Content: "zebra OLDDREAM orchard",
+	}
 	later := &dream.Episode{
 		Head: dream.Head{
 			ID:    "later",
@@ -168,21 +182,22 @@ func TestTheObserverSeesNothingDreamtAndNothingLaterThanTheDream(t *testing.T) {
 		},
 		Content: "zebra FUTURE orchard",
 	}
-	require.NoError(t, r.ports.write(ctx, before, memory.Write{Add: []dream.Item{gist, later}, Vectors: []memory.Vector{
-		{Item: gist.ID, Space: space, V: vectorOf(gist.Content)},
-		{Item: "later", Space: space, V: vectorOf(later.Content)},
-	}}))
+	require.NoError(t,
+		core.At(r.ports, before).Write(ctx, memory.Write{Add: []dream.Item{gist, later}, Vectors: []memory.Vector{
+			{Item: gist.ID, Space: space, V: vectorOf(gist.Content)},
+			{Item: "later", Space: space, V: vectorOf(later.Content)},
+		}}))
 	r.finish(before)
 	s := r.begin(r.spec(2, tonight.Add(time.Hour)))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "zebra walks in the orchard"
 	r.model.say["verdict"] = `{"novelty":0.5,"relevance":0.5,"coherence":0.5,"reason":"fine"}`
 	request := step(s, 1.3)
 	request.Cycle, request.Turn = 1, 1
-	_, err = (&Onset{r.ports}).Partial(ctx, request)
+	_, err = (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
-	result, err := (&Onset{r.ports}).Judge(ctx, request)
+	result, err := (&onset.Onset{Ports: r.ports}).Judge(ctx, request)
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
 	for _, request := range r.model.requests {
@@ -220,17 +235,17 @@ func TestVectorsBoughtForOtherMemoriesAreNotUsed(t *testing.T) {
 	require.NoError(t, err)
 	o := r.spec(1, tonight)
 	s := r.begin(o)
-	bare, err := r.store.WithoutVector(ctx, "a", "", measurable, batch)
+	bare, err := r.store.WithoutVector(ctx, "a", "", core.Measurable, 64)
 	require.NoError(t, err)
 	// then the process dies
-	_, _, err = r.ports.place(ctx, call{spec: o, phase: dream.Onset, limit: budget.Dollar}, "place-1", bare)
+	_, _, err = newRun(r.ports, o, s).Place(ctx, core.Call{Phase: dream.Onset, Limit: budget.Dollar}, "place-1", bare)
 	require.NoError(t, err)
 	_, err = r.store.Commit(ctx,
 		memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{episode("z", -3, "alpha")}})
 	require.NoError(t, err)
 	request := step(s, 0)
 	request.Turn = 1
-	_, err = (&Onset{r.ports}).Place(ctx, request)
+	_, err = (&onset.Onset{Ports: r.ports}).Embed(ctx, request)
 	require.NoError(t, err)
 	for id, text := range map[string]string{"b": "beta", "c": "gamma", "z": "alpha"} {
 		hits, err := r.store.Near(ctx, memory.Near{Agent: "a", Space: space, V: vectorOf(text), Limit: 1})
@@ -282,9 +297,9 @@ func TestADreamWaitsForBackgroundEmbeddingAndDoesNotPayForIt(t *testing.T) {
 		require.NoError(t, err)
 	}}
 	r.ports.Jobs = jobs
-	result, err := (&Onset{r.ports}).Place(ctx, request)
+	result, err := (&onset.Onset{Ports: r.ports}).Embed(ctx, request)
 	require.NoError(t, err)
-	require.Equal(t, StepResult{Done: Done{NoCall: true}}, result)
+	require.Equal(t, activities.StepResult{CallOutcome: activities.CallOutcome{NoCall: true}}, result)
 	require.Equal(t, 3, jobs.looks)
 }
 
@@ -294,18 +309,18 @@ func TestTheWaitForBackgroundEmbeddingEndsByAWakeOrAfterALimit(t *testing.T) {
 	o := r.spec(1, tonight)
 	r.ports.Jobs = &embedding{until: 1 << 30}
 	o.Knobs.CallTimeout = time.Second
-	result, waits, err := r.ports.awaitEmbedding(context.Background(), o)
+	result, waits, err := core.AwaitEmbedding(context.Background(), newRun(r.ports, o, activities.Stretch{}))
 	require.NoError(t, err)
 	require.True(t, waits)
 	require.True(t, result.Waiting)
 
 	woken, wake := context.WithCancelCause(context.Background())
-	wake(&Woken{})
+	wake(&inflight.Woken{})
 	o.Knobs.CallTimeout = time.Hour
-	result, waits, err = r.ports.awaitEmbedding(woken, o)
+	result, waits, err = core.AwaitEmbedding(woken, newRun(r.ports, o, activities.Stretch{}))
 	require.NoError(t, err)
 	require.True(t, waits)
-	require.Equal(t, EndWoken, result.End)
+	require.Equal(t, activities.EndWoken, result.End)
 }
 
 func TestADreamWithAnotherEmbedderIsRefusedBeforeAnyCall(t *testing.T) {
@@ -324,23 +339,9 @@ func TestADreamWithAnotherEmbedderIsRefusedBeforeAnyCall(t *testing.T) {
 	}}, Vectors: []memory.Vector{{Item: "e", Space: "other/model/8", V: vectorOf("old")}}})
 	require.NoError(t, err)
 	s := r.begin(r.spec(1, tonight))
-	_, err = (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	_, err = (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "oneiros memory embed --agent a")
 	require.Empty(t, r.model.requests)
-}
-
-func TestTheMemoriesShownFitTheModelsWindow(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	o := r.spec(1, tonight)
-	require.Equal(t, 12_000, (&Onset{r.ports}).window(o), "the window is unknown")
-	for context, want := range map[int]int{2048: 3 * (2048 - 600 - 700), 128_000: 12_000, 100: 500} {
-		table := r.ports.Catalog.(inference.Table)
-		spec := table["p/w"]
-		spec.Context = context
-		table["p/w"] = spec
-		require.Equal(t, want, (&Onset{r.ports}).window(o))
-	}
 }
 
 func TestADreamGivesBackItsUnspentAllowance(t *testing.T) {
@@ -356,20 +357,20 @@ func TestADreamGivesBackItsUnspentAllowance(t *testing.T) {
 	s := r.begin(r.spec(1, tonight))
 	require.Equal(t, budget.Dollar, taken(), "a dream reserves its whole budget")
 	r.model.say["patterns"] = `{"patterns":[]}`
-	_, err := (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(s, .7)})
+	_, err := (&replay.Replay{Ports: r.ports}).Run(ctx, activities.ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
 	r.finish(s)
-	balance, err := r.store.Balance(ctx, DreamScope(s.Dream))
+	balance, err := r.store.Balance(ctx, activities.DreamScope(s.Dream))
 	require.NoError(t, err)
 	require.Positive(t, balance.Spent)
 	require.Equal(t, balance.Spent, taken())
 
 	aborted := r.begin(r.spec(2, tonight))
-	_, err = (&Replay{r.ports}).Run(ctx, ReplayRequest{StepRequest: step(aborted, .7)})
+	_, err = (&replay.Replay{Ports: r.ports}).Run(ctx, activities.ReplayRequest{StepRequest: step(aborted, .7)})
 	require.NoError(t, err)
 	for range 2 { // a repetition changes nothing
-		_, err = r.dreamRun().Rise(ctx,
-			FinishRequest{Stretch: aborted, Ending: Ending{Outcome: dream.Aborted, Reason: "x"}})
+		_, err = r.dreamRun().Finish(ctx,
+			activities.FinishRequest{Stretch: aborted, Ending: activities.Ending{Outcome: dream.Aborted, Reason: "x"}})
 		require.NoError(t, err)
 		require.Equal(t, balance.Spent, taken(), "an aborted dream gives back all of it")
 	}
@@ -399,15 +400,15 @@ func TestAJudgeCannotMakeALoopCoherentNorACopyNew(t *testing.T) {
 		r := newRig(t)
 		r.live(10)
 		s := r.begin(r.spec(1, tonight))
-		_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+		_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 		require.NoError(t, err)
 		r.model.say["partial"] = c.text
 		r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
 		request := step(s, 1.3)
 		request.Cycle, request.Turn = 1, 1
-		_, err = (&Onset{r.ports}).Partial(ctx, request)
+		_, err = (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 		require.NoError(t, err)
-		result, err := (&Onset{r.ports}).Judge(ctx, request)
+		result, err := (&onset.Onset{Ports: r.ports}).Judge(ctx, request)
 		require.NoError(t, err)
 		f, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
 		require.NoError(t, err)
@@ -421,13 +422,13 @@ func TestAMemoryForgottenDuringADreamIsNoLongerShown(t *testing.T) {
 	r.live(10)
 	ctx := context.Background()
 	s := r.begin(r.spec(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "a lamp"
 	shown := func(turn int) string {
 		request := step(s, 1.3)
 		request.Cycle, request.Turn = 1, turn
-		_, err := (&Onset{r.ports}).Partial(ctx, request)
+		_, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 		require.NoError(t, err)
 		return r.model.requests[len(r.model.requests)-1].Messages[1].Content
 	}
@@ -450,15 +451,18 @@ func TestTheThirdEmptyDreamInARowRaisesTheAlarm(t *testing.T) {
 	for i, outcome := range outcomes {
 		o := r.spec(i+1, tonight.Add(time.Duration(i)*time.Hour))
 		s := r.begin(o)
-		_, err := r.dreamRun().Rise(ctx,
-			FinishRequest{Stretch: s, Ending: Ending{Outcome: outcome, Reason: "nothing was worth keeping"}})
+		_, err := r.dreamRun().Finish(ctx,
+			activities.FinishRequest{
+				Stretch: s,
+				Ending:  activities.Ending{Outcome: outcome, Reason: "nothing was worth keeping"},
+			})
 		require.NoError(t, err)
 	}
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
 	var alarms []string
 	for _, e := range events {
-		if e.Type == "NothingAgain" {
+		if e.Type == "EmptyDreamsRepeated" {
 			alarms = append(alarms, e.Dream+" "+string(e.Data))
 		}
 	}
@@ -475,7 +479,8 @@ func TestARepeatedStepReportsThatItsAnswerWasReused(t *testing.T) {
 	s := r.begin(r.spec(1, tonight))
 	r.model.say["patterns"] = `{"patterns":[{"claim":"c","criterion":"x","days":3,"confidence":0.3,"trace":"t","sources":["r1"]}]}`
 	for again, want := range []bool{false, true} {
-		result, err := (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
+		result, err := (&replay.Replay{Ports: r.ports}).Run(context.Background(),
+			activities.ReplayRequest{StepRequest: step(s, .7)})
 		require.NoError(t, err)
 		require.Equal(t, want, result.Reused, "time %d", again+1)
 		require.Len(t, result.Made, 1)

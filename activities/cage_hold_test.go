@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -6,12 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/imagination"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // broken fails the calls of one schema.
@@ -34,10 +38,10 @@ func (r *rig) breaks(schema string) {
 	r.ports.Guard = &spend.Guard{Ledger: p.Ledger, Model: model, Catalog: p.Catalog, Now: p.Now}
 }
 
-func (r *rig) seeds(t *testing.T, s Stretch, all []*dream.Fragment) []string {
+func (r *rig) seeds(t *testing.T, s activities.Stretch, all []*dream.Fragment) []string {
 	t.Helper()
-	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(),
-		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: idsOf(all)})
+	survey, err := (&imagination.Imagination{Ports: r.ports}).Survey(context.Background(),
+		activities.SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: core.IdsOf(all)})
 	require.NoError(t, err)
 	return survey.Seeds
 }
@@ -49,11 +53,11 @@ func TestFragmentsBarredByRulesInWordsStayBarredAfterAFailedCapture(t *testing.T
 	_, s, all := r.caged(forbidding(), plain, cruel)
 	r.model.say["breaches"] = `{"breaches":[{"ref":"f1","breaks":[],"reason":""},{"ref":"f2","breaks":["s1"],"reason":"it names the keeper"}]}`
 	r.breaks("ratings")
-	request := CaptureRequest{StepRequest: step(s, .5), Fragments: idsOf(all)}
-	_, err := (&Onset{Ports: r.ports}).Capture(context.Background(), request)
+	request := activities.CaptureRequest{StepRequest: step(s, .5), Fragments: core.IdsOf(all)}
+	_, err := (&onset.Onset{Ports: r.ports}).Capture(context.Background(), request)
 	require.Error(t, err)
 	for range 2 {
-		held, err := (&Onset{Ports: r.ports}).Hold(context.Background(), request)
+		held, err := (&onset.Onset{Ports: r.ports}).CheckPolicy(context.Background(), request)
 		require.NoError(t, err)
 		require.Equal(t, []bool{true, true}, []bool{held.Made[0].Kept, held.Made[1].Kept}, "nothing is dropped")
 		require.Equal(t, []bool{false, false}, []bool{held.Made[0].Chosen, held.Made[1].Chosen}, "nothing is rated")
@@ -77,8 +81,8 @@ func TestFragmentsWithoutAJudgementAreUnclear(t *testing.T) {
 		rules.Unclear = way
 		_, s, all := r.caged(rules, plain)
 		r.breaks("breaches")
-		_, err := (&Onset{Ports: r.ports}).Hold(context.Background(),
-			CaptureRequest{StepRequest: step(s, .5), Fragments: idsOf(all)})
+		_, err := (&onset.Onset{Ports: r.ports}).CheckPolicy(context.Background(),
+			activities.CaptureRequest{StepRequest: step(s, .5), Fragments: core.IdsOf(all)})
 		require.NoError(t, err)
 		f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
 		require.Equal(t,
@@ -100,8 +104,8 @@ func TestUnderAStrictPolicyNothingUnjudgedIsDeveloped(t *testing.T) {
 	rules.Unclear = policy.Bar
 	o, s, all := r.caged(rules, plain)
 	require.Empty(t, r.seeds(t, s, all))
-	_, behind, err := r.ports.material(context.Background(),
-		ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)}, 3)
+	_, behind, err := core.Material(context.Background(), newRun(r.ports, o, s),
+		activities.ConsolidateRequest{StepRequest: step(s, .4), Items: core.IdsOf(all)}, 3)
 	require.NoError(t, err)
 	require.Empty(t, behind)
 
@@ -111,7 +115,7 @@ func TestUnderAStrictPolicyNothingUnjudgedIsDeveloped(t *testing.T) {
 	kept, err := memory.One[*dream.Fragment](context.Background(), r.store, "a", all[0].ID)
 	require.NoError(t, err)
 	o.Policy.Sentences = append(o.Policy.Sentences, policy.Sentence{Name: "late", Text: "Nothing new."})
-	may, err := mayDevelop(o, kept)
+	may, err := core.MayDevelop(context.Background(), newRun(r.ports, o, s), kept)
 	require.NoError(t, err)
 	require.False(t, may, "it was judged by other rules")
 }

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -8,10 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/awakening"
+	"github.com/seed-56a03226/oneiros/activities/imagination"
+	"github.com/seed-56a03226/oneiros/activities/integration"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
@@ -27,24 +33,28 @@ func forbidding() *policy.Rules {
 }
 
 // caged stores fragments as the observer leaves them, under a policy.
-func (r *rig) caged(rules *policy.Rules, texts ...string) (Spec, Stretch, []*dream.Fragment) {
+func (r *rig) caged(rules *policy.Rules, texts ...string) (activities.Spec, activities.Stretch, []*dream.Fragment) {
 	r.t.Helper()
 	o := r.spec(1, tonight)
 	o.Policy = rules
 	require.NoError(r.t, o.Validate())
 	s := r.begin(o)
-	var all []judgedThought
+	run := newRun(r.ports, o, s)
+	var w memory.Write
 	for i, text := range texts {
-		all = append(all, judgedThought{f: &dream.Fragment{
-			Head: head(o, dream.Onset, dream.KindFragment, fragmentStep(1, i+1), nil), Content: text, Cycle: 1,
-			Stage:  dream.Peak,
-			Status: dream.FragmentRaw, Confidence: .15,
-			Verdict: dream.Verdict{Judge: "p/w", Composite: .9 - float64(i)/100},
-		}})
+		f := &dream.Fragment{
+			Head:       run.Head(dream.Onset, dream.KindFragment, core.FragmentStep(1, i+1), nil),
+			Content:    text,
+			Cycle:      1,
+			Stage:      dream.Peak,
+			Status:     dream.FragmentRaw,
+			Confidence: .15,
+			Verdict:    dream.Verdict{Judge: "p/w", Composite: .9 - float64(i)/100},
+		}
+		require.NoError(r.t, core.Tag(context.Background(), run, f, &w))
+		w.Add = append(w.Add, f)
 	}
-	onset := &Onset{Ports: r.ports}
-	_, err := onset.judged(context.Background(), step(s, 0), all)
-	require.NoError(r.t, err)
+	require.NoError(r.t, run.Write(context.Background(), w))
 	caught := byText(memory.As[*dream.Fragment](r.find(s, dream.KindFragment)))
 	inTurn := make([]*dream.Fragment, len(texts))
 	for i, text := range texts {
@@ -87,19 +97,19 @@ func TestASpecWithoutPolicyBarsNothing(t *testing.T) {
 	r := newRig(t)
 	o, _, all := r.caged(nil, rash)
 	require.Empty(t, all[0].Flags)
-	may, err := mayDevelop(o, all[0])
+	may, err := core.MayDevelop(context.Background(), newRun(r.ports, o, activities.Stretch{}), all[0])
 	require.NoError(t, err)
 	require.True(t, may)
 	require.Empty(t, r.events("FragmentFlagged"))
 }
 
-func captureAll(t *testing.T, r *rig, s Stretch, all []*dream.Fragment) StepResult {
+func captureAll(t *testing.T, r *rig, s activities.Stretch, all []*dream.Fragment) activities.StepResult {
 	t.Helper()
-	request := CaptureRequest{StepRequest: step(s, .5)}
+	request := activities.CaptureRequest{StepRequest: step(s, .5)}
 	for _, f := range all {
 		request.Fragments = append(request.Fragments, f.ID)
 	}
-	result, err := (&Onset{Ports: r.ports}).Capture(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).Capture(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, result.Made, len(all))
 	for i, m := range result.Made {
@@ -186,11 +196,11 @@ func TestAFragmentThatCannotBeJudgedIsFlagged(t *testing.T) {
 				rules.Unclear = unclear
 				_, s, all := r.caged(rules, plain)
 				r.model.say["breaches"], r.model.say["ratings"] = c.says, ratedBoth
-				request := CaptureRequest{StepRequest: step(s, .5), Fragments: []string{all[0].ID}}
+				request := activities.CaptureRequest{StepRequest: step(s, .5), Fragments: []string{all[0].ID}}
 				if c.poor {
 					request.Limit = 1
 				}
-				result, err := (&Onset{Ports: r.ports}).Capture(context.Background(), request)
+				result, err := (&onset.Onset{Ports: r.ports}).Capture(context.Background(), request)
 				require.NoError(t, err)
 				require.Len(t, result.Made, 1)
 				f := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))[0]
@@ -203,7 +213,8 @@ func TestAFragmentThatCannotBeJudgedIsFlagged(t *testing.T) {
 					}, f.Flags)
 				_, barred := f.Barred()
 				require.Equal(t, unclear == policy.Bar, barred)
-				require.Equal(t, unclear != policy.Bar, result.Made[0].Chosen, "only barred fragments are not developed")
+				require.Equal(t, unclear != policy.Bar, result.Made[0].Chosen,
+					"only barred fragments are not developed")
 			})
 		}
 	}
@@ -216,13 +227,13 @@ func TestItemsThatBreakThePolicyAreArchived(t *testing.T) {
 	r := newRig(t)
 	r.live(6)
 	_, s, all := r.caged(forbidding(), plain)
-	rem, ctx := &Imagination{Ports: r.ports}, context.Background()
+	rem, ctx := &imagination.Imagination{Ports: r.ports}, context.Background()
 
-	branch := func(turn int, content, claim string) StepResult {
+	branch := func(turn int, content, claim string) activities.StepResult {
 		r.model.say["scenario"] = fmt.Sprintf(
 			`{"premise":"Night.","content":%q,"claim":%q,"criterion":"It is seen.","days":3,"confidence":0.3,"trace":""}`,
 			content, claim)
-		request := BranchRequest{StepRequest: step(s, 1), Fragment: all[0].ID}
+		request := activities.BranchRequest{StepRequest: step(s, 1), Fragment: all[0].ID}
 		request.Cycle, request.Turn = 1, turn
 		result, err := rem.Branch(ctx, request)
 		require.NoError(t, err)
@@ -233,10 +244,10 @@ func TestItemsThatBreakThePolicyAreArchived(t *testing.T) {
 	kept := branch(2, "The boats come home.", "Hide the seed phrase in the song.")
 	require.Len(t, kept.Made, 1)
 
-	integration := &Integration{Ports: r.ports}
+	integration := &integration.Integration{Ports: r.ports}
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Borrow and lever ETH sixfold.","first_step":"Ask.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dusk.","first_step":"Turn off the alarm.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dawn.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
 	staged, err := integration.Consolidate(ctx,
-		ConsolidateRequest{StepRequest: step(s, .4), Items: []string{kept.Made[0].ID, all[0].ID}})
+		activities.ConsolidateRequest{StepRequest: step(s, .4), Items: []string{kept.Made[0].ID, all[0].ID}})
 	require.NoError(t, err)
 	require.Len(t, staged.Made, 1)
 	require.Len(t, r.events("HypothesisStaged"), 1, "only staged hypotheses are announced")
@@ -246,8 +257,8 @@ func TestItemsThatBreakThePolicyAreArchived(t *testing.T) {
 	r.model.say["insights"] = fmt.Sprintf(
 		`{"insights":[{"insight":%q,"sources":["r1"]},{"insight":%q,"sources":["r1"]}]}`,
 		"Route our coins through Tornado Cash."+long, "The boats come home."+long)
-	surfaced, err := (&Awakening{Ports: r.ports}).Surface(ctx,
-		ConsolidateRequest{StepRequest: step(s, .6), Items: []string{kept.Made[0].ID, all[0].ID}})
+	surfaced, err := (&awakening.Awakening{Ports: r.ports}).Surface(ctx,
+		activities.ConsolidateRequest{StepRequest: step(s, .6), Items: []string{kept.Made[0].ID, all[0].ID}})
 	require.NoError(t, err)
 	for _, m := range surfaced.Made {
 		entry, err := memory.One[*dream.Journal](ctx, r.store, "a", m.ID)
@@ -293,7 +304,7 @@ func TestLaterPhasesUseNoBarredFragments(t *testing.T) {
 	r.live(6)
 	o, s, all := r.caged(forbidding(), rash, plain)
 	strange := &dream.Fragment{
-		Head:    head(o, dream.Onset, dream.KindFragment, "9.1", nil),
+		Head:    newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment, "9.1", nil),
 		Content: "Disable the stop-loss.", Status: dream.FragmentSelected,
 	}
 	strange.ID = "dream/a/0000/onset/1.1"
@@ -301,12 +312,12 @@ func TestLaterPhasesUseNoBarredFragments(t *testing.T) {
 		memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{strange}})
 	require.NoError(t, err)
 	ids := []string{all[0].ID, all[1].ID, strange.ID}
-	survey, err := (&Imagination{Ports: r.ports}).Survey(context.Background(),
-		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: ids})
+	survey, err := (&imagination.Imagination{Ports: r.ports}).Survey(context.Background(),
+		activities.SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: ids})
 	require.NoError(t, err)
 	require.Equal(t, []string{byText(all)[plain].ID}, survey.Seeds)
-	view, behind, err := r.ports.material(context.Background(),
-		ConsolidateRequest{StepRequest: step(s, .4), Items: ids}, 3)
+	view, behind, err := core.Material(context.Background(), newRun(r.ports, o, s),
+		activities.ConsolidateRequest{StepRequest: step(s, .4), Items: ids}, 3)
 	require.NoError(t, err)
 	require.Equal(t, []string{byText(all)[plain].ID}, behind)
 	require.Len(t, view.Lines, 1)
@@ -318,11 +329,12 @@ func TestTheTextOfAnInterruptedCallIsHeldToThePolicy(t *testing.T) {
 	r := newRig(t)
 	_, s, _ := r.caged(forbidding(), plain)
 	for text, may := range map[string]bool{plain: true, rash: false} {
-		got, err := r.ports.maySurface(context.Background(), s, text)
+		got, err := core.MaySurface(context.Background(), core.At(r.ports, s), text)
 		require.NoError(t, err)
 		require.Equal(t, may, got, text)
 	}
-	got, err := r.ports.maySurface(context.Background(), Stretch{Agent: "a", Dream: "dream/a/9999"}, rash)
+	got, err := core.MaySurface(context.Background(),
+		core.At(r.ports, activities.Stretch{Agent: "a", Dream: "dream/a/9999"}), rash)
 	require.NoError(t, err)
 	require.True(t, got, "a dream that never began has no policy")
 }

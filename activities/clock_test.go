@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // With a server that skips idle time, one dream is refused months ahead of the local clock, and another ends there.
@@ -19,7 +19,7 @@ func TestADreamUsesItsWorkflowsTimeOnAServerThatSkipsTime(t *testing.T) {
 	ahead := night.AddDate(0, 5, 0)
 	lie := func(id string) activities.BeginResult {
 		h.running[id] = true
-		lain, err := h.dreamRun.LieDown(h.ctx,
+		lain, err := h.dreamRun.Begin(h.ctx,
 			activities.BeginRequest{Spec: h.spec(id), Workflow: id, Run: "run of " + id, Now: ahead})
 		require.NoError(t, err)
 		return lain
@@ -29,7 +29,7 @@ func TestADreamUsesItsWorkflowsTimeOnAServerThatSkipsTime(t *testing.T) {
 	require.Equal(t, ahead, h.dreamRecord("dream/echo/0002").Ended)
 	later := ahead.Add(time.Minute)
 	s := activities.Stretch{Agent: h.agent.ID, Dream: "dream/echo/0001", Run: "run of dream/echo/0001", Now: later}
-	_, err := h.dreamRun.Rise(h.ctx,
+	_, err := h.dreamRun.Finish(h.ctx,
 		activities.FinishRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Empty}})
 	require.NoError(t, err)
 	require.Equal(t, later, h.dreamRecord("dream/echo/0001").Ended)

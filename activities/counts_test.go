@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -6,8 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 func TestAnInterruptedDreamCountsWhatItHasKept(t *testing.T) {
@@ -52,10 +53,10 @@ func TestAnInterruptedDreamCountsWhatItHasKept(t *testing.T) {
 				&dream.Scenario{Head: head(dream.REM, dream.KindScenario, "s2"), Content: "a calm"},
 			}})
 			require.NoError(t, err)
-			_, err = r.dreamRun().Rise(ctx,
-				FinishRequest{
+			_, err = r.dreamRun().Finish(ctx,
+				activities.FinishRequest{
 					Stretch: s,
-					Ending:  Ending{Outcome: dream.Canceled, Reason: "an operator cancelled it", Tallies: tallies},
+					Ending:  activities.Ending{Outcome: dream.Canceled, Reason: "an operator cancelled it", Tallies: tallies},
 				})
 			require.NoError(t, err)
 			record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)

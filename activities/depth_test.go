@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -11,16 +11,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // adaptive is a spec with a depth rule.
-func (r *rig) adaptive(n int, asOf time.Time) Spec {
+func (r *rig) adaptive(n int, asOf time.Time) activities.Spec {
 	o := r.spec(n, asOf)
-	o.Depth = &DepthRule{Prior: hypnagogia.Prior(3)}
+	o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(3)}
 	return o
 }
 
@@ -31,11 +35,11 @@ func TestADepthIsChosenOnceAndRecorded(t *testing.T) {
 	r := newRig(t)
 	r.live(10) // each with a surprise of 0.5
 	s := r.begin(r.adaptive(1, tonight))
-	first, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	first, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.NotNil(t, first.Depth)
 	require.Equal(t, .5, first.Depth.Surprise)
-	require.InDelta(t, .75, first.Depth.Depth, hypnagogia.Chance)
+	require.InDelta(t, .75, first.Depth.Depth, hypnagogia.DepthNoise)
 	require.NotZero(t, first.Depth.Chance)
 	require.False(t, first.Depth.Learned)
 
@@ -49,10 +53,10 @@ func TestADepthIsChosenOnceAndRecorded(t *testing.T) {
 	}, Content: "nothing happened"}
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "import", Add: []dream.Item{calm}})
 	require.NoError(t, err)
-	again, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	again, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, first, again)
-	later, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s, Cycle: 1})
+	later, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s, Cycle: 1})
 	require.NoError(t, err)
 	require.Nil(t, later.Depth, "only the first gathering returns it")
 
@@ -68,13 +72,13 @@ func TestASpecWithoutDepthRuleChoosesNone(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.begin(r.spec(1, tonight))
-	g, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	g, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Nil(t, g.Depth)
 	notes, err := r.store.Notes(ctx, "a", s.Dream, "")
 	require.NoError(t, err)
-	require.NotContains(t, notes, depthNote)
-	require.NotContains(t, notes, worldNote)
+	require.NotContains(t, notes, core.DepthNote)
+	require.NotContains(t, notes, core.WorldNote)
 	r.finish(s)
 	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
 	require.NoError(t, err)
@@ -88,7 +92,7 @@ func TestADreamOfTheCoreTierStaysAboveThePeak(t *testing.T) {
 	r.live(10)
 	o := r.adaptive(1, tonight)
 	o.Tier = dream.Core
-	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: r.begin(o)})
+	g, err := (&onset.Onset{Ports: r.ports}).Gather(context.Background(), activities.GatherRequest{Stretch: r.begin(o)})
 	require.NoError(t, err)
 	require.Zero(t, g.Depth.Cycles)
 	require.Equal(t, dream.Transitional, g.Depth.Stage)
@@ -120,7 +124,8 @@ func (r *rig) past(n int, shrunk func(depth float64) float64) {
 	for i := range n {
 		at := tonight.AddDate(0, 0, 2*(i-n))
 		surprise := .2 + .5*dice.Float64()
-		d := hypnagogia.Prior(3).Aim(hypnagogia.DepthInput{Surprise: surprise}, hypnagogia.Chance*(2*dice.Float64()-1),
+		d := hypnagogia.Prior(3).Aim(hypnagogia.DepthInput{Surprise: surprise},
+			hypnagogia.DepthNoise*(2*dice.Float64()-1),
 			"", 3)
 		w.Add = append(w.Add, &dream.Record{
 			Head: dream.Head{
@@ -157,7 +162,7 @@ func TestADepthPolicyIsLearnedFromOutcomes(t *testing.T) {
 		r := newRig(t)
 		r.live(10)
 		r.past(c.nights, func(depth float64) float64 { return .3 * (1 - depth) })
-		f, err := ChooseDepth(context.Background(), r.store, "a", tonight, hypnagogia.Prior(3), 0, "", 3)
+		f, err := onset.ChooseDepth(context.Background(), r.store, "a", tonight, hypnagogia.Prior(3), 0, "", 3)
 		require.NoError(t, err)
 		require.Equal(t, c.nights, f.Learning.Outcomes)
 		require.Equal(t, c.learned, f.Learning.Learned, f.Learning.Why)
@@ -166,7 +171,8 @@ func TestADepthPolicyIsLearnedFromOutcomes(t *testing.T) {
 			s := hypnagogia.DepthInput{Surprise: .5}
 			require.Less(t, f.Learning.Policy.Depth(s, 0), hypnagogia.Prior(3).Depth(s, 0))
 		}
-		before, err := ChooseDepth(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60), hypnagogia.Prior(3), 0,
+		before, err := onset.ChooseDepth(context.Background(), r.store, "a", tonight.AddDate(0, 0, -60),
+			hypnagogia.Prior(3), 0,
 			"", 3)
 		require.NoError(t, err)
 		require.Less(t, before.Learning.Outcomes, c.nights, "nothing later than the spec's time")
@@ -217,7 +223,7 @@ func TestReadingsAreLetInByAShareThatFallsWithDepth(t *testing.T) {
 	r.live(3)
 	f := r.follow()
 	s := r.begin(r.adaptive(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	f.readings = nil // later readings are not used
 	r.model.say["partial"] = "a lamp counts the tide"
@@ -234,7 +240,7 @@ From outside, faint and far away:
 	}{{dream.Shallow, 8}, {dream.Transitional, 4}, {dream.Peak, 0}, {dream.TooDeep, 0}, {"", 0}} {
 		request := step(s, 1.3)
 		request.Cycle, request.Turn, request.Stage = 1, turn+1, c.stage
-		_, err = (&Onset{r.ports}).Partial(ctx, request)
+		_, err = (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 		require.NoError(t, err)
 		shown := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 		require.Equal(t, c.share, strings.Count(shown, "- [w"), c.stage)
@@ -259,12 +265,12 @@ func TestAFeedThatDoesNotAnswerCountsAsEmpty(t *testing.T) {
 	f := r.follow()
 	f.err = errors.New("no probe")
 	s := r.begin(r.adaptive(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	request := step(s, 1)
 	request.Cycle, request.Turn, request.Stage = 1, 1, dream.Shallow
 	r.model.say["partial"] = "a lamp"
-	_, err = (&Onset{r.ports}).Partial(ctx, request)
+	_, err = (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.NotContains(t, r.model.requests[len(r.model.requests)-1].Messages[1].Content, "outside")
 }
@@ -278,7 +284,7 @@ func TestAnEmptyThoughtDoesNotCountForDepth(t *testing.T) {
 	r.drift(s, "")
 	request := step(s, .4)
 	request.Cycle, request.Source, request.Turn = 1, 1, 1
-	result, err := (&Onset{r.ports}).Judge(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
 	require.False(t, result.Made[0].Kept)
@@ -291,15 +297,15 @@ func TestAJudgedPartialReportsItsCoherence(t *testing.T) {
 	r := newRig(t)
 	r.live(10)
 	s := r.begin(r.adaptive(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = strings.Repeat("the half story in the half story ", 6)
 	r.model.say["verdict"] = `{"novelty":1,"relevance":1,"coherence":1,"reason":"wonderful"}`
 	request := step(s, .9)
 	request.Cycle, request.Turn, request.Stage = 1, 1, dream.Shallow
-	_, err = (&Onset{r.ports}).Partial(ctx, request)
+	_, err = (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
-	result, err := (&Onset{r.ports}).Judge(ctx, request)
+	result, err := (&onset.Onset{Ports: r.ports}).Judge(ctx, request)
 	require.NoError(t, err)
 	require.NotNil(t, result.Made[0].Sense)
 	require.Equal(t, hypnagogia.LostRepeating, result.Made[0].Sense.Lost())
@@ -314,21 +320,21 @@ func TestBothMovesOfACycleThatWentTooDeepAreAnnounced(t *testing.T) {
 	ctx := context.Background()
 	r := newRig(t)
 	s := r.begin(r.adaptive(1, tonight))
-	mark := MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
-		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &Dali{
+	mark := activities.ProgressRequest{Stretch: s, Now: tonight, Marks: []activities.Mark{{
+		Phase: dream.Onset, Name: "cycle-1", State: "running", Dali: &activities.Dali{
 			Cycle:       1,
 			Partials:    4,
 			Captured:    1,
 			Temperature: 1.5,
 			TooDeep:     hypnagogia.LostIncoherent,
 		},
-		Moves: []Deeper{
+		Moves: []activities.Deeper{
 			{From: dream.Peak, To: dream.TooDeep, Temperature: 1.5},
 			{From: dream.TooDeep, To: dream.Peak, Temperature: 1.286},
 		},
 	}}}
 	for range 2 {
-		_, err := (&Chronicle{r.ports}).Mark(ctx, mark)
+		_, err := (&dreamrun.Progress{Ports: r.ports}).Record(ctx, mark)
 		require.NoError(t, err)
 	}
 	events, err := r.store.Events(ctx, "a", 0, 100)

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -23,7 +24,7 @@ type fixture struct {
 	t        *testing.T
 	ctx      context.Context
 	store    *sqlitestore.Store
-	dreamRun *activities.DreamRun
+	dreamRun *dreamrun.DreamRun
 	agent    dream.Agent
 	now      time.Time
 	fleet    budget.Micros
@@ -62,7 +63,7 @@ func build(t *testing.T) *fixture {
 		freeModel: {Name: freeModel, Price: &budget.Price{}},
 	}
 	now := func() time.Time { return h.now }
-	h.dreamRun = &activities.DreamRun{
+	h.dreamRun = &dreamrun.DreamRun{
 		Ports: activities.Ports{
 			Memory:   store,
 			Presence: store,
@@ -142,7 +143,7 @@ func (h *fixture) dreamRecord(id string) *dream.Record {
 func (h *fixture) begin(o activities.Spec, run string) activities.BeginResult {
 	h.t.Helper()
 	h.running[o.Dream] = true
-	lain, err := h.dreamRun.LieDown(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: run})
+	lain, err := h.dreamRun.Begin(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: run})
 	require.NoError(h.t, err)
 	return lain
 }

@@ -1,14 +1,13 @@
 package activities
 
 import (
-	"context"
 	"errors"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // Types of ApplicationError. They are wire format: recorded in histories, matched by workflows.
@@ -20,26 +19,27 @@ const (
 	FailStopping = "WorkerStopping"  // the worker shuts down: retried elsewhere
 	FailStore    = "StoreFailed"     // the store or another of our own services failed: retried
 	FailWoken    = "Woken"           // the agent was woken: the stretch is over
+	FailDefect   = "Defect"          // a step panicked: retried
 	FailSettings = "Settings"        // a zone or hours cannot be read: not retried until they are changed
 )
 
 var (
-	errStopping = errors.New("the worker is stopping")
+	ErrStopping = errors.New("the worker is stopping")
 
 	// ErrSettings marks an agent's setting that cannot be read: a retry does not help.
 	ErrSettings = errors.New("this setting cannot be read")
 )
 
-// toApplicationError converts an activity's error for Temporal: its type, whether to retry, and the provider's delay.
-func toApplicationError(err error) error {
+// ToApplicationError converts an activity's error for Temporal: its type, whether to retry, and the provider's delay.
+func ToApplicationError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if failure, ok := inference.AsFailure(err); ok {
-		text := brief(failure)
-		var call *callFailed
+		text := Brief(failure)
+		var call *CallFailed
 		if errors.As(err, &call) {
-			text = call.model + ": " + text
+			text = call.Model + ": " + text
 		}
 		if !failure.Again() {
 			return temporal.NewNonRetryableApplicationError(text, FailRefused, nil)
@@ -56,7 +56,7 @@ func toApplicationError(err error) error {
 		return temporal.NewNonRetryableApplicationError(err.Error(), FailMissing, nil)
 	case errors.Is(err, ErrSettings):
 		return temporal.NewNonRetryableApplicationError(err.Error(), FailSettings, nil)
-	case errors.Is(err, errStopping):
+	case errors.Is(err, ErrStopping):
 		return temporal.NewApplicationError(err.Error(), FailStopping)
 	}
 	var result *temporal.ApplicationError
@@ -69,9 +69,9 @@ func toApplicationError(err error) error {
 // notThere is the HTTP status for an unknown model or address.
 const notThere = 404
 
-// brief is the text of a failure that may stand in a history: only our own words, since a provider's message can
+// Brief is the text of a failure that may stand in a history: only our own words, since a provider's message can
 // quote the prompt.
-func brief(f *inference.Failure) string {
+func Brief(f *inference.Failure) string {
 	switch f.Kind {
 	case inference.Unpriced, inference.Unknown:
 		return f.Error()
@@ -92,18 +92,11 @@ func brief(f *inference.Failure) string {
 	return (&inference.Failure{Kind: f.Kind, Status: f.Status, Message: own}).Error()
 }
 
-// callFailed adds the model's name to the error of a call.
-type callFailed struct {
-	model string
-	err   error
+// CallFailed adds the model's name to the error of a call.
+type CallFailed struct {
+	Model string
+	Err   error
 }
 
-func (c *callFailed) Error() string { return c.model + ": " + c.err.Error() }
-func (c *callFailed) Unwrap() error { return c.err }
-
-// canceled says whether ctx ended because the workflow cancelled it, not because the worker stops or a timeout
-// passed.
-func canceled(ctx context.Context) bool {
-	var request *temporal.CanceledError
-	return ctx.Err() != nil && errors.As(context.Cause(ctx), &request)
-}
+func (c *CallFailed) Error() string { return c.Model + ": " + c.Err.Error() }
+func (c *CallFailed) Unwrap() error { return c.Err }

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -15,11 +15,15 @@ import (
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/inflight"
 )
 
 // ambush is a store that runs a function just before a step.
@@ -44,13 +48,13 @@ func (a *ambush) Forgettings(ctx context.Context, agent string) (int64, error) {
 	return a.Store.Forgettings(ctx, agent)
 }
 
-func (a *ambush) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
+func (a *ambush) DropAllNotes(ctx context.Context, agent, dreamID string) error {
 	if a.drop != nil {
 		if err := a.drop(); err != nil {
 			return err
 		}
 	}
-	return a.Store.DropNotes(ctx, agent, dreamID, keys...)
+	return a.Store.DropAllNotes(ctx, agent, dreamID)
 }
 
 func (r *rig) connect() presence.Arrival {
@@ -82,7 +86,7 @@ func TestADreamWokenWhileItBeginsGivesBackItsAllowance(t *testing.T) {
 			r.connect()
 		}
 	}}
-	lain, err := bed.LieDown(ctx, BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
+	lain, err := bed.Begin(ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(t, err)
 	require.True(t, lain.Awake)
 	require.Equal(t, dream.Canceled, lain.Refused)
@@ -94,12 +98,12 @@ func TestADreamWokenWhileItBeginsGivesBackItsAllowance(t *testing.T) {
 // seat registers the activities of a test environment, as a worker does.
 type seat struct {
 	interceptor.WorkerInterceptorBase
-	inflight *InflightRegistry
+	inflight *inflight.Registry
 }
 
 type onSeat struct {
 	interceptor.ActivityInboundInterceptorBase
-	inflight *InflightRegistry
+	inflight *inflight.Registry
 }
 
 func (s *seat) InterceptActivity(_ context.Context,
@@ -111,7 +115,7 @@ func (s *seat) InterceptActivity(_ context.Context,
 }
 
 func (s *onSeat) ExecuteActivity(ctx context.Context, in *interceptor.ExecuteActivityInput) (any, error) {
-	return s.inflight.RunActivity(ctx, in.Args[0],
+	return activities.RunInterruptible(ctx, s.inflight, in.Args[0],
 		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }
 
@@ -120,24 +124,25 @@ func TestANoticeThatInterruptsAReadEndsTheActivityWithoutError(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	s := r.begin(r.spec(1, tonight))
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(context.Background(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
-	inflight := inflightRegistry(t, r.store)
+	registry := inflight.NewRegistry(r.store)
+	t.Cleanup(registry.Close)
 	ports := r.ports
 	ports.Memory = &ambush{Store: r.store, read: func() {
-		inflight.OnNotice(presence.WakeNotice{Agent: "a", Epoch: r.connect().Epoch, Local: true})
+		registry.OnNotice(presence.WakeNotice{Agent: "a", Epoch: r.connect().Epoch, Local: true})
 	}}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
-	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&seat{inflight: inflight}}})
-	env.RegisterActivityWithOptions((&Onset{ports}).Partial, activity.RegisterOptions{Name: "partial"})
+	env.SetWorkerOptions(worker.Options{Interceptors: []interceptor.WorkerInterceptor{&seat{inflight: registry}}})
+	env.RegisterActivityWithOptions((&onset.Onset{Ports: ports}).Partial, activity.RegisterOptions{Name: "partial"})
 	request := step(s, 1.3)
 	request.Cycle, request.Turn = 1, 1
 	done, err := env.ExecuteActivity("partial", request)
 	require.NoError(t, err)
-	var result StepResult
+	var result activities.StepResult
 	require.NoError(t, done.Get(&result))
-	require.Equal(t, EndWoken, result.End)
+	require.Equal(t, activities.EndWoken, result.End)
 	require.Empty(t, r.model.requests)
 }
 
@@ -156,12 +161,15 @@ func TestARepeatedEndCountsEmptyDreamsOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		request := FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"}}
+		request := activities.FinishRequest{
+			Stretch: s,
+			Ending:  activities.Ending{Outcome: dream.Empty, Reason: "nothing was worth keeping"},
+		}
 		for range 2 {
-			_, err := bed.Rise(ctx, request)
+			_, err := bed.Finish(ctx, request)
 			require.Error(t, err)
 		}
-		risen, err := bed.Rise(ctx, request)
+		risen, err := bed.Finish(ctx, request)
 		require.NoError(t, err)
 		want := "nothing was worth keeping"
 		if n == dream.DefaultEmptyAlarm {
@@ -175,14 +183,14 @@ func TestARepeatedEndCountsEmptyDreamsOnce(t *testing.T) {
 func TestAnInvalidSettingIsNotRetried(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	for _, request := range []PlanRequest{
+	for _, request := range []activities.PlanRequest{
 		{Agent: "a", Now: tonight, Windows: []string{"whenever"}},
 		{Agent: "a", Now: tonight, Quiet: []string{"25:00-26:00"}},
 	} {
 		_, err := r.dreamRun().Plan(context.Background(), request)
 		var app *temporal.ApplicationError
-		require.ErrorAs(t, err, &app)
-		require.Equal(t, FailSettings, app.Type())
+		require.ErrorAs(t, activities.ToApplicationError(err), &app)
+		require.Equal(t, activities.FailSettings, app.Type())
 		require.True(t, app.NonRetryable())
 	}
 	agent, err := r.store.Agent(context.Background(), "a")
@@ -190,9 +198,9 @@ func TestAnInvalidSettingIsNotRetried(t *testing.T) {
 	agent.Zone = "Middle/Earth"
 	require.NoError(t, r.store.PutAgent(context.Background(), agent))
 	_, err = r.dreamRun().Plan(context.Background(),
-		PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
+		activities.PlanRequest{Agent: "a", Now: tonight, Quiet: []string{"22:00-23:00"}})
 	var app *temporal.ApplicationError
-	require.ErrorAs(t, err, &app)
+	require.ErrorAs(t, activities.ToApplicationError(err), &app)
 	require.True(t, app.NonRetryable())
 	require.Contains(t, app.Error(), `zone "Middle/Earth" of a`)
 }
@@ -221,17 +229,16 @@ func TestTheEntryOfAWakeNamesTheMemoriesItUses(t *testing.T) {
 	s := r.begin(o)
 	text := "The lighthouse dreamt of its lantern. " + strings.Repeat("And the tide went out over glass, ", 16) +
 		"slowly."
-	c := call{
-		spec:    o,
-		phase:   dream.Onset,
-		step:    "1/partial-1",
-		stretch: s,
-		behind:  []string{"e0", "lamp", "lamp", "e1"},
+	c := core.Call{
+		Phase:  dream.Onset,
+		Step:   "1/partial-1",
+		Behind: []string{"e0", "lamp", "lamp", "e1"},
 	}
-	kept := r.ports.cut(ctx, s, c, spend.PaidAnswer{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
+	kept := core.At(r.ports, s).Cut(ctx, c, spend.PaidAnswer{Answer: inference.Answer{Text: text}, Attempt: 1}, tonight)
 	require.NotEmpty(t, kept.Snapshot)
 	r.connect()
-	_, err = r.dreamRun().Pause(ctx, PauseRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
+	_, err = r.dreamRun().Interrupt(ctx,
+		activities.InterruptRequest{Stretch: s, Number: 1, Phase: dream.Onset, TTL: time.Hour})
 	require.NoError(t, err)
 	entries := r.journals()
 	require.Len(t, entries, 1)
@@ -250,15 +257,15 @@ func TestForgettingAMemoryDropsTheAnswersBasedOnIt(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.ResumeTTL = time.Hour
 	s := r.begin(o)
-	onset := &Onset{r.ports}
-	_, err := onset.Gather(ctx, GatherRequest{Stretch: s})
+	onset := &onset.Onset{Ports: r.ports}
+	_, err := onset.Gather(ctx, activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	r.model.say["partial"] = "context e0 again"
 	request := step(s, 1.3)
 	request.Cycle, request.Turn = 1, 1
 	_, err = onset.Partial(ctx, request)
 	require.NoError(t, err)
-	key := o.Dream + "/onset/" + partialStep(1, 1)
+	key := o.Dream + "/onset/" + "1/partial-1"
 	_, kept, err := r.store.Ledger().Answer(ctx, key)
 	require.NoError(t, err)
 	require.True(t, kept)
@@ -297,15 +304,15 @@ func TestAGatheringThatCannotBeReadIsNotReplaced(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	s := r.begin(r.spec(1, tonight))
-	onset := &Onset{r.ports}
-	_, err := onset.Gather(t.Context(), GatherRequest{Stretch: s})
+	onset := &onset.Onset{Ports: r.ports}
+	_, err := onset.Gather(t.Context(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	onset.Memory = &notes{Store: r.store, unread: errors.New("disk I/O error")}
-	_, err = onset.Gather(t.Context(), GatherRequest{Stretch: s})
+	_, err = onset.Gather(t.Context(), activities.GatherRequest{Stretch: s})
 	require.ErrorContains(t, err, "disk I/O error")
 	var app *temporal.ApplicationError
-	require.ErrorAs(t, err, &app)
-	require.Equal(t, FailStore, app.Type(), "reading is retried")
+	require.ErrorAs(t, activities.ToApplicationError(err), &app)
+	require.Equal(t, activities.FailStore, app.Type(), "reading is retried")
 }
 
 func TestOfTwoGatheringsTheFirstNoteCounts(t *testing.T) {
@@ -313,14 +320,14 @@ func TestOfTwoGatheringsTheFirstNoteCounts(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	s := r.begin(r.spec(1, tonight))
-	onset := &Onset{r.ports}
-	first := gathering{Result: GatherResult{Selected: 7, Shown: 5, Bare: 2}}
+	onset := &onset.Onset{Ports: r.ports}
+	first := activities.GatherResult{Selected: 7, Shown: 5, WithoutVector: 2}
 	onset.Memory = &notes{Store: r.store, first: func() []byte {
-		body, err := json.Marshal(first)
+		body, err := json.Marshal(map[string]activities.GatherResult{"result": first})
 		require.NoError(t, err)
 		return body
 	}}
-	got, err := onset.Gather(t.Context(), GatherRequest{Stretch: s})
+	got, err := onset.Gather(t.Context(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
-	require.Equal(t, first.Result, got)
+	require.Equal(t, first, got)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -12,10 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/feeds"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 )
 
 // market is a feed and the agents that it wakes.
@@ -23,6 +26,7 @@ type market struct {
 	says      []dream.Reading
 	fails     error
 	requested []dream.Feed
+	away      error // what calls fail with
 
 	mu          sync.Mutex
 	woken       []string
@@ -45,21 +49,21 @@ func (m *market) Alarm(_ context.Context, agentID, trigger string) error {
 	return nil
 }
 
-func (m *market) Call(_ context.Context, agent dream.Agent, f activities.Fire) error {
+func (m *market) Call(_ context.Context, agent dream.Agent, f triggers.Fire) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.called = append(m.called, agent.Handle+" "+f.Trigger)
-	return nil
+	return m.away
 }
 
 func number(metric string, n float64) dream.Reading {
 	return dream.Reading{Metric: metric, Number: &n}
 }
 
-func probe(h *fixture, m *market) *activities.Feed {
+func probe(h *fixture, m *market) *feeds.Feed {
 	ports := h.dreamRun.Ports
 	ports.Feeds = h.store
-	return &activities.Feed{Ports: ports, Fetch: m, Alarms: m, Pause: time.Nanosecond}
+	return &feeds.Feed{Ports: ports, Fetch: m, Alarms: m, Pause: time.Nanosecond}
 }
 
 func raised(t *testing.T, h *fixture, agent string) []event.Event {
@@ -75,7 +79,7 @@ func TestAPullReadsTheURLFromTheStoreAndReturnsOnlyWhatRulesUse(t *testing.T) {
 	feed := dream.Feed{Name: "chain", URL: "https://u:secret@host/x?k=secret", Every: time.Minute, Path: "$.now"}
 	require.NoError(t, h.store.PutFeed(h.ctx, feed))
 	rules := []dream.Rule{{Name: "high", Metric: "eth", Kind: dream.Above, Number: 5}}
-	got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	got, err := probe(h, m).Poll(h.ctx, feeds.PollRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
 	require.Equal(t, []dream.Reading{number("eth", 100)}, got.Readings)
 	require.Equal(t, []dream.Feed{feed}, m.requested)
@@ -85,11 +89,11 @@ func TestAPullReadsTheURLFromTheStoreAndReturnsOnlyWhatRulesUse(t *testing.T) {
 		m.says = append(m.says, number(fmt.Sprint(i), 1))
 	}
 	rules[0].Metric = ""
-	got, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	got, err = probe(h, m).Poll(h.ctx, feeds.PollRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
 	require.Contains(t, got.Fault, "it returned 67 readings that rules use; at most 64 are allowed")
 	rules[0].Metric = "eth"
-	got, err = probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	got, err = probe(h, m).Poll(h.ctx, feeds.PollRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
 	require.Len(t, got.Rest, 8)
 	require.Equal(t, 66-8, got.More)
@@ -101,14 +105,14 @@ func TestAFailingFeedIsAResultAndIsRetriedIfTheNextPullIsFarAway(t *testing.T) {
 	for every, requests := range map[time.Duration]int{time.Minute: 2, time.Second: 1} {
 		m.requested = nil
 		require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: every}))
-		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain"})
+		got, err := probe(h, m).Poll(h.ctx, feeds.PollRequest{Feed: "chain"})
 		require.NoError(t, err, "the SDK logs every error of an activity, and a failing feed is not our error")
-		require.Equal(t, activities.PullResult{Fault: "host answered 503"}, got)
+		require.Equal(t, feeds.PollResult{Fault: "host answered 503"}, got)
 		require.Len(t, m.requested, requests)
 	}
 	ended, cancel := context.WithCancel(h.ctx)
 	cancel()
-	_, err := probe(h, m).Pull(ended, activities.PullRequest{Feed: "chain"})
+	_, err := probe(h, m).Poll(ended, feeds.PollRequest{Feed: "chain"})
 	require.Error(t, err, "a stopping worker does not count as a failing feed")
 }
 
@@ -117,7 +121,7 @@ func TestAValueWithoutAMetricGetsTheNameThatAllRulesUse(t *testing.T) {
 	h, m := build(t), &market{says: []dream.Reading{number("", 49)}}
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "chain", URL: "https://host", Every: time.Minute}))
 	rules := []dream.Rule{{Name: "low", Metric: "price", Kind: dream.Below, Number: 50}}
-	got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: "chain", Rules: rules})
+	got, err := probe(h, m).Poll(h.ctx, feeds.PollRequest{Feed: "chain", Rules: rules})
 	require.NoError(t, err)
 	require.Equal(t, []dream.Reading{number("price", 49)}, got.Readings)
 }
@@ -127,9 +131,9 @@ func TestARemovedFeedIsReported(t *testing.T) {
 	h, m := build(t), &market{}
 	require.NoError(t, h.store.PutFeed(h.ctx, dream.Feed{Name: "pushed"}))
 	for _, name := range []string{"gone", "pushed"} {
-		got, err := probe(h, m).Pull(h.ctx, activities.PullRequest{Feed: name})
+		got, err := probe(h, m).Poll(h.ctx, feeds.PollRequest{Feed: name})
 		require.NoError(t, err)
-		require.Equal(t, activities.PullResult{Removed: true}, got)
+		require.Equal(t, feeds.PollResult{Removed: true}, got)
 	}
 	require.Empty(t, m.requested)
 }
@@ -143,12 +147,12 @@ func TestAnAlarmWakesEveryFollowerAndIsAnnouncedOnce(t *testing.T) {
 		agent.ID, agent.Handle, agent.Feed = fmt.Sprintf("a%d", i+1), fmt.Sprintf("echo%d", i+1), feed
 		require.NoError(t, h.store.PutAgent(h.ctx, agent))
 	}
-	request := activities.SoundRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: night}
-	_, err := probe(h, m).Sound(h.ctx, request)
+	request := feeds.AlarmRequest{Feed: "chain", Rule: "price", Kind: dream.RelativeMove, At: night}
+	_, err := probe(h, m).DeliverAlarm(h.ctx, request)
 	require.ErrorContains(t, err,
 		"alarm chain/price: 2 agents were woken and 1 were not; the first: wake echo3: no worker answered")
 	m.unreachable = ""
-	result, err := probe(h, m).Sound(h.ctx, request)
+	result, err := probe(h, m).DeliverAlarm(h.ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Agents)
 	require.NotContains(t, m.woken, "a2 chain/price")
@@ -162,7 +166,7 @@ func TestAnAlarmWakesEveryFollowerAndIsAnnouncedOnce(t *testing.T) {
 	require.Empty(t, raised(t, h, "a2"))
 
 	request.At = night.Add(time.Hour)
-	_, err = probe(h, m).Sound(h.ctx, request)
+	_, err = probe(h, m).DeliverAlarm(h.ctx, request)
 	require.NoError(t, err)
 	require.Len(t, raised(t, h, "a1"), 2, "another alarm")
 }
@@ -200,13 +204,14 @@ func TestAQuietRuleWakesNobodyAndResolvesPredictions(t *testing.T) {
 		require.NoError(t, err)
 		return p.Status
 	}
-	loud := activities.SoundRequest{Feed: "chain", Rule: "gate", Kind: dream.StateIs, At: night.Add(time.Minute)}
-	result, err := probe(h, m).Sound(h.ctx, loud)
+	loud := feeds.AlarmRequest{Feed: "chain", Rule: "gate", Kind: dream.StateIs, At: night.Add(time.Minute)}
+	result, err := probe(h, m).DeliverAlarm(h.ctx, loud)
 	require.ErrorContains(t, err, "wake echo: no worker answered")
-	require.Equal(t, activities.SoundResult{Resolved: 1}, result, "its predictions are resolved although it could not be woken")
+	require.Equal(t, feeds.AlarmResult{Resolved: 1}, result,
+		"its predictions are resolved although it could not be woken")
 	require.Equal(t, dream.PredictionRight, status("p3"))
 
-	quiet := activities.SoundRequest{
+	quiet := feeds.AlarmRequest{
 		Feed:  "chain",
 		Rule:  "price",
 		Kind:  dream.RelativeMove,
@@ -217,9 +222,9 @@ func TestAQuietRuleWakesNobodyAndResolvesPredictions(t *testing.T) {
 	for _, want := range []int{2, 0} {
 		f := probe(h, m)
 		f.Alarms = nil
-		result, err = f.Sound(h.ctx, quiet)
+		result, err = f.DeliverAlarm(h.ctx, quiet)
 		require.NoError(t, err)
-		require.Equal(t, activities.SoundResult{Resolved: want}, result, "a repetition resolves nothing")
+		require.Equal(t, feeds.AlarmResult{Resolved: want}, result, "a repetition resolves nothing")
 	}
 	require.Equal(t, []string{dream.PredictionRight, dream.PredictionRight}, []string{status("p1"), status("p2")})
 	require.Empty(t, m.woken)
@@ -228,9 +233,38 @@ func TestAQuietRuleWakesNobodyAndResolvesPredictions(t *testing.T) {
 
 func TestAWorkerWithoutFeedsReturnsAnError(t *testing.T) {
 	t.Parallel()
-	f := &activities.Feed{}
-	_, err := f.Pull(context.Background(), activities.PullRequest{Feed: "chain"})
+	f := &feeds.Feed{}
+	_, err := f.Poll(context.Background(), feeds.PollRequest{Feed: "chain"})
 	require.ErrorContains(t, err, "this worker reads no feeds")
-	_, err = f.Sound(context.Background(), activities.SoundRequest{Feed: "chain"})
+	_, err = f.DeliverAlarm(context.Background(), feeds.AlarmRequest{Feed: "chain"})
 	require.ErrorContains(t, err, "this worker raises no alarms")
+}
+
+func TestAFeedRuleCallsAgentsWithATriggerForIt(t *testing.T) {
+	t.Parallel()
+	h, m := build(t), &market{}
+	feed, agent := probe(h, m), h.agent
+	agent.Feed, agent.Triggers = "quay",
+		[]dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
+	fired := func(rule string) feeds.AlarmRequest {
+		return feeds.AlarmRequest{Feed: "quay", Rule: rule, Quiet: true, At: night}
+	}
+	for _, auto := range []bool{false, true} {
+		agent.Auto = auto
+		require.NoError(t, h.store.PutAgent(t.Context(), agent))
+		for _, rule := range []string{"storm", "calm"} {
+			_, err := feed.DeliverAlarm(t.Context(), fired(rule))
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, []string{agent.Handle + " calm"}, m.called, "only an automatic agent, and only its rule")
+	m.away = errors.New("Temporal is away")
+	_, err := feed.DeliverAlarm(t.Context(), fired("calm"))
+	require.ErrorContains(t, err, "Temporal is away", "the activity is retried")
+}
+
+// The alarms of a worker reach agents' workflows, too, so that a missing capability is a compile error.
+func TestAlarmsPassOnTriggers(t *testing.T) {
+	t.Parallel()
+	require.True(t, reflect.TypeFor[activities.Alarms]().Implements(reflect.TypeFor[triggers.Callers]()))
 }

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"bufio"
@@ -42,7 +42,11 @@ func TestSoupScoresLowWithTheBuiltInEmbedderToo(t *testing.T) {
 			near.Memory = max(near.Memory, hypnagogia.Cosine(place, localmodel.Vector(one.Text)))
 		}
 		near.Source = near.Memory
-		v := hypnagogia.Weigh(one.Text, near, nil, hypnagogia.Evidence{Language: language, Space: space, Blind: blindWords})
+		v := hypnagogia.Weigh(one.Text, near, nil,
+			hypnagogia.Evidence{
+				Language: language, Space: space,
+				Blind: "the built-in embedder sees words, not meaning",
+			})
 		all[one.Kind]++
 		far[one.Kind] += v.DistanceMemory
 		if hypnagogia.Keep(v.Composite, .10) {

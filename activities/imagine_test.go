@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -9,27 +9,65 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/imagination"
+	"github.com/seed-56a03226/oneiros/activities/integration"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // imagining is a rig for REM activities.
-func imagining(t *testing.T) (*rig, Spec, Stretch, *Imagination) {
+func imagining(t *testing.T) (*rig, activities.Spec, activities.Stretch, *imagination.Imagination) {
 	t.Helper()
 	r := newRig(t)
 	r.live(10)
 	o := r.spec(1, tonight)
 	s := r.begin(o)
-	return r, o, s, &Imagination{r.ports}
+	return r, o, s, &imagination.Imagination{Ports: r.ports}
 }
 
 func (r *rig) answersScenario(content string) {
 	r.model.say["scenario"] = fmt.Sprintf(
-		`{"premise":"suppose","content":%q,"claim":"the tide is late","criterion":"a clock","days":3,"confidence":0.9,"trace":"t"}`,
-		content)
+		`{"premise":"suppose","content":%q,"claim":%q,"criterion":"a clock","days":3,"confidence":0.9,"trace":"t"}`,
+		content, "the tide is late: "+content)
+}
+
+// A claim is foretold once; a hypothesis on a scenario that repeats it rests on the prediction that says so.
+func TestWhatIsForetoldAlreadyIsNotForetoldAgain(t *testing.T) {
+	t.Parallel()
+	r, _, s, m := imagining(t)
+	ctx := context.Background()
+	var made []string
+	for turn, claim := range []string{
+		"The vane  turns.", "the vane turns.", "the vane stands still.", "a vane, again", "in other words",
+	} {
+		criterion := "a clock"
+		if turn >= 3 {
+			criterion = "a new memory names the vane."
+		}
+		r.model.say["scenario"] = fmt.Sprintf(
+			`{"premise":"p","content":"scenario %d","claim":%q,"criterion":%q,"days":3,"confidence":0.3,"trace":"t"}`,
+			turn, claim, criterion)
+		result, err := m.Branch(ctx, activities.BranchRequest{StepRequest: round(s, 1, turn+1)})
+		require.NoError(t, err)
+		made = append(made, result.Made[0].ID)
+	}
+	foretold := func(i int) string { return r.scenario(made[i]).Foretold }
+	require.Equal(t, []string{"", made[0] + "/p", "", "", made[3] + "/p"},
+		[]string{foretold(0), foretold(1), foretold(2), foretold(3), foretold(4)})
+	require.Len(t, r.find(s, dream.KindPrediction), 3)
+
+	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Vanes turn.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
+	staged, err := (&integration.Integration{Ports: r.ports}).Consolidate(ctx,
+		activities.ConsolidateRequest{StepRequest: step(s, .4), Items: []string{made[1]}})
+	require.NoError(t, err)
+	h, err := memory.One[*dream.Hypothesis](ctx, r.store, "a", staged.Made[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{made[1], made[0] + "/p"}, h.Sources)
 }
 
 // weighs lets the judge answer these values for s1, s2, …, each for all three parts.
@@ -42,7 +80,7 @@ func (r *rig) weighs(parts ...float64) {
 	r.model.say["scores"] = `{"scores":[` + strings.Join(lines, ",") + `]}`
 }
 
-func round(s Stretch, round, turn int) StepRequest {
+func round(s activities.Stretch, round, turn int) activities.StepRequest {
 	r := step(s, 1)
 	r.Cycle, r.Turn = round, turn
 	return r
@@ -56,12 +94,12 @@ func (r *rig) scenario(id string) *dream.Scenario {
 }
 
 // branches imagines scenarios of the first round, each with its own text.
-func (r *rig) branches(m *Imagination, s Stretch, texts ...string) []string {
+func (r *rig) branches(m *imagination.Imagination, s activities.Stretch, texts ...string) []string {
 	r.t.Helper()
 	var ids []string
 	for i, text := range texts {
 		r.answersScenario(text)
-		result, err := m.Branch(context.Background(), BranchRequest{StepRequest: round(s, 1, i+1)})
+		result, err := m.Branch(context.Background(), activities.BranchRequest{StepRequest: round(s, 1, i+1)})
 		require.NoError(r.t, err)
 		require.Len(r.t, result.Made, 1)
 		ids = append(ids, result.Made[0].ID)
@@ -75,7 +113,7 @@ func TestBranchesAlternateBetweenCombinedAndChangedEpisodes(t *testing.T) {
 	f := r.fragment(o, s)
 	for turn := 1; turn <= 4; turn++ {
 		r.answersScenario(fmt.Sprintf("scenario number %d", turn))
-		request := BranchRequest{StepRequest: round(s, 1, turn)}
+		request := activities.BranchRequest{StepRequest: round(s, 1, turn)}
 		if turn == 1 {
 			request.Fragment = f.ID
 		}
@@ -116,21 +154,22 @@ func TestABarredFragmentIsNeverDeveloped(t *testing.T) {
 	r, o, s, m := imagining(t)
 	ctx := context.Background()
 	free, barred := r.fragment(o, s), &dream.Fragment{
-		Head: head(o, dream.Onset, dream.KindFragment, "1.2", nil), Content: "BARRED lever the whole account",
-		Status: dream.FragmentSelected,
+		Head:    newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment, "1.2", nil),
+		Content: "BARRED lever the whole account",
+		Status:  dream.FragmentSelected,
 		Flags: []dream.Flag{
 			{By: "policy/leverage", Reason: "no leverage", Bars: true},
 			{By: "hook/x", Reason: "look"},
 		},
 	}
-	require.NoError(t, r.ports.write(ctx, s, memory.Write{Add: []dream.Item{barred}}))
+	require.NoError(t, core.At(r.ports, s).Write(ctx, memory.Write{Add: []dream.Item{barred}}))
 	survey, err := m.Survey(ctx,
-		SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
+		activities.SurveyRequest{Stretch: s, Limit: budget.Dollar, Fragments: []string{barred.ID, free.ID, "gone"}})
 	require.NoError(t, err)
 	require.Equal(t, []string{free.ID}, survey.Seeds)
 	r.answersScenario("a scenario")
 	// even if it is requested
-	result, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: barred.ID})
+	result, err := m.Branch(ctx, activities.BranchRequest{StepRequest: round(s, 1, 1), Fragment: barred.ID})
 	require.NoError(t, err)
 	made := r.scenario(result.Made[0].ID)
 	require.Empty(t, made.Develops())
@@ -148,18 +187,18 @@ func TestAScenarioMadeFromOthersInheritsTheirSources(t *testing.T) {
 	ctx := context.Background()
 	f := r.fragment(o, s)
 	r.answersScenario("the lamp floats away")
-	first, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
+	first, err := m.Branch(ctx, activities.BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
 	require.NoError(t, err)
 	r.answersScenario("the key is found")
-	second, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 2)})
+	second, err := m.Branch(ctx, activities.BranchRequest{StepRequest: round(s, 1, 2)})
 	require.NoError(t, err)
 	a, b := first.Made[0].ID, second.Made[0].ID
 	r.model.say["scores"] = `{"scores":[{"ref":"s1","novelty":0.8,"plausible":0.2,"matters":0.6,"reason":"no lamp floats"}]}`
-	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: []string{a, b}, Keep: 2})
+	_, err = m.Score(ctx, activities.ScoreRequest{StepRequest: round(s, 1, 0), Scenarios: []string{a, b}, Keep: 2})
 	require.NoError(t, err)
 
 	r.answersScenario("the lamp is tied and floats")
-	refined, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: []string{a}})
+	refined, err := m.Refine(ctx, activities.GrowRequest{StepRequest: round(s, 2, 3), Scenarios: []string{a}})
 	require.NoError(t, err)
 	question := r.model.requests[len(r.model.requests)-1].Messages[1].Content
 	for _, shown := range []string{
@@ -185,7 +224,7 @@ func TestAScenarioMadeFromOthersInheritsTheirSources(t *testing.T) {
 	}
 
 	r.answersScenario("the lamp finds the key")
-	merged, err := m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: []string{a, b}})
+	merged, err := m.Merge(ctx, activities.GrowRequest{StepRequest: round(s, 2, 4), Scenarios: []string{a, b}})
 	require.NoError(t, err)
 	two := r.scenario(merged.Made[0].ID)
 	require.Equal(t, dream.Merge, two.Operation)
@@ -193,7 +232,7 @@ func TestAScenarioMadeFromOthersInheritsTheirSources(t *testing.T) {
 	require.True(t, two.Synthetic && two.Counterfactual)
 	require.Subset(t, two.Sources, append(append([]string{a, b}, r.scenario(a).Sources...), r.scenario(b).Sources...))
 
-	_, err = m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 5), Scenarios: []string{a}})
+	_, err = m.Merge(ctx, activities.GrowRequest{StepRequest: round(s, 2, 5), Scenarios: []string{a}})
 	require.ErrorContains(t, err, "it takes 2")
 }
 
@@ -203,10 +242,10 @@ func TestWeighingRoundByRoundKeepsTheStoreConsistent(t *testing.T) {
 	ctx := context.Background()
 	made := r.branches(m, s, "the lamp floats away", "the key is found", "a gull counts the days")
 	r.weighs(.6, .5) // the third is missing in the answer
-	result, err := m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 1})
+	result, err := m.Score(ctx, activities.ScoreRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 1})
 	require.NoError(t, err)
 	require.Equal(t,
-		[]Made{
+		[]activities.MadeItem{
 			{ID: made[0], Score: r.scenario(made[0]).Score, Kept: true},
 			{ID: made[1], Score: r.scenario(made[1]).Score},
 		}, result.Made)
@@ -217,14 +256,15 @@ func TestWeighingRoundByRoundKeepsTheStoreConsistent(t *testing.T) {
 	require.Equal(t, "p/w", r.scenario(made[0]).Worth.Judge)
 
 	r.answersScenario("Away floats the lamp") // repeats its parent
-	again, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made[:1]})
+	again, err := m.Refine(ctx, activities.GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made[:1]})
 	require.NoError(t, err)
 	r.answersScenario("the key hangs on a thread that the moon winds up")
-	better, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 5), Scenarios: made[1:2]})
+	better, err := m.Refine(ctx, activities.GrowRequest{StepRequest: round(s, 2, 5), Scenarios: made[1:2]})
 	require.NoError(t, err)
 	r.weighs(.9, .7)
 	fresh := []string{again.Made[0].ID, better.Made[0].ID}
-	result, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 2, 0), Scenarios: fresh, Beside: made, Keep: 1})
+	result, err = m.Score(ctx,
+		activities.ScoreRequest{StepRequest: round(s, 2, 0), Scenarios: fresh, Beside: made, Keep: 1})
 	require.NoError(t, err)
 	require.Zero(t, result.Made[0].Score)
 	require.InDelta(t, .7, result.Made[1].Score, 1e-9)
@@ -240,10 +280,11 @@ func TestWeighingRoundByRoundKeepsTheStoreConsistent(t *testing.T) {
 	}
 	all := append(append([]string{}, made...), fresh...)
 	for range 2 { // a repetition returns the same and announces nothing
-		kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: all, Keep: 1, Why: "its rounds are used"})
+		kept, err := m.Keep(ctx,
+			activities.KeepRequest{Stretch: s, Scenarios: all, Keep: 1, Reason: "its rounds are used"})
 		require.NoError(t, err)
 		require.Len(t, kept.Made, 5)
-		require.Equal(t, Made{ID: fresh[1], Score: kept.Made[0].Score, Kept: true}, kept.Made[0])
+		require.Equal(t, activities.MadeItem{ID: fresh[1], Score: kept.Made[0].Score, Kept: true}, kept.Made[0])
 	}
 	require.Equal(t, "its rounds are used", r.scenario(fresh[1]).Ended)
 	require.Equal(t, "scenario 5 grew out of it and stands in its place", r.scenario(made[1]).Reason)
@@ -272,25 +313,25 @@ func TestScenariosThatCouldNotBeWeighedKeepTheReason(t *testing.T) {
 	ctx := context.Background()
 	f := r.fragment(o, s)
 	r.answersScenario("the lamp floats away")
-	first, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
+	first, err := m.Branch(ctx, activities.BranchRequest{StepRequest: round(s, 1, 1), Fragment: f.ID})
 	require.NoError(t, err)
 	made := []string{first.Made[0].ID}
 	r.weighs(.4)
-	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
+	_, err = m.Score(ctx, activities.ScoreRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
 	require.NoError(t, err)
 	r.answersScenario("the lamp is tied to a stone and does not float at all")
-	second, err := m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 2), Scenarios: made})
+	second, err := m.Refine(ctx, activities.GrowRequest{StepRequest: round(s, 2, 2), Scenarios: made})
 	require.NoError(t, err)
 	poor := round(s, 2, 0)
 	poor.Limit = 1
-	result, err := m.Weigh(ctx,
-		WeighRequest{StepRequest: poor, Scenarios: []string{second.Made[0].ID}, Beside: made, Keep: 2})
+	result, err := m.Score(ctx,
+		activities.ScoreRequest{StepRequest: poor, Scenarios: []string{second.Made[0].ID}, Beside: made, Keep: 2})
 	require.NoError(t, err)
-	require.Equal(t, EndCap, result.End)
+	require.Equal(t, activities.EndCap, result.End)
 	require.Empty(t, result.Made)
-	kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: append(made, second.Made[0].ID), Keep: 2})
+	kept, err := m.Keep(ctx, activities.KeepRequest{Stretch: s, Scenarios: append(made, second.Made[0].ID), Keep: 2})
 	require.NoError(t, err)
-	require.Equal(t, 1, Kept(kept.Made))
+	require.Equal(t, 1, activities.Kept(kept.Made))
 	require.Equal(t, "it was not weighed: the money was spent", r.scenario(second.Made[0].ID).Reason)
 	developed, err := memory.One[*dream.Fragment](ctx, r.store, "a", f.ID)
 	require.NoError(t, err)
@@ -301,16 +342,16 @@ func TestASurveyReportsTheMoneyLeftAndPricesNoCallTooLow(t *testing.T) {
 	t.Parallel()
 	r, _, s, m := imagining(t)
 	ctx := context.Background()
-	before, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 100_000})
+	before, err := m.Survey(ctx, activities.SurveyRequest{Stretch: s, Limit: 100_000})
 	require.NoError(t, err)
-	require.EqualValues(t, 100_000, before.Means.Left)
+	require.EqualValues(t, 100_000, before.Budget.Left)
 	made := r.branches(m, s, "the lamp floats away", "the key is found")
 	r.weighs(.5, .4)
-	_, err = m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
+	_, err = m.Score(ctx, activities.ScoreRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
 	require.NoError(t, err)
-	_, err = m.Refine(ctx, GrowRequest{StepRequest: round(s, 2, 3), Scenarios: made[:1]})
+	_, err = m.Refine(ctx, activities.GrowRequest{StepRequest: round(s, 2, 3), Scenarios: made[:1]})
 	require.NoError(t, err)
-	_, err = m.Merge(ctx, GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made})
+	_, err = m.Merge(ctx, activities.GrowRequest{StepRequest: round(s, 2, 4), Scenarios: made})
 	require.NoError(t, err)
 	spent := budget.Micros(0)
 	for _, request := range r.model.requests {
@@ -330,12 +371,12 @@ func TestASurveyReportsTheMoneyLeftAndPricesNoCallTooLow(t *testing.T) {
 			in += len(message.Content)
 		}
 		paid := spec.Price.Cost(budget.Tokens{In: int64(in), Out: 50})
-		require.Less(t, paid, before.Means.Prices[kind], kind)
+		require.Less(t, paid, before.Budget.Prices[kind], kind)
 		spent += paid
 	}
-	after, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 100_000})
+	after, err := m.Survey(ctx, activities.SurveyRequest{Stretch: s, Limit: 100_000})
 	require.NoError(t, err)
-	require.Equal(t, before.Means.Left-spent, after.Means.Left)
+	require.Equal(t, before.Budget.Left-spent, after.Budget.Left)
 
 	table := r.ports.Catalog.(inference.Table)
 	for name, spec := range table {
@@ -345,9 +386,9 @@ func TestASurveyReportsTheMoneyLeftAndPricesNoCallTooLow(t *testing.T) {
 	free := r.spec(2, tonight)
 	free.Free = true
 	r.finish(s)
-	rest, err := m.Survey(ctx, SurveyRequest{Stretch: r.begin(free), Limit: 1})
+	rest, err := m.Survey(ctx, activities.SurveyRequest{Stretch: r.begin(free), Limit: 1})
 	require.NoError(t, err)
-	require.Equal(t, budget.Unlimited, rest.Means.Left)
+	require.Equal(t, budget.Unlimited, rest.Budget.Left)
 }
 
 func TestASpecWithoutSearchIsDreamtAsBefore(t *testing.T) {
@@ -358,22 +399,25 @@ func TestASpecWithoutSearchIsDreamtAsBefore(t *testing.T) {
 	old := step(s, 1)
 	old.Turn = 2
 	r.answersScenario("the lamp floats away")
-	first, err := m.Branch(ctx, BranchRequest{StepRequest: old, Fragment: f.ID})
+	first, err := m.Branch(ctx, activities.BranchRequest{StepRequest: old, Fragment: f.ID})
 	require.NoError(t, err)
 	old.Turn = 3
 	r.answersScenario("the key is found")
-	second, err := m.Branch(ctx, BranchRequest{StepRequest: old})
+	second, err := m.Branch(ctx, activities.BranchRequest{StepRequest: old})
 	require.NoError(t, err)
 	one := r.scenario(first.Made[0].ID)
 	require.True(t, one.Counterfactual && one.Synthetic, "as in the first version")
 	// an answer of that version
 	r.model.say["scores"] = `{"scores":[{"ref":"s1","score":0.3,"reason":"dull"},{"ref":"s2","score":0.8,"reason":"odd"}]}`
-	result, err := m.Weigh(ctx,
-		WeighRequest{StepRequest: step(s, .3), Scenarios: []string{first.Made[0].ID, second.Made[0].ID}, Keep: 1})
+	result, err := m.Score(ctx,
+		activities.ScoreRequest{
+			StepRequest: step(s, .3), Scenarios: []string{first.Made[0].ID, second.Made[0].ID},
+			Keep: 1,
+		})
 	require.NoError(t, err)
 	require.Equal(t, second.Made[0].ID, result.Made[0].ID)
 	require.InDelta(t, .8, result.Made[0].Score, 1e-9)
-	require.Equal(t, 1, Kept(result.Made))
+	require.Equal(t, 1, activities.Kept(result.Made))
 	require.Equal(t, "rank 2 of 2, 1 are kept", r.scenario(first.Made[0].ID).Reason)
 	events, err := r.store.Events(ctx, "a", 0, 100)
 	require.NoError(t, err)
@@ -384,19 +428,4 @@ func TestASpecWithoutSearchIsDreamtAsBefore(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, count)
-}
-
-func TestTwoScoresAreWrittenDistinguishably(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b      float64
-		own, than string
-	}{
-		{.2, .6, "0.20", "0.60"},
-		{.8131, .8142, "0.813", "0.814"},
-		{.7, .7, "0.70", "0.70"},
-	} {
-		own, than := distinguish(c.a, c.b)
-		require.Equal(t, []string{c.own, c.than}, []string{own, than})
-	}
 }

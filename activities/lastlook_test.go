@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -9,9 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/replay"
 )
 
 // knows adds entries of knowledge that faded long ago, k00, k01, ….
@@ -38,10 +40,10 @@ func (r *rig) knows(n int, taint dream.Taint) {
 }
 
 // looks runs a dream that consists of a last look.
-func (r *rig) looks(night int) StepResult {
+func (r *rig) looks(night int) activities.StepResult {
 	r.t.Helper()
 	s := r.begin(r.spec(night, tonight.Add(time.Duration(night-1)*24*time.Hour)))
-	result, err := (&Replay{r.ports}).LastLook(context.Background(), step(s, .8))
+	result, err := (&replay.Replay{Ports: r.ports}).LastLook(context.Background(), step(s, .8))
 	require.NoError(r.t, err)
 	r.finish(s)
 	return result
@@ -117,7 +119,7 @@ func TestALastLookThatGivesNoGistArchivesNothing(t *testing.T) {
 			}
 			require.Empty(t, r.looks(1).Made)
 			require.Zero(t, r.archived())
-			require.Empty(t, r.find(Stretch{}, dream.KindGist), "no gist repeats a source that stays")
+			require.Empty(t, r.find(activities.Stretch{}, dream.KindGist), "no gist repeats a source that stays")
 		})
 	}
 }
@@ -129,7 +131,7 @@ func TestKnowledgeFromPeopleAndAgentsIsNeverArchived(t *testing.T) {
 		r.live(3)
 		r.knows(5, taint)
 		r.gistsOf(repeated("somebody by the sea likes warm soup", 5)...)
-		require.True(t, r.looks(1).Done.NoCall, "no call is made for it")
+		require.True(t, r.looks(1).CallOutcome.NoCall, "no call is made for it")
 		require.Zero(t, r.archived())
 	}
 }

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -8,19 +8,22 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // loosened begins a dream whose generator is loosened by words, and gathers its memories.
-func (r *rig) loosened(way dream.Loosening) (Spec, Stretch) {
+func (r *rig) loosened(way dream.Loosening) (activities.Spec, activities.Stretch) {
 	r.t.Helper()
 	r.live(10)
 	o := r.spec(1, tonight)
 	o.Loosening = map[dream.Role]dream.Loosening{dream.Generator: way}
 	require.NoError(r.t, o.Validate())
 	s := r.begin(o)
-	_, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(context.Background(), activities.GatherRequest{Stretch: s})
 	require.NoError(r.t, err)
 	return o, s
 }
@@ -37,7 +40,7 @@ func TestOneVerbalisedCallProducesThePartialsOfACycle(t *testing.T) {
 	r.model.say["verdict"] = `{"novelty":0.7,"relevance":0.6,"coherence":0.9,"reason":"new"}`
 	request := step(s, 1.5)
 	request.Cycle, request.Turn, request.Drift = 1, 1, 1.5
-	result, err := (&Onset{r.ports}).Partial(ctx, request)
+	result, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Ideas, "the second idea repeats the first")
 	require.Len(t, r.model.requests, 1)
@@ -57,7 +60,7 @@ func TestOneVerbalisedCallProducesThePartialsOfACycle(t *testing.T) {
 		{"somebody rows the lighthouse home", probabilityOf(.01)},
 	} {
 		request.Turn, request.Temperature = turn+1, .4
-		judged, err := (&Onset{r.ports}).Judge(ctx, request)
+		judged, err := (&onset.Onset{Ports: r.ports}).Judge(ctx, request)
 		require.NoError(t, err)
 		require.Len(t, judged.Made, 1)
 		f, err := memory.One[*dream.Fragment](ctx, r.store, "a", judged.Made[0].ID)
@@ -68,7 +71,7 @@ func TestOneVerbalisedCallProducesThePartialsOfACycle(t *testing.T) {
 		require.InDelta(t, 1.2, *f.Settings.Temperature, 1e-9)
 		require.Equal(t, fmt.Sprintf("%s/onset/1.%d", s.Dream, turn+1), f.ID)
 	}
-	again, err := (&Onset{r.ports}).Partial(ctx, request)
+	again, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.True(t, again.Reused)
 	require.Equal(t, 3, again.Ideas, "a repetition buys nothing")
@@ -85,7 +88,7 @@ func TestATwoPhaseCycleMakesIdeasFromTheScrapsOfADivergentCall(t *testing.T) {
 	r.model.say["ideas"] = fourIdeas
 	request := step(s, 1.5)
 	request.Cycle, request.Turn = 2, 1
-	result, err := (&Onset{r.ports}).Partial(ctx, request)
+	result, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Ideas)
 	require.Len(t, r.model.requests, 2)
@@ -108,13 +111,14 @@ func TestEveryIdeaIsCutOffLikeAPartial(t *testing.T) {
 		`","probability":0.05}]}`
 	request := step(s, 1.5)
 	request.Cycle, request.Turn = 1, 1
-	_, err := (&Onset{r.ports}).Partial(context.Background(), request)
+	_, err := (&onset.Onset{Ports: r.ports}).Partial(context.Background(), request)
 	require.NoError(t, err)
-	got, err := r.ports.partial(context.Background(), o, 1, 1, 1.5)
+	_, err = (&onset.Onset{Ports: r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(got.text), 4*o.Knobs.PartialTokens)
-	require.Greater(t, len(got.text), 3*o.Knobs.PartialTokens)
-	require.True(t, strings.HasPrefix(strings.Repeat("the lamp burns under water ", 40), got.text+" "),
+	text := r.thought(s.Dream + "/onset/1.1").Content
+	require.LessOrEqual(t, len(text), 4*o.Knobs.PartialTokens)
+	require.Greater(t, len(text), 3*o.Knobs.PartialTokens)
+	require.True(t, strings.HasPrefix(strings.Repeat("the lamp burns under water ", 40), text+" "),
 		"between two words")
 }
 
@@ -122,7 +126,7 @@ func TestAnAnswerWithoutIdeasIsRetriedOnce(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t)
-	o, s := r.loosened(dream.Verbalised)
+	_, s := r.loosened(dream.Verbalised)
 	r.model.say["ideas"] = "I cannot."
 	r.model.while = func(string) {
 		if len(r.model.requests) == 2 {
@@ -131,21 +135,22 @@ func TestAnAnswerWithoutIdeasIsRetriedOnce(t *testing.T) {
 	}
 	request := step(s, 1.5)
 	request.Cycle, request.Turn = 1, 1
-	result, err := (&Onset{r.ports}).Partial(ctx, request)
+	result, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, 3, result.Ideas)
-	got, err := r.ports.partial(ctx, o, 1, 3, 1.5)
+	request.Turn = 3
+	_, err = (&onset.Onset{Ports: r.ports}).Judge(ctx, request)
 	require.NoError(t, err)
-	require.Equal(t, "somebody rows the lighthouse home", got.text)
+	require.Equal(t, "somebody rows the lighthouse home", r.thought(s.Dream+"/onset/1.3").Content)
 
 	refusing := newRig(t)
 	_, s = refusing.loosened(dream.Verbalised)
 	refusing.model.say["ideas"] = "No."
 	request = step(s, 1.5)
 	request.Cycle, request.Turn = 1, 1
-	result, err = (&Onset{refusing.ports}).Partial(ctx, request)
+	result, err = (&onset.Onset{Ports: refusing.ports}).Partial(ctx, request)
 	require.NoError(t, err)
-	require.Equal(t, EndUnreadable, result.End)
+	require.Equal(t, activities.EndUnreadable, result.End)
 	require.Zero(t, result.Ideas)
 	require.Len(t, refusing.model.requests, 2)
 }
@@ -161,17 +166,17 @@ func TestUnjudgedIdeasAreStoredAsDiscardedWhenTheDreamEnds(t *testing.T) {
 	r.model.say["verdict"] = `{"novelty":0.7,"relevance":0.6,"coherence":0.9,"reason":"new"}`
 	request := step(s, 1.5)
 	request.Cycle, request.Turn = 1, 1
-	_, err := (&Onset{r.ports}).Partial(ctx, request)
+	_, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 	require.NoError(t, err)
 	request.Turn = 2
-	_, err = (&Onset{r.ports}).Judge(ctx, request)
+	_, err = (&onset.Onset{Ports: r.ports}).Judge(ctx, request)
 	require.NoError(t, err)
 	r.finish(s)
 	found := memory.As[*dream.Fragment](r.find(s, dream.KindFragment))
 	require.Len(t, found, 3, "the scraps are not a partial")
 	unjudged := 0
 	for _, f := range found {
-		if f.Reason == notJudged {
+		if f.Reason == core.NotJudged {
 			unjudged++
 			require.Equal(t, dream.FragmentDiscarded, f.Status)
 		}
@@ -185,58 +190,10 @@ func TestAnInductionStatesProbabilitiesWhereTheModelIsLoosenedByWords(t *testing
 	r := newRig(t)
 	_, s := r.loosened(dream.TwoPhase)
 	r.model.say["fragments"] = `{"fragments":[{"text":"a gull counts the quiet days","sources":["r1","r2"],"probability":0.03}]}`
-	result, err := (&Onset{r.ports}).Induce(ctx, step(s, 1.2))
+	result, err := (&onset.Onset{Ports: r.ports}).Induce(ctx, step(s, 1.2))
 	require.NoError(t, err)
 	f, err := memory.One[*dream.Fragment](ctx, r.store, "a", result.Made[0].ID)
 	require.NoError(t, err)
 	require.InDelta(t, .03, *f.Settings.Probability, 1e-9)
 	require.Contains(t, r.model.requests[0].Messages[1].Content, "hardly ever")
-}
-
-func TestIdeasAreReadInEveryFormat(t *testing.T) {
-	t.Parallel()
-	p := probabilityOf
-	for name, c := range map[string]struct {
-		answer string
-		want   []idea
-	}{
-		"as asked":    {`{"ideas":[{"text":"a","probability":0.1}]}`, []idea{{"a", p(.1)}}},
-		"fenced":      {"```json\n{\"ideas\":[{\"text\":\"a\",\"probability\":0}]}\n```", []idea{{"a", p(0)}}},
-		"a bare list": {`[{"text":"a"},{"text":" b "}]`, []idea{{"a", nil}, {"b", nil}}},
-		"cut off": {
-			`{"ideas":[{"text":"the gull counts","probability":0.1},{"text":"the winter is fol`,
-			[]idea{{"the gull counts", p(.1)}},
-		},
-		"none is one": {
-			`{"ideas":[{"text":"a","probability":-1},{"text":"b","probability":50}]}`,
-			[]idea{{"a", nil}, {"b", nil}},
-		},
-		"blank": {`{"ideas":[{"text":" "},{"text":"b"}]}`, []idea{{"b", nil}}},
-		"more than asked": {
-			`{"ideas":[{"text":"a"},{"text":"b"},{"text":"c"},{"text":"d"},{"text":"e"}]}`,
-			[]idea{{"a", nil}, {"b", nil}, {"c", nil}, {"d", nil}},
-		},
-		"lines": {
-			"Here you go:\n1. The gull counts the days. (p = 0.04)\n2) The winter folds itself up, probability: .02\n- only two words\n",
-			[]idea{{"The gull counts the days.", p(.04)}, {"The winter folds itself up,", p(.02)}},
-		},
-		"nothing":   {"", nil},
-		"a refusal": {"I cannot.", nil},
-	} {
-		require.Equal(t, c.want, readIdeas(c.answer, 4), name)
-	}
-}
-
-func FuzzReadIdeas(f *testing.F) {
-	f.Add(fourIdeas)
-	f.Add("1. a line of some words (p=.1)\n{")
-	f.Fuzz(func(t *testing.T, answer string) {
-		found := readIdeas(answer, 4)
-		require.LessOrEqual(t, len(found), 4)
-		for _, one := range found {
-			require.NotEmpty(t, strings.TrimSpace(one.Text))
-			require.True(t, one.Probability == nil || *one.Probability >= 0 && *one.Probability <= 1)
-		}
-		require.Equal(t, found, readIdeas(answer, 4))
-	})
 }

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,9 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/awakening"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // moved sets the agent's affect and its start.
@@ -25,8 +28,8 @@ func (r *rig) returns(n int, asOf time.Time) *dream.Record {
 	r.t.Helper()
 	ctx := context.Background()
 	s := r.begin(r.spec(n, asOf))
-	awakening := &Awakening{r.ports}
-	_, err := awakening.Settle(ctx, SettleRequest{Stretch: s})
+	awakening := &awakening.Awakening{Ports: r.ports}
+	_, err := awakening.SettleMood(ctx, activities.SettleMoodRequest{Stretch: s})
 	require.NoError(r.t, err)
 	r.finish(s)
 	record, err := memory.One[*dream.Record](ctx, r.store, "a", s.Dream)
@@ -60,7 +63,7 @@ func TestGatheringUsesTheMoodOfTheDreamsTime(t *testing.T) {
 	r.live(3)
 	r.moved(mood.PAD{Pleasure: -.9, Arousal: .9}, tonight)
 	s := r.begin(r.spec(1, tonight.Add(6*time.Hour)))
-	g, err := (&Onset{r.ports}).Gather(context.Background(), GatherRequest{Stretch: s})
+	g, err := (&onset.Onset{Ports: r.ports}).Gather(context.Background(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	require.Equal(t, mood.Broad, g.Bias, "six hours later the fright has decayed")
 	require.Less(t, mood.PAD{}.Distance(g.Affect), .05)

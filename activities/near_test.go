@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,8 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // Episodes after the spec's time are invisible, both to a dream of the past and to one that is resumed a day later.
@@ -21,7 +23,7 @@ func TestDistancesIgnoreMemoriesAfterTheSpecsTime(t *testing.T) {
 	r.begin(o)
 	const thought = "a ledger of tides is kept by nobody"
 	v := memory.Vector{Item: "t", Space: space, V: vectorOf(thought)}
-	before, _, err := r.ports.near(ctx, o, v, nil)
+	before, _, err := newRun(r.ports, o, activities.Stretch{}).Near(ctx, v, nil)
 	require.NoError(t, err)
 	_, err = r.store.Commit(ctx, memory.Write{
 		Agent: "a", Cause: "talk",
@@ -49,7 +51,7 @@ func TestDistancesIgnoreMemoriesAfterTheSpecsTime(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	after, _, err := r.ports.near(ctx, o, v, nil)
+	after, _, err := newRun(r.ports, o, activities.Stretch{}).Near(ctx, v, nil)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
@@ -60,7 +62,7 @@ func TestAMarkerLearnedAfterTheSpecsTimeDoesNotFire(t *testing.T) {
 	r := newRig(t)
 	r.live(3)
 	o := r.watched(1, dream.BySingle)
-	r.begin(o)
+	s := r.begin(o)
 	for id, at := range map[string]time.Time{"now": tonight, "later": tonight.Add(time.Hour)} {
 		_, err := r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Marker{
 			Head: dream.Head{
@@ -77,7 +79,7 @@ func TestAMarkerLearnedAfterTheSpecsTimeDoesNotFire(t *testing.T) {
 		}}})
 		require.NoError(t, err)
 	}
-	w, err := r.ports.look(ctx, o)
+	_, err := (&onset.Onset{Ports: r.ports}).JudgeTogether(ctx, r.drift(s, "a gull on the pier"))
 	require.NoError(t, err)
-	require.Equal(t, []string{"now"}, w.Markers)
+	require.Equal(t, []string{"now"}, r.watches(s).Markers)
 }

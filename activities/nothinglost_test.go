@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -10,8 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/awakening"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/replay"
+	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
@@ -114,13 +119,13 @@ func (l *simulatedAgent) record() {
 	ctx := context.Background()
 	o := l.spec(len(l.nights)+1, l.at)
 	s := l.begin(o)
-	replay := &Replay{l.ports}
+	replay := &replay.Replay{Ports: l.ports}
 	_, err := replay.LastLook(ctx, step(s, .8))
 	require.NoError(l.t, err)
 	if l.old {
 		l.oldArchive(s, o)
 	}
-	_, err = (&Awakening{l.ports}).Settle(ctx, SettleRequest{Stretch: s})
+	_, err = (&awakening.Awakening{Ports: l.ports}).SettleMood(ctx, activities.SettleMoodRequest{Stretch: s})
 	require.NoError(l.t, err)
 	l.finish(s)
 	l.nights = append(l.nights, s.Dream)
@@ -128,18 +133,20 @@ func (l *simulatedAgent) record() {
 
 // oldArchive is the former rule, as a negative control: whatever has faded below the threshold is archived, with or
 // without a gist.
-func (l *simulatedAgent) oldArchive(s Stretch, o Spec) {
-	replay := &Replay{l.ports}
-	all, err := replay.entries(context.Background(), o)
+func (l *simulatedAgent) oldArchive(s activities.Stretch, o activities.Spec) {
+	all, err := l.store.Find(context.Background(), memory.Query{
+		Agent: "a", Kinds: []dream.Kind{dream.KindSemantic}, Until: o.AsOf.Add(1),
+	})
 	require.NoError(l.t, err)
 	var w memory.Write
-	for _, e := range all {
-		if !replay.due(o, e, 0).After(o.AsOf) {
+	for _, e := range memory.As[*dream.Semantic](all) {
+		from, half := forgetting.Renewed(e.At, o.Knobs.HalfLife, forgetting.Use{Count: e.Uses, Last: e.Used})
+		if !forgetting.Due(from, e.Strength, half, 0, o.Knobs.FadeBelow).After(o.AsOf) {
 			e.State = dream.Archived
 			w.Change = append(w.Change, e)
 		}
 	}
-	require.NoError(l.t, l.ports.write(context.Background(), s, w))
+	require.NoError(l.t, core.At(l.ports, s).Write(context.Background(), w))
 }
 
 // lost is the first fact that recall does not return first for its own words, as an owner would ask.

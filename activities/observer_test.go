@@ -1,7 +1,8 @@
-package activities
+package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,39 +10,57 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // watched is a spec whose observer has parts.
-func (r *rig) watched(n int, way string) Spec {
+func (r *rig) watched(n int, way string) activities.Spec {
 	o := r.spec(n, tonight)
 	o.Observer = &hypnagogia.JudgingChoice{Way: way}
 	return o
 }
 
 // drift makes the partials of a cycle with these texts.
-func (r *rig) drift(s Stretch, texts ...string) TogetherRequest {
+func (r *rig) drift(s activities.Stretch, texts ...string) activities.TogetherRequest {
 	r.t.Helper()
 	ctx := context.Background()
-	_, err := (&Onset{r.ports}).Gather(ctx, GatherRequest{Stretch: s, Cycle: 1})
+	_, err := (&onset.Onset{Ports: r.ports}).Gather(ctx, activities.GatherRequest{Stretch: s, Cycle: 1})
 	require.NoError(r.t, err)
-	all := TogetherRequest{StepRequest: step(s, .4)}
+	all := activities.TogetherRequest{StepRequest: step(s, .4)}
 	all.Cycle, all.Source = 1, 1
 	for i, text := range texts {
 		r.model.say["partial"] = text
 		request := step(s, 1.3)
 		request.Cycle, request.Source, request.Turn = 1, 1, i+1
-		_, err := (&Onset{r.ports}).Partial(ctx, request)
+		_, err := (&onset.Onset{Ports: r.ports}).Partial(ctx, request)
 		require.NoError(r.t, err)
-		all.Turns = append(all.Turns, Turn{Turn: i + 1, Drift: 1.3})
+		all.Turns = append(all.Turns, activities.Turn{Turn: i + 1, Drift: 1.3})
 	}
 	return all
+}
+
+// observerView is the note of what the observer of a dream goes by.
+type observerView struct {
+	Judge   string          `json:"judge"`
+	Bias    hypnagogia.Bias `json:"bias"`
+	Markers []string        `json:"markers"`
+}
+
+func (r *rig) watches(s activities.Stretch) (w observerView) {
+	r.t.Helper()
+	body, err := r.store.Note(context.Background(), s.Agent, s.Dream, "observer")
+	require.NoError(r.t, err)
+	require.NoError(r.t, json.Unmarshal(body, &w))
+	return w
 }
 
 func (r *rig) thought(id string) *dream.Fragment {
@@ -81,10 +100,10 @@ func TestACycleIsJudgedInOneCallAndGarbledVerdictsAreMeasured(t *testing.T) {
 	r.model.say["verdicts"] = `{"verdicts":[{"ref":"[t3]","novelty":0.8,"relevance":0.7,"coherence":1.4,"reason":"a pier"},{"ref":"t1","relevance":0.5},
 		{"ref":"t1","novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"},{"ref":"t2","novelty":"high","relevance":0.5},{"ref":"t9","novelty":1,"relevance":1,"coherence":1}]}`
 	requests := len(r.model.requests)
-	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, r.model.requests, requests+1, "one call")
-	require.Equal(t, EndDone, result.End)
+	require.Equal(t, activities.EndDone, result.End)
 	require.Len(t, result.Made, 4)
 	for i, made := range result.Made {
 		require.Equal(t, i < 3, made.Sense != nil, "an empty thought does not count for depth")
@@ -119,7 +138,7 @@ func TestACycleIsJudgedInOneCallAndGarbledVerdictsAreMeasured(t *testing.T) {
 
 	// A repetition buys nothing and changes nothing.
 	requests = len(r.model.requests)
-	_, err = (&Onset{r.ports}).JudgeTogether(context.Background(), request)
+	_, err = (&onset.Onset{Ports: r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, r.model.requests, requests)
 	require.Equal(t, first, r.thought(id(1)))
@@ -134,7 +153,7 @@ func TestAnUnreadableAnswerLeavesEveryThoughtMeasured(t *testing.T) {
 	request := r.drift(s, thoughts[:2]...)
 	r.model.say["verdicts"] = "they are all quite good"
 	requests := len(r.model.requests)
-	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	require.Len(t, r.model.requests, requests+2, "and its repair")
 	rows, err := r.store.Ledger().Rows(context.Background(), spend.Query{Dream: s.Dream})
@@ -168,7 +187,7 @@ func TestAThoughtIsJudgedSinglyWithAllItsParts(t *testing.T) {
 	request.Turn = 1
 	request.Source = 1
 	request.Drift = 1.3
-	result, err := (&Onset{r.ports}).Judge(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	f := r.thought(result.Made[0].ID)
 	p := f.Verdict.Parts
@@ -187,7 +206,7 @@ func TestAThoughtIsJudgedSinglyWithAllItsParts(t *testing.T) {
 	s = r.begin(r.spec(2, tonight))
 	r.drift(s, thoughts[0])
 	request.Stretch = s
-	result, err = (&Onset{r.ports}).Judge(context.Background(), request)
+	result, err = (&onset.Onset{Ports: r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	old := r.thought(result.Made[0].ID)
 	require.Nil(t, old.Verdict.Parts)
@@ -229,7 +248,8 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	require.Equal(t, dream.CameOutBadly, m.Valence)
 	require.ElementsMatch(t, []string{"s1", "s2"}, m.Sources)
 	require.Equal(t, dream.FromDream, m.Taint)
-	require.NoError(t, r.ports.learn(context.Background(), spec, s), "a repetition changes nothing")
+	require.NoError(t, core.LearnMarkers(context.Background(), newRun(r.ports, spec, s)),
+		"a repetition changes nothing")
 	require.Equal(t, markers, r.find(s, dream.KindMarker))
 
 	affect, err := r.store.Affect(context.Background(), "a")
@@ -237,7 +257,7 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	request := r.drift(s, "mast broke mast storm",
 		"the gull keeps a ledger of every quiet day and nobody has ever asked to read it")
 	r.model.say["verdicts"] = `{"verdicts":[{"ref":"t1","novelty":0.8,"relevance":0.4,"coherence":0.9},{"ref":"t2","novelty":0.8,"relevance":0.4,"coherence":0.9}]}`
-	_, err = (&Onset{r.ports}).JudgeTogether(context.Background(), request)
+	_, err = (&onset.Onset{Ports: r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
 	fired := r.thought(s.Dream + "/onset/1.1").Verdict.Parts.Marker
 	require.NotNil(t, fired)
@@ -256,7 +276,7 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	// A removed source no longer counts; without any source the marker does not fire.
 	_, err = r.store.Forget(context.Background(), "a", "s1", "s2")
 	require.NoError(t, err)
-	held, err := r.ports.markers(context.Background(), "a")
+	held, err := core.LiveMarkers(context.Background(), newRun(r.ports, r.spec(1, tonight), activities.Stretch{}))
 	require.NoError(t, err)
 	for _, h := range held {
 		require.Nil(t, h.Place)
@@ -337,13 +357,6 @@ func TestTheBiasIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	require.NoError(t, err)
 	spec := r.watched(1, dream.BySingle)
 	s := r.begin(spec)
-	seen, _, err := r.ports.watch(context.Background(), spec, s)
-	require.NoError(t, err)
-	require.Equal(t, "p/w", seen.Judge)
-	require.Equal(t, hypnagogia.LeastBias, seen.Bias.Factor)
-	require.Equal(t, 50, seen.Bias.Outcomes)
-	require.Len(t, r.events("ObserverDrifted"), 1)
-
 	r.drift(s, thoughts[0])
 	r.model.say["verdict"] = `{"novelty":0.6,"relevance":0.5,"coherence":0.9,"reason":"a ledger"}`
 	request := step(s, .4)
@@ -351,16 +364,22 @@ func TestTheBiasIsFrozenAndItsAlarmRaisedOnce(t *testing.T) {
 	request.Turn = 1
 	request.Source = 1
 	request.Drift = 1.3
-	result, err := (&Onset{r.ports}).Judge(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).Judge(context.Background(), request)
 	require.NoError(t, err)
 	v := r.thought(result.Made[0].ID).Verdict
 	require.InDelta(t, .8*v.Parts.Whole, v.Composite, 1e-9)
+	seen := r.watches(s)
+	require.Equal(t, "p/w", seen.Judge)
+	require.Equal(t, hypnagogia.LeastBias, seen.Bias.Factor)
+	require.Equal(t, 50, seen.Bias.Outcomes)
+	require.Len(t, r.events("ObserverDrifted"), 1)
 
 	r.finish(s)
 	spec = r.watched(2, dream.BySingle)
 	s = r.begin(spec)
-	_, _, err = r.ports.watch(context.Background(), spec, s)
+	_, err = (&onset.Onset{Ports: r.ports}).JudgeTogether(context.Background(), r.drift(s, thoughts[0]))
 	require.NoError(t, err)
+	require.Equal(t, 50, r.watches(s).Bias.Outcomes)
 	require.Len(t, r.events("ObserverDrifted"), 1, "announced once for these fifty")
 }
 
@@ -371,15 +390,15 @@ func TestABatchRefusedByACapLeavesItsThoughtsUnjudged(t *testing.T) {
 	s := r.begin(r.watched(1, dream.ByTogether))
 	request := r.drift(s, thoughts[:2]...)
 	request.Limit = 1
-	result, err := (&Onset{r.ports}).JudgeTogether(context.Background(), request)
+	result, err := (&onset.Onset{Ports: r.ports}).JudgeTogether(context.Background(), request)
 	require.NoError(t, err)
-	require.Equal(t, EndCap, result.End)
+	require.Equal(t, activities.EndCap, result.End)
 	require.Empty(t, r.find(s, dream.KindFragment))
 	r.finish(s)
 	left := r.find(s, dream.KindFragment)
 	require.Len(t, left, 2)
 	for _, item := range left {
-		require.Equal(t, notJudged, item.(*dream.Fragment).Reason)
+		require.Equal(t, core.NotJudged, item.(*dream.Fragment).Reason)
 	}
 	require.Len(t, r.events("FragmentDiscarded"), 2, "everything rejected is recorded with its reason")
 }

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,11 +7,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/awakening"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 func (r *rig) affect(p float64) {
@@ -21,9 +25,10 @@ func (r *rig) affect(p float64) {
 	require.NoError(r.t, err)
 }
 
-func (r *rig) settle(s Stretch, kept ...string) SettleResult {
+func (r *rig) settle(s activities.Stretch, kept ...string) activities.SettleMoodResult {
 	r.t.Helper()
-	settled, err := (&Awakening{r.ports}).Settle(context.Background(), SettleRequest{Stretch: s, Kept: kept})
+	settled, err := (&awakening.Awakening{Ports: r.ports}).SettleMood(context.Background(),
+		activities.SettleMoodRequest{Stretch: s, Kept: kept})
 	require.NoError(r.t, err)
 	return settled
 }
@@ -43,41 +48,45 @@ func TestAResumedDreamContinuesFromTheCurrentMood(t *testing.T) {
 }
 
 // keeps stores a fragment of a Dali cycle that draws on a memory of this pleasure.
-func (r *rig) keeps(o Spec, s Stretch, cycle int, pleasure float64) string {
+func (r *rig) keeps(o activities.Spec, s activities.Stretch, cycle int, pleasure float64) string {
 	r.t.Helper()
 	lived := &dream.Episode{
 		Head: dream.Head{
-			ID:    fragmentStep(cycle, 9),
+			ID:    core.FragmentStep(cycle, 9),
 			Agent: "a",
 			Kind:  dream.KindEpisode,
 			At:    tonight.Add(-time.Hour),
 			State: dream.Live,
 			Taint: dream.FromHuman,
 		},
-		Content: fragmentStep(cycle, 9), Affect: mood.PAD{Pleasure: pleasure},
+		Content: core.FragmentStep(cycle, 9), Affect: mood.PAD{Pleasure: pleasure},
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{lived}})
 	require.NoError(r.t, err)
 	f := &dream.Fragment{
-		Head:    head(o, dream.Onset, dream.KindFragment, fragmentStep(cycle, 1), []string{lived.ID}),
+		Head: newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment,
+			core.FragmentStep(cycle, 1),
+			[]string{lived.ID}),
 		Content: "kept", Cycle: cycle, Status: dream.FragmentRaw,
 	}
-	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{f}}))
+	require.NoError(r.t, core.At(r.ports, s).Write(context.Background(), memory.Write{Add: []dream.Item{f}}))
 	return f.ID
 }
 
-func (r *rig) marks(s Stretch, cycle int) {
+func (r *rig) marks(s activities.Stretch, cycle int) {
 	r.t.Helper()
-	_, err := (&Chronicle{r.ports}).Mark(context.Background(), MarkRequest{Stretch: s, Now: tonight, Marks: []Mark{{
-		Phase: dream.Onset, Name: "cycle-" + fragmentStep(cycle, 0), State: stillRunning, Dali: &Dali{Cycle: cycle},
-	}}})
+	_, err := (&dreamrun.Progress{Ports: r.ports}).Record(context.Background(),
+		activities.ProgressRequest{Stretch: s, Now: tonight, Marks: []activities.Mark{{
+			Phase: dream.Onset, Name: "cycle-" + core.FragmentStep(cycle, 0), State: "running",
+			Dali: &activities.Dali{Cycle: cycle},
+		}}})
 	require.NoError(r.t, err)
 }
 
 // If the mood did not change between the stretches, the dream settles exactly as if it had not been interrupted.
 func TestAResumedDreamWithUnchangedMoodSettlesAsIfNotInterrupted(t *testing.T) {
 	t.Parallel()
-	var settled []SettleResult
+	var settled []activities.SettleMoodResult
 	for _, woken := range []bool{false, true} {
 		r := newRig(t)
 		o := r.spec(1, tonight)
@@ -94,7 +103,7 @@ func TestAResumedDreamWithUnchangedMoodSettlesAsIfNotInterrupted(t *testing.T) {
 				For:    time.Minute,
 			})
 			require.NoError(t, err)
-			o, s = r.putDown(s, PauseRequest{
+			o, s = r.putDown(s, activities.InterruptRequest{
 				Stretch: s,
 				Number:  1,
 				Phase:   dream.Onset,
@@ -156,7 +165,7 @@ func TestTheShiftOfAWakeIsAppliedOnce(t *testing.T) {
 				For:    time.Minute,
 			})
 			require.NoError(t, err)
-			o, s = r.putDown(s, PauseRequest{
+			o, s = r.putDown(s, activities.InterruptRequest{
 				Stretch: s,
 				Number:  1,
 				Phase:   c.phase,
@@ -206,7 +215,7 @@ func TestAHiddenWakeLeavesItsDeltaOut(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, later.Raised)
 		}
-		_, err = r.dreamRun().Pause(ctx, PauseRequest{
+		_, err = r.dreamRun().Interrupt(ctx, activities.InterruptRequest{
 			Stretch: s,
 			Number:  1,
 			Phase:   dream.NREM,

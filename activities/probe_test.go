@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -8,10 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/activities/replay"
 )
 
 // says adds facts told by a person, each with words of its own.
@@ -45,25 +48,25 @@ func (r *rig) says(n int) []string {
 func letters(n int) string { return string([]rune{'a' + rune(n/26), 'a' + rune(n%26)}) }
 
 // archives is a dream that archives facts, as a faulty rule would.
-func (r *rig) archives(s Stretch, ids ...string) {
+func (r *rig) archives(s activities.Stretch, ids ...string) {
 	r.t.Helper()
 	items, err := r.store.Get(context.Background(), "a", ids...)
 	require.NoError(r.t, err)
 	for _, item := range items {
 		item.Header().State = dream.Archived
 	}
-	require.NoError(r.t, r.ports.write(context.Background(), s, memory.Write{Change: items}))
+	require.NoError(r.t, core.At(r.ports, s).Write(context.Background(), memory.Write{Change: items}))
 }
 
-func (r *rig) ends(s Stretch) FinishResult {
+func (r *rig) ends(s activities.Stretch) activities.FinishResult {
 	r.t.Helper()
-	result, err := r.dreamRun().Rise(context.Background(),
-		FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed, Kept: 3}})
+	result, err := r.dreamRun().Finish(context.Background(),
+		activities.FinishRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Completed, Kept: 3}})
 	require.NoError(r.t, err)
 	return result
 }
 
-func (r *rig) recordOf(s Stretch) *dream.Record {
+func (r *rig) recordOf(s activities.Stretch) *dream.Record {
 	r.t.Helper()
 	record, err := memory.One[*dream.Record](context.Background(), r.store, "a", s.Dream)
 	require.NoError(r.t, err)
@@ -86,10 +89,10 @@ func TestADreamThatLosesFactsIsUndone(t *testing.T) {
 		o.Seed = seed
 		s := r.begin(o)
 		fragment := &dream.Fragment{
-			Head: head(o, dream.Onset, dream.KindFragment, "1.1", nil), Content: "kept",
+			Head: newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment, "1.1", nil), Content: "kept",
 			Status: dream.FragmentRaw,
 		}
-		require.NoError(t, r.ports.write(context.Background(), s, memory.Write{Add: []dream.Item{fragment}}))
+		require.NoError(t, core.At(r.ports, s).Write(context.Background(), memory.Write{Add: []dream.Item{fragment}}))
 		r.archives(s, facts[:3]...)
 		for range 2 { // a repetition does not decide again
 			result := r.ends(s)
@@ -108,8 +111,8 @@ func TestADreamThatLosesFactsIsUndone(t *testing.T) {
 			Lost:      3,
 			Margin:    2,
 		}, record.Recall)
-		var result event.NightUndone
-		require.Equal(t, 1, r.count("NightUndone", &result))
+		var result event.DreamUndone
+		require.Equal(t, 1, r.count("DreamUndone", &result))
 		require.Equal(t, 3, result.Restored)
 		var ended event.DreamEnded
 		require.Equal(t, 1, r.count("DreamEnded", &ended))
@@ -231,7 +234,7 @@ func TestADreamThatFloodsRecallIsUndone(t *testing.T) {
 			o.Knobs.Probe = 0
 		}
 		s := r.begin(o)
-		_, err := (&Replay{r.ports}).LastLook(context.Background(), step(s, .8))
+		_, err := (&replay.Replay{Ports: r.ports}).LastLook(context.Background(), step(s, .8))
 		require.NoError(t, err)
 		result := r.ends(s)
 		gists := memory.As[*dream.Gist](r.find(s, dream.KindGist))
@@ -262,7 +265,7 @@ func TestAGistAboutAnotherMemoryIsNotWritten(t *testing.T) {
 	r.floods(20, false)
 	require.Empty(t, r.looks(1).Made)
 	require.Zero(t, r.archived())
-	require.Empty(t, r.find(Stretch{}, dream.KindGist))
+	require.Empty(t, r.find(activities.Stretch{}, dream.KindGist))
 	r = newRig(t)
 	r.says(30)
 	r.knowsHarbours(1)
@@ -291,7 +294,7 @@ func TestAnUnchangedRecallKeepsTheDreamAndBothCounts(t *testing.T) {
 	r := newRig(t)
 	r.says(250)
 	r.looks(1)
-	record := r.recordOf(Stretch{Dream: "dream/a/0001"})
+	record := r.recordOf(activities.Stretch{Dream: "dream/a/0001"})
 	require.Equal(t, dream.Completed, record.Outcome)
 	require.Equal(t, 200, record.Recall.Requested)
 	require.Equal(t, record.Recall.Before, record.Recall.After)

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 )
 
 func (h *fixture) reconcile() int {
@@ -82,7 +82,7 @@ func TestADreamTerminatedBeforeItIsClosedKeepsNothingReserved(t *testing.T) {
 		For:    time.Minute,
 	})
 	require.NoError(t, err)
-	paused, err := h.dreamRun.Pause(h.ctx, activities.PauseRequest{
+	paused, err := h.dreamRun.Interrupt(h.ctx, activities.InterruptRequest{
 		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"}, Number: 1, Phase: dream.Onset,
 		Tallies: []dream.Tally{{Phase: dream.Onset, State: "stopped", Reason: "woken", Made: 3}},
 	})
@@ -154,9 +154,9 @@ func TestADreamWithdrawnWhileItBeginsIsRefusedAndLeavesNothing(t *testing.T) {
 		require.NoError(t, err)
 	}}
 	request := activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"}
-	_, err := h.dreamRun.LieDown(h.ctx, request)
+	_, err := h.dreamRun.Begin(h.ctx, request)
 	require.ErrorIs(t, err, memory.ErrStale, "it is retried")
-	lain, err := h.dreamRun.LieDown(h.ctx, request)
+	lain, err := h.dreamRun.Begin(h.ctx, request)
 	require.NoError(t, err)
 	require.Equal(t, dream.Canceled, lain.Refused)
 	require.Equal(t, "it was never begun: nobody answered", lain.Reason)
@@ -183,7 +183,7 @@ func TestAnAutomaticDreamWritesItsRecordWhenItBegins(t *testing.T) {
 	o := h.spec("dream/echo/0001")
 	o.Dream = "dream/echo/0002"
 	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
-	_, err := h.dreamRun.LieDown(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
+	_, err := h.dreamRun.Begin(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
 	require.ErrorContains(t, err, "not found", "only an automatic dream may begin without a record")
 	o.Alone = true
 	for range 2 {
@@ -256,7 +256,7 @@ func TestPaidAnswersAreFoundHoweverTheDreamEnds(t *testing.T) {
 	h.buy(o, "1/partial-2", "late", 7) // by an activity that outlived its workflow
 	ending := activities.Ending{Outcome: dream.Completed, Kept: 1}
 	for range 2 {
-		risen, err := h.dreamRun.Rise(h.ctx,
+		risen, err := h.dreamRun.Finish(h.ctx,
 			activities.FinishRequest{
 				Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"},
 				Ending:  ending,
@@ -279,7 +279,7 @@ func TestAnEndedDreamLeavesNoAnswersInTheLedger(t *testing.T) {
 	for name, end := range map[string]func(h *fixture, o activities.Spec){
 		"finished": func(h *fixture, o activities.Spec) {
 			for range 2 {
-				_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
+				_, err := h.dreamRun.Finish(h.ctx, activities.FinishRequest{
 					Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"},
 					Ending:  activities.Ending{Outcome: dream.Exhausted, Reason: "the cap"},
 				})
@@ -325,7 +325,7 @@ func TestARunThatNeverBeganDoesNotCloseTheDreamOfAnother(t *testing.T) {
 	o := h.spec("dream/echo/0001")
 	require.Empty(t, h.begin(o, "r1").Refused)
 	h.buy(o, "1/partial-1", "going on", 10)
-	_, err := h.dreamRun.Rise(h.ctx, activities.FinishRequest{
+	_, err := h.dreamRun.Finish(h.ctx, activities.FinishRequest{
 		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "twin"},
 		Ending:  activities.Ending{Outcome: dream.Aborted, Reason: "it failed"},
 	})

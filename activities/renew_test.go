@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,9 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 func (r *rig) entry(id string) *dream.Semantic {
@@ -102,7 +103,8 @@ func TestRestoredKnowledgeIsNotArchivedAgain(t *testing.T) {
 	r.gistsOf("somebody by the sea likes warm soup")
 	r.looks(1)
 	require.Equal(t, dream.Archived, r.entry("k00").State)
-	_, err := Restorer{r.store, func() time.Time { return tonight.Add(time.Hour) }}.Restore(context.Background(),
+	_, err := review.Restorer{Memory: r.store, Now: func() time.Time { return tonight.Add(time.Hour) }}.Restore(
+		context.Background(),
 		"a", "k00")
 	require.NoError(t, err)
 	r.looks(2)

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -6,8 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/integration"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // A worker may die after staging and before reporting it: the repetition must return the same.
@@ -20,10 +23,10 @@ func TestConsolidatingTwiceStagesAndReturnsTheSame(t *testing.T) {
 	s := r.begin(o)
 	f := r.fragment(o, s)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Boats return at dusk.","first_step":"Look.","confidence":0.5,"sources":["r1"]},{"claim":"Gulls know it.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
-	var results [][]Made
+	var results [][]activities.MadeItem
 	for range 2 {
-		result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(),
-			ConsolidateRequest{StepRequest: step(s, .4), Items: []string{f.ID}})
+		result, err := (&integration.Integration{Ports: r.ports}).Consolidate(context.Background(),
+			activities.ConsolidateRequest{StepRequest: step(s, .4), Items: []string{f.ID}})
 		require.NoError(t, err)
 		require.Empty(t, result.Reason)
 		results = append(results, result.Made)
@@ -42,7 +45,7 @@ func TestACaptureWhoseAnswerCannotBeReadChoosesByTheComposite(t *testing.T) {
 	r.model.say["ratings"] = "the boats came home"
 	result := captureAll(t, r, s, all)
 	require.Equal(t, []bool{true, false}, []bool{result.Made[0].Chosen, result.Made[1].Chosen})
-	require.Equal(t, EndDone, result.End,
+	require.Equal(t, activities.EndDone, result.End,
 		"the result is not that of an unreadable answer")
 }
 
@@ -52,8 +55,8 @@ func TestAFragmentIsPromotedByTheClaimThatWasStaged(t *testing.T) {
 	r := newRig(t)
 	_, s, all := r.caged(forbidding(), plain)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"Borrow and lever ETH sixfold.","first_step":"Ask.","confidence":0.5,"sources":["r1"]},{"claim":"Boats return at dawn.","first_step":"Look.","confidence":0.5,"sources":["r1"]}]}`
-	result, err := (&Integration{Ports: r.ports}).Consolidate(context.Background(),
-		ConsolidateRequest{StepRequest: step(s, .4), Items: idsOf(all)})
+	result, err := (&integration.Integration{Ports: r.ports}).Consolidate(context.Background(),
+		activities.ConsolidateRequest{StepRequest: step(s, .4), Items: core.IdsOf(all)})
 	require.NoError(t, err)
 	require.Len(t, result.Made, 1)
 	f, err := memory.One[*dream.Fragment](context.Background(), r.store, "a", all[0].ID)

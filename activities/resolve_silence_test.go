@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
@@ -36,14 +36,14 @@ func TestAWatchOfAFeedThatSentNothingIsVoid(t *testing.T) {
 			require.NoError(l, err)
 		}
 		world := &knownTimes{err: errors.New("no worker answers")}
-		l.World = world
+		l.Times = world
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
-		n, err := l.Lapse(ctx)
+		n, err := l.ResolveOverdue(ctx)
 		require.ErrorContains(l, err, "no worker answers", "it is tried again a minute later")
 		require.Zero(l, n)
 
 		world.at, world.err = set.Add(-time.Second), nil
-		n, err = l.Lapse(ctx)
+		n, err = l.ResolveOverdue(ctx)
 		require.NoError(l, err)
 		require.Equal(l, 2, n)
 		for _, id := range []string{"/p1", "/p2"} {
@@ -68,9 +68,9 @@ func TestAWatchOfAFeedThatSentReadingsOrOfSilenceLapses(t *testing.T) {
 			require.NoError(l, err)
 		}
 		received := &knownTimes{at: l.now.Add(time.Minute)}
-		l.World = received
+		l.Times = received
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
-		n, err := l.Lapse(ctx)
+		n, err := l.ResolveOverdue(ctx)
 		require.NoError(l, err)
 		require.Equal(l, 2, n)
 		require.Equal(l, dream.PredictionWrong, l.prediction(nightly+"/p1").Status)
@@ -84,9 +84,9 @@ func TestAWatchOfAFeedThatNobodyReadsIsVoid(t *testing.T) {
 		_, err := l.Watch(ctx, l.agent, nightly+"/p1",
 			&dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight})
 		require.NoError(l, err)
-		l.World = &knownTimes{err: memory.ErrNotFound}
+		l.Times = &knownTimes{err: memory.ErrNotFound}
 		l.now = l.prediction(nightly + "/p1").Horizon.Add(prediction.Grace)
-		_, err = l.Lapse(ctx)
+		_, err = l.ResolveOverdue(ctx)
 		require.NoError(l, err)
 		p := l.prediction(nightly + "/p1")
 		require.Equal(l, dream.PredictionVoid, p.Status)

@@ -12,13 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
@@ -37,7 +37,7 @@ type ledger struct {
 	store storage
 	now   time.Time
 	agent dream.Agent
-	activities.Resolver
+	review.Resolver
 }
 
 const nightly = "dream/echo/0001"
@@ -54,7 +54,8 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 			return s
 		},
 		"redis": func(t *testing.T) storage {
-			s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
+			s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)),
+				redisstore.Timeout(time.Minute))
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, s.Close()) })
 			return s
@@ -66,7 +67,7 @@ func onBoth(t *testing.T, test func(l *ledger)) {
 				T: t, store: open(t), now: night.Add(time.Hour),
 				agent: dream.Agent{ID: "a1", Handle: "echo", Zone: "UTC", Feed: "harbour"},
 			}
-			l.Resolver = activities.Resolver{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
+			l.Resolver = review.Resolver{Memory: l.store, Feeds: l.store, Now: func() time.Time { return l.now }}
 			require.NoError(t, l.store.PutAgent(t.Context(), l.agent))
 			require.NoError(t, l.store.PutFeed(t.Context(), dream.Feed{Name: "harbour", Rules: []dream.Rule{{
 				Name:   "quay",
@@ -183,8 +184,8 @@ func TestAVerdictMovesItsHypothesesAndIsAnnouncedInOneStep(t *testing.T) {
 		require.InDeltaSlice(l, []float64{.3, .3, .2}, l.confidences(), 1e-9)
 		texts := []string{
 			`PredictionResolved {"prediction_id":"p1","source":"creative","phase":"nrem","status":"correct","confidence":0.3,"residual":0.7,"by":"person"}`,
-			`HypothesisMoved {"hypothesis_id":"h1","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
-			`HypothesisMoved {"hypothesis_id":"h2","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
+			`HypothesisChanged {"hypothesis_id":"h1","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
+			`HypothesisChanged {"hypothesis_id":"h2","prediction_id":"p1","confidence":0.3,"status":"staged"}`,
 		}
 		require.Equal(l, texts, l.announced())
 
@@ -216,7 +217,7 @@ func TestAReversedVerdictTakesItsStepBackAndBothAreKept(t *testing.T) {
 			l.causes(nightly+"/p1"))
 		require.Len(l, l.announced(), 6)
 		require.Contains(l, l.announced()[3], `"by":"tool/bot","again":true`)
-		outcomes, err := activities.Outcomes(l.Context(), l.store, "a1")
+		outcomes, err := review.Outcomes(l.Context(), l.store, "a1")
 		require.NoError(l, err)
 		require.Len(l, outcomes, 1)
 		require.False(l, outcomes[0].Right)
@@ -255,12 +256,12 @@ func TestARuleResolvesOnlyThePredictionsThatWatchIt(t *testing.T) {
 			require.True(l, p.Watch.Since.Equal(l.now))
 		}
 		require.Len(l, l.causes(nightly+"/p1"), 2, "the same watch twice changes nothing")
-		n, err := l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(-time.Minute))
+		n, err := l.ApplyFiredRule(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(-time.Minute))
 		require.NoError(l, err)
 		require.Zero(l, n, "it was not watched at that time")
 		for want := range 2 {
 			// a clock that runs ahead of ours
-			n, err = l.Fired(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(time.Second))
+			n, err = l.ApplyFiredRule(ctx, "a1", "harbour", "quay", "quay of price: 6", l.now.Add(time.Second))
 			require.NoError(l, err)
 			require.Equal(l, 1-want, n)
 		}
@@ -304,7 +305,7 @@ func TestOnlyRulesOfTheAgentsFeedCanBeWatched(t *testing.T) {
 		bystander.Feed = ""
 		right := &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight}
 		_, err := l.Watch(ctx, bystander, nightly+"/p1", right)
-		require.ErrorIs(l, err, activities.ErrNotFollowed)
+		require.ErrorIs(l, err, review.ErrNotFollowed)
 		_, err = l.Watch(ctx, l.agent, nightly+"/p9", right)
 		require.ErrorIs(l, err, memory.ErrNotFound)
 		p, err := l.Watch(ctx, l.agent, nightly+"/p1", right)
@@ -315,7 +316,7 @@ func TestOnlyRulesOfTheAgentsFeedCanBeWatched(t *testing.T) {
 		require.Nil(l, p.Watch)
 		l.now = night.AddDate(0, 0, 14)
 		_, err = l.Watch(ctx, l.agent, nightly+"/p1", right)
-		require.ErrorIs(l, err, activities.ErrOverdue)
+		require.ErrorIs(l, err, review.ErrOverdue)
 	})
 }
 
@@ -327,7 +328,7 @@ func TestAPassedHorizonResolvesTheOppositeOrNothing(t *testing.T) {
 		require.NoError(l, err)
 		lapse := func(want int) {
 			l.Helper()
-			n, err := l.Lapse(ctx)
+			n, err := l.ResolveOverdue(ctx)
 			require.NoError(l, err)
 			require.Equal(l, want, n)
 		}
@@ -359,7 +360,7 @@ func TestAPassedHorizonWithoutItsFeedIsVoid(t *testing.T) {
 		}
 		require.NoError(l, l.store.DropFeed(ctx, "harbour"))
 		l.now = night.AddDate(0, 0, 15)
-		n, err := l.Lapse(ctx)
+		n, err := l.ResolveOverdue(ctx)
 		require.NoError(l, err)
 		require.Equal(l, 2, n)
 		for _, id := range []string{"p1", "p2"} {
@@ -373,7 +374,7 @@ func TestAPassedHorizonWithoutItsFeedIsVoid(t *testing.T) {
 func TestAPredictionOfAPersonOrToolIsStoredOnce(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		ctx := l.Context()
-		f := activities.PredictionRequest{
+		f := review.PredictionRequest{
 			Claim:      " The quay price passes 5. ",
 			Criterion:  "The feed says so.",
 			Horizon:    l.now.Add(time.Hour),
@@ -382,24 +383,24 @@ func TestAPredictionOfAPersonOrToolIsStoredOnce(t *testing.T) {
 			Trace:      "It has risen all week.",
 			Watch:      &dream.Watch{Feed: "harbour", Rule: "quay", Means: dream.PredictionRight},
 		}
-		p, fresh, err := l.Foretell(ctx, l.agent, f)
+		p, fresh, err := l.AddPrediction(ctx, l.agent, f)
 		require.NoError(l, err)
 		require.True(l, fresh)
 		require.Equal(l, []string{dream.Analytical, "The quay price passes 5.", "tool/bot", "tool", ""},
 			[]string{p.Source, p.Claim, p.Session, string(p.Taint), p.Dream})
-		again, fresh, err := l.Foretell(ctx, l.agent, f)
+		again, fresh, err := l.AddPrediction(ctx, l.agent, f)
 		require.NoError(l, err)
 		require.False(l, fresh)
 		require.Equal(l, p.ID, again.ID)
-		n, err := l.Fired(ctx, "a1", "harbour", "quay", "", l.now.Add(time.Minute))
+		n, err := l.ApplyFiredRule(ctx, "a1", "harbour", "quay", "", l.now.Add(time.Minute))
 		require.NoError(l, err)
 		require.Equal(l, 1, n)
 		require.InDelta(l, .4, *l.prediction(p.ID).Residual, 1e-12, "resolved like a creative one")
 
 		f.Episodes = []string{"e-nobody"}
-		_, _, err = l.Foretell(ctx, l.agent, f)
+		_, _, err = l.AddPrediction(ctx, l.agent, f)
 		require.ErrorIs(l, err, memory.ErrNotFound)
-		_, _, err = l.Foretell(ctx, l.agent, activities.PredictionRequest{By: dream.ByPerson, Confidence: 2})
+		_, _, err = l.AddPrediction(ctx, l.agent, review.PredictionRequest{By: dream.ByPerson, Confidence: 2})
 		require.ErrorContains(l, err,
 			"the claim is empty; it must say what is predicted\nthe criterion is empty; it must say what would show it true or false\nthe confidence is 2;")
 	})
@@ -444,7 +445,7 @@ func TestAnAgentThatCannotBeReadDoesNotDelayOthers(t *testing.T) {
 		ctx := l.Context()
 		require.NoError(l, l.store.PutAgent(ctx, dream.Agent{ID: "a0", Handle: "ada", Zone: "UTC"}))
 		l.now, l.Memory = night.AddDate(0, 0, 15), silent{l.store, "a0"}
-		n, err := l.Lapse(ctx)
+		n, err := l.ResolveOverdue(ctx)
 		require.ErrorContains(l, err, "read the open predictions of a0: the disk is full")
 		require.Equal(l, 2, n)
 		l.Memory = crowded{l.store}

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,9 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/integration"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 func TestAnItemArchivedByADreamIsRestored(t *testing.T) {
@@ -20,7 +23,7 @@ func TestAnItemArchivedByADreamIsRestored(t *testing.T) {
 	r.knows(3, dream.FromWeb)
 	r.gistsOf(repeated("somebody by the sea likes warm soup", 3)...)
 	r.looks(1)
-	restoring := Restorer{r.store, time.Now}
+	restoring := review.Restorer{Memory: r.store, Now: time.Now}
 	faded, err := restoring.Archived(ctx, "a", "")
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"k00", "k01", "k02"}, faded)
@@ -47,7 +50,7 @@ func TestAnItemArchivedByADreamIsRestored(t *testing.T) {
 	require.Equal(t, event.ItemRestored{Item: "k01", Kind: dream.KindSemantic, By: dream.ByPerson}, result)
 
 	_, err = restoring.Restore(ctx, "a", "k00", "k01")
-	require.ErrorIs(t, err, ErrNotArchived)
+	require.ErrorIs(t, err, review.ErrNotArchived)
 	require.ErrorContains(t, err, "k01 was not archived by a dream: it is live")
 	entry, err = memory.One[*dream.Semantic](ctx, r.store, "a", "k00")
 	require.NoError(t, err)
@@ -66,7 +69,7 @@ func TestUndoneItemsAreNotRestored(t *testing.T) {
 	r.looks(1)
 	_, err := r.store.Undo(ctx, "a", "dream/a/0001")
 	require.NoError(t, err)
-	restoring := Restorer{r.store, time.Now}
+	restoring := review.Restorer{Memory: r.store, Now: time.Now}
 	faded, err := restoring.Archived(ctx, "a", "")
 	require.NoError(t, err)
 	require.Empty(t, faded)
@@ -92,7 +95,7 @@ func TestAnItemIsRestoredAlthoughAnEarlierDreamWasUndone(t *testing.T) {
 	undone, err := r.store.Undo(ctx, "a", "dream/a/0000")
 	require.NoError(t, err)
 	require.Equal(t, []string{"k00"}, undone.Kept)
-	restoring := Restorer{r.store, time.Now}
+	restoring := review.Restorer{Memory: r.store, Now: time.Now}
 	faded, err := restoring.Archived(ctx, "a", "dream/a/0001")
 	require.NoError(t, err)
 	require.Equal(t, []string{"k00"}, faded)
@@ -106,7 +109,8 @@ func (r *rig) stages(n int, since time.Time, confidence float64) {
 	o := r.spec(99, since)
 	w := memory.Write{Agent: "a", Cause: o.Dream}
 	for i := range n {
-		h := head(o, dream.Integration, dream.KindHypothesis, string(rune('a'+i)), nil)
+		h := newRun(r.ports, o, activities.Stretch{}).Head(dream.Integration, dream.KindHypothesis,
+			string(rune('a'+i)), nil)
 		w.Add = append(w.Add,
 			&dream.Hypothesis{Head: h, Claim: "claim " + h.ID, Confidence: confidence, Status: dream.HypothesisStaged})
 	}
@@ -123,12 +127,12 @@ func TestAFullStagingReplacesOldHypotheses(t *testing.T) {
 		r := newRig(t)
 		ctx := context.Background()
 		r.live(3)
-		r.stages(10, tonight.Add(-time.Duration(c.days)*24*time.Hour), .2)
 		s := r.begin(r.spec(100, tonight))
+		r.stages(10, tonight.Add(-time.Duration(c.days)*24*time.Hour), .2) // later, since without predictions they lapse
 		r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"gulls sit before rain","first_step":"look","confidence":0.3,"sources":["r1"]}]}`
-		request := ConsolidateRequest{StepRequest: step(s, .4), Items: []string{"e1"}}
+		request := activities.ConsolidateRequest{StepRequest: step(s, .4), Items: []string{"e1"}}
 		for range 2 { // a repetition archives no more
-			result, err := (&Integration{r.ports}).Consolidate(ctx, request)
+			result, err := (&integration.Integration{Ports: r.ports}).Consolidate(ctx, request)
 			require.NoError(t, err)
 			require.Equal(t, c.rested == 0, result.NoCall)
 			require.Len(t, result.Made, c.rested)
@@ -148,7 +152,7 @@ func TestAFullStagingReplacesOldHypotheses(t *testing.T) {
 		r.finish(s)
 		if c.rested > 0 {
 			require.Equal(t, event.Unfounded, result.Reason)
-			_, err := Restorer{r.store, time.Now}.Restore(ctx, "a", result.Item)
+			_, err := review.Restorer{Memory: r.store, Now: time.Now}.Restore(ctx, "a", result.Item)
 			require.NoError(t, err)
 			h, err := memory.One[*dream.Hypothesis](ctx, r.store, "a", result.Item)
 			require.NoError(t, err)

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,32 +7,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // waits is a dream that was interrupted in its first stretch, with no client connected.
-func (r *rig) waits() (Spec, Stretch) {
+func (r *rig) waits() (activities.Spec, activities.Stretch) {
 	r.t.Helper()
 	s, request := r.woken(1, time.Hour)
 	return r.putDown(s, request)
 }
 
-func (r *rig) putDown(s Stretch, request PauseRequest) (Spec, Stretch) {
+func (r *rig) putDown(s activities.Stretch, request activities.InterruptRequest) (activities.Spec, activities.Stretch) {
 	r.t.Helper()
 	ctx := context.Background()
-	_, err := r.dreamRun().Pause(ctx, request)
+	_, err := r.dreamRun().Interrupt(ctx, request)
 	require.NoError(r.t, err)
 	_, err = r.store.Dismiss(ctx, "a", tonight)
 	require.NoError(r.t, err)
-	o, err := r.dreamRun().spec(ctx, s)
+	run, err := core.Open(ctx, r.ports, s)
 	require.NoError(r.t, err)
-	return o, s
+	return run.Spec, s
 }
 
-func (r *rig) beginAgain(o Spec, s Stretch) BeginResult {
+func (r *rig) beginAgain(o activities.Spec, s activities.Stretch) activities.BeginResult {
 	r.t.Helper()
-	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{
+	lain, err := r.dreamRun().Begin(context.Background(), activities.BeginRequest{
 		Spec:     o,
 		Workflow: s.Dream,
 		Run:      s.Run,
@@ -43,7 +45,7 @@ func (r *rig) beginAgain(o Spec, s Stretch) BeginResult {
 	return lain
 }
 
-func (r *rig) nightOf(s Stretch) *dream.Record {
+func (r *rig) nightOf(s activities.Stretch) *dream.Record {
 	r.t.Helper()
 	record, err := memory.One[*dream.Record](context.Background(), r.store, "a", s.Dream)
 	require.NoError(r.t, err)
@@ -130,8 +132,11 @@ func TestDreamsThatEndedInterruptedAreNotReadAgain(t *testing.T) {
 	ctx := context.Background()
 	o, s := r.waits()
 	require.Equal(t, dream.RecordWaits, r.nightOf(s).Marks().Status)
-	_, err := r.dreamRun().Rise(ctx,
-		FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"}})
+	_, err := r.dreamRun().Finish(ctx,
+		activities.FinishRequest{
+			Stretch: s,
+			Ending:  activities.Ending{Outcome: dream.Interrupted, Reason: "nobody resumed it"},
+		})
 	require.NoError(t, err)
 	require.Equal(t, string(dream.Interrupted), r.nightOf(s).Marks().Status)
 	bed, seen := r.dreamRun(), &counting{Store: r.store}

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,8 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 func TestADecisionNeedsItemsAndIgnoresDuplicates(t *testing.T) {
@@ -18,9 +22,9 @@ func TestADecisionNeedsItemsAndIgnoresDuplicates(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
 	s := r.begin(o)
-	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+	require.NoError(t, core.At(r.ports, s).Write(ctx, yield(r, o, s)))
 	r.finish(s)
-	k := Reviewer{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
+	k := review.Reviewer{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
 	_, err := k.Decide(ctx, "a", o.Dream, nil, true)
 	require.ErrorContains(t, err, "names no item")
 	done, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1", o.Dream + "/integration/1"}, true)
@@ -38,9 +42,9 @@ func TestOneOfTwoConcurrentDecisionsIsApplied(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
 	s := r.begin(o)
-	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+	require.NoError(t, core.At(r.ports, s).Write(ctx, yield(r, o, s)))
 	r.finish(s)
-	k := Reviewer{Memory: r.store, Now: r.ports.Now}
+	k := review.Reviewer{Memory: r.store, Now: r.ports.Now}
 	faults := make([]error, 8)
 	var all sync.WaitGroup
 	for i := range faults {
@@ -53,7 +57,7 @@ func TestOneOfTwoConcurrentDecisionsIsApplied(t *testing.T) {
 			stood++
 			continue
 		}
-		require.ErrorIs(t, err, ErrNotWaiting)
+		require.ErrorIs(t, err, review.ErrNotWaiting)
 	}
 	require.Equal(t, 1, stood)
 	require.Len(t, r.events("ReviewDecided"), 1)
@@ -67,12 +71,13 @@ func TestAFragmentWhoseHoldIsLiftedIsNotShownAsBarred(t *testing.T) {
 	s := r.begin(o)
 	held := r.fragment(o, s)
 	held.Flags = []dream.Flag{{By: "hook/night-watch", Reason: "a person should look", Bars: true}}
-	require.NoError(t, r.ports.write(ctx, s, memory.Write{Change: []dream.Item{held}}))
-	_, err := (&Onset{r.ports}).Capture(ctx, CaptureRequest{StepRequest: step(s, .5), Fragments: []string{held.ID}})
+	require.NoError(t, core.At(r.ports, s).Write(ctx, memory.Write{Change: []dream.Item{held}}))
+	_, err := (&onset.Onset{Ports: r.ports}).Capture(ctx,
+		activities.CaptureRequest{StepRequest: step(s, .5), Fragments: []string{held.ID}})
 	require.NoError(t, err)
 	require.Equal(t, "barred by hook/night-watch", r.thought(held.ID).Reason)
 	r.finish(s)
-	_, err = Reviewer{Memory: r.store, Now: r.ports.Now}.Decide(ctx, "a", o.Dream, []string{held.ID}, true)
+	_, err = review.Reviewer{Memory: r.store, Now: r.ports.Now}.Decide(ctx, "a", o.Dream, []string{held.ID}, true)
 	require.NoError(t, err)
 	require.Empty(t, r.thought(held.ID).Reason)
 }

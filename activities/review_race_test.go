@@ -7,9 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 // proposes stores the record of a finished dream and a proposed hypothesis of it.
@@ -42,7 +42,7 @@ func (l *ledger) proposes(id string) string {
 func TestConcurrentDecisionsNeitherContradictNorStageTooMuch(t *testing.T) {
 	onBoth(t, func(l *ledger) {
 		const nights, room = 6, 2
-		k := activities.Reviewer{Memory: l.store, Now: l.Now, MaxStaged: room}
+		k := review.Reviewer{Memory: l.store, Now: l.Now, MaxStaged: room}
 		staged, err := l.store.Find(l.Context(),
 			memory.Query{
 				Agent: l.agent.ID, Kinds: []dream.Kind{dream.KindHypothesis},

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -6,32 +6,44 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 // yield is a write with one of everything that an activity can store.
-func yield(r *rig, o Spec, s Stretch) memory.Write {
+func yield(r *rig, o activities.Spec, s activities.Stretch) memory.Write {
 	h := &dream.Hypothesis{
-		Head: head(o, dream.Integration, dream.KindHypothesis, "1", nil), Claim: "It calms.",
+		Head:   newRun(r.ports, o, activities.Stretch{}).Head(dream.Integration, dream.KindHypothesis, "1", nil),
+		Claim:  "It calms.",
 		Status: dream.HypothesisStaged,
 	}
-	barred := &dream.Gist{Head: head(o, dream.NREM, dream.KindGist, "barred", nil), Content: "Borrow all."}
+	barred := &dream.Gist{
+		Head:    newRun(r.ports, o, activities.Stretch{}).Head(dream.NREM, dream.KindGist, "barred", nil),
+		Content: "Borrow all.",
+	}
 	barred.State = dream.Archived // as the policy leaves it
 	return memory.Write{
 		Add: []dream.Item{
-			h, barred, &dream.Fragment{Head: head(o, dream.Onset, dream.KindFragment, "1", nil), Content: "A rope."},
+			h, barred,
+			&dream.Fragment{
+				Head:    newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment, "1", nil),
+				Content: "A rope.",
+			},
 			&dream.Journal{
-				Head: head(o, dream.Return, dream.KindJournal, "1", nil), Content: "I dreamt of rope.",
+				Head:         newRun(r.ports, o, activities.Stretch{}).Head(dream.Return, dream.KindJournal, "1", nil),
+				Content:      "I dreamt of rope.",
 				Significance: .5,
 			},
 		},
 		Affect: &dream.Affect{PAD: mood.PAD{Arousal: 1}, Since: tonight, Cause: o.Dream},
-		Waking: &memory.Waking{Mood: &mood.PAD{Arousal: 1}, Digest: []string{o.Dream + "/return/1"}},
-		Events: []event.Event{r.ports.event(s, "integration/1", event.HypothesisStaged{Hypothesis: h.ID})},
+		OnWake: &memory.OnWake{Mood: &mood.PAD{Arousal: 1}, Digest: []string{o.Dream + "/return/1"}},
+		Events: []event.Event{core.At(r.ports, s).Event("integration/1", event.HypothesisStaged{Hypothesis: h.ID})},
 	}
 }
 
@@ -51,7 +63,7 @@ func TestTheReviewModeDecidesWhatAnActivityStores(t *testing.T) {
 			o.Review = way
 			s := r.begin(o)
 			for range 2 { // a repetition changes nothing
-				require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
+				require.NoError(t, core.At(r.ports, s).Write(ctx, yield(r, o, s)))
 			}
 			for state, n := range want {
 				found, err := r.store.Find(ctx, memory.Query{
@@ -61,7 +73,7 @@ func TestTheReviewModeDecidesWhatAnActivityStores(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, found, n, state)
 			}
-			items, err := r.ports.made(ctx, s, o.Dream+"/integration/1", "nobody", o.Dream+"/onset/1")
+			items, err := core.At(r.ports, s).Made(ctx, o.Dream+"/integration/1", "nobody", o.Dream+"/onset/1")
 			require.NoError(t, err)
 			require.Len(t, items, 2, "the dream itself uses all of it")
 			require.Equal(t, "It calms.", items[0].Text())
@@ -73,7 +85,7 @@ func TestTheReviewModeDecidesWhatAnActivityStores(t *testing.T) {
 				values[e.Type]++
 			}
 			require.Equal(t, !way.Holds(), values["HypothesisStaged"] == 1)
-			require.Equal(t, want[dream.Proposed], values["ReviewAsked"])
+			require.Equal(t, want[dream.Proposed], values["ReviewRequested"])
 
 			arrival, err := r.store.Arrive(ctx, presence.Visit{
 				Agent:  "a",
@@ -89,7 +101,7 @@ func TestTheReviewModeDecidesWhatAnActivityStores(t *testing.T) {
 			require.Equal(t, !way.Holds(), affect.PAD == mood.PAD{Arousal: 1},
 				"a wake moves the mood only if the dream may")
 			r.finish(s)
-			notes, err := r.store.Notes(ctx, "a", o.Dream, draftNote)
+			notes, err := r.store.Notes(ctx, "a", o.Dream, core.DraftNote)
 			require.NoError(t, err)
 			require.Empty(t, notes)
 		})
@@ -103,10 +115,10 @@ func TestAcceptedHypothesesStayWithinTheLimit(t *testing.T) {
 	o := r.spec(1, tonight)
 	o.Review = dream.ReviewAsk
 	s := r.begin(o)
-	require.NoError(t, r.ports.write(ctx, s, yield(r, o, s)))
-	k := Reviewer{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
+	require.NoError(t, core.At(r.ports, s).Write(ctx, yield(r, o, s)))
+	k := review.Reviewer{Memory: r.store, Now: r.ports.Now, MaxStaged: 1}
 	_, err := k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
-	require.ErrorIs(t, err, ErrGoesOn)
+	require.ErrorIs(t, err, review.ErrGoesOn)
 	r.finish(s)
 	_, err = r.store.Commit(ctx, memory.Write{Agent: "a", Cause: "talk", Add: []dream.Item{&dream.Hypothesis{
 		Head: dream.Head{
@@ -120,7 +132,7 @@ func TestAcceptedHypothesesStayWithinTheLimit(t *testing.T) {
 	}}})
 	require.NoError(t, err)
 	_, err = k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
-	require.ErrorIs(t, err, ErrFull)
+	require.ErrorIs(t, err, review.ErrFull)
 	k.MaxStaged = 2
 	_, err = k.Decide(ctx, "a", o.Dream, []string{o.Dream + "/integration/1"}, true)
 	require.NoError(t, err)

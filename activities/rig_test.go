@@ -1,6 +1,7 @@
-package activities
+package activities_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -11,11 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -82,6 +86,12 @@ func (alive) ClusterID() string { return "" }
 
 func (alive) Running(context.Context, string, string) (bool, error) { return true, nil }
 
+// newRun is the run of a stretch with a spec that need not be in the store.
+func newRun(p activities.Ports, spec activities.Spec, s activities.Stretch) *core.Run {
+	s.Agent, s.Dream = cmp.Or(s.Agent, spec.Agent), cmp.Or(s.Dream, spec.Dream)
+	return &core.Run{Ports: p, Stretch: s, Spec: spec}
+}
+
 var tonight = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
 
 // rig is a file store, an agent and activities with a player as model, without Temporal.
@@ -90,7 +100,7 @@ type rig struct {
 	path  string
 	store *sqlitestore.Store
 	model *player
-	ports Ports
+	ports activities.Ports
 }
 
 func newRig(t *testing.T) *rig {
@@ -119,7 +129,7 @@ func newRig(t *testing.T) *rig {
 			Embeds:   true,
 		},
 	}
-	ports := WithRunCache(Ports{
+	ports := core.WithRunCache(activities.Ports{
 		Memory:   store,
 		Presence: store,
 		Catalog:  table,
@@ -146,9 +156,9 @@ func newRig(t *testing.T) *rig {
 	}
 }
 
-func (r *rig) spec(n int, asOf time.Time) Spec {
-	o := Spec{
-		Version:  SpecVersion,
+func (r *rig) spec(n int, asOf time.Time) activities.Spec {
+	o := activities.Spec{
+		Version:  activities.SpecVersion,
 		Dream:    fmt.Sprintf("dream/a/%04d", n),
 		Agent:    "a",
 		Handle:   "a",
@@ -166,7 +176,7 @@ func (r *rig) spec(n int, asOf time.Time) Spec {
 	}
 	o.Models[dream.Embedder] = "p/e"
 	o.Accounts = []budget.Account{
-		{Scope: DreamScope(o.Dream), Limit: o.Budget},
+		{Scope: activities.DreamScope(o.Dream), Limit: o.Budget},
 		{Scope: "day:a/" + o.Day, Limit: 100 * budget.Dollar},
 		{Scope: "month:a/" + o.Day[:7], Limit: 1000 * budget.Dollar},
 		{Scope: "fleet:" + o.Day, Limit: budget.Unlimited},
@@ -174,7 +184,7 @@ func (r *rig) spec(n int, asOf time.Time) Spec {
 	return o
 }
 
-func (r *rig) begin(o Spec) Stretch {
+func (r *rig) begin(o activities.Spec) activities.Stretch {
 	r.t.Helper()
 	record := &dream.Record{
 		Head: dream.Head{
@@ -189,16 +199,16 @@ func (r *rig) begin(o Spec) Stretch {
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{record}})
 	require.NoError(r.t, err)
-	lain, err := r.dreamRun().LieDown(context.Background(), BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
+	lain, err := r.dreamRun().Begin(context.Background(), activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
 	require.NoError(r.t, err)
 	require.Empty(r.t, lain.Refused, lain.Reason)
-	return Stretch{Agent: "a", Dream: o.Dream, Run: "run"}
+	return activities.Stretch{Agent: "a", Dream: o.Dream, Run: "run"}
 }
 
-func (r *rig) finish(s Stretch) {
+func (r *rig) finish(s activities.Stretch) {
 	r.t.Helper()
-	_, err := r.dreamRun().Rise(context.Background(),
-		FinishRequest{Stretch: s, Ending: Ending{Outcome: dream.Completed}})
+	_, err := r.dreamRun().Finish(context.Background(),
+		activities.FinishRequest{Stretch: s, Ending: activities.Ending{Outcome: dream.Completed}})
 	require.NoError(r.t, err)
 }
 
@@ -232,11 +242,11 @@ func (r *rig) live(n int) {
 }
 
 // step is the request of a phase with plenty of money.
-func step(s Stretch, temperature float64) StepRequest {
-	return StepRequest{Stretch: s, Limit: budget.Dollar, Temperature: temperature}
+func step(s activities.Stretch, temperature float64) activities.StepRequest {
+	return activities.StepRequest{Stretch: s, Limit: budget.Dollar, Temperature: temperature}
 }
 
-func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {
+func (r *rig) find(s activities.Stretch, kind dream.Kind) []dream.Item {
 	r.t.Helper()
 	items, err := r.store.Find(context.Background(),
 		memory.Query{Agent: "a", Dream: s.Dream, Kinds: []dream.Kind{kind}})
@@ -247,8 +257,8 @@ func (r *rig) find(s Stretch, kind dream.Kind) []dream.Item {
 // unplanned plans nothing, and has no cap.
 type unplanned struct{}
 
-func (unplanned) Plan(context.Context, string, time.Time) (Spec, string, error) {
-	return Spec{}, "not now", nil
+func (unplanned) Plan(context.Context, string, time.Time) (activities.Spec, string, error) {
+	return activities.Spec{}, "not now", nil
 }
 
 func (unplanned) Embedder(context.Context, dream.Agent) (string, string) {
@@ -256,6 +266,6 @@ func (unplanned) Embedder(context.Context, dream.Agent) (string, string) {
 }
 func (unplanned) FleetDay() budget.Micros { return budget.Unlimited }
 
-func (r *rig) dreamRun() *DreamRun {
-	return &DreamRun{Ports: r.ports, Executions: alive{}, Planner: unplanned{}}
+func (r *rig) dreamRun() *dreamrun.DreamRun {
+	return &dreamrun.DreamRun{Ports: r.ports, Executions: alive{}, Planner: unplanned{}}
 }

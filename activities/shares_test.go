@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -8,9 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/imagination"
+	"github.com/seed-56a03226/oneiros/activities/integration"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // nightsBefore writes earlier dreams, each with eight fragments, of which some were developed and staged.
@@ -67,7 +72,7 @@ func (r *rig) nightsBefore(nights, used, staged int) []hypnagogia.Fragments {
 // chosen runs lucid capture, REM and staging over six fixed fragments, and returns what was chosen.
 func (r *rig) chosen() string {
 	ctx, text := context.Background(), ""
-	tell := func(what string, made []Made) {
+	tell := func(what string, made []activities.MadeItem) {
 		for _, m := range made {
 			text += fmt.Sprintf("%s %s %.3f kept %v chosen %v\n", what, m.ID, m.Score, m.Kept, m.Chosen)
 		}
@@ -78,40 +83,44 @@ func (r *rig) chosen() string {
 	w := memory.Write{}
 	for i := range 6 {
 		f := &dream.Fragment{
-			Head:    head(o, dream.Onset, dream.KindFragment, fmt.Sprintf("1.%d", i), nil),
+			Head: newRun(r.ports, o, activities.Stretch{}).Head(dream.Onset, dream.KindFragment,
+				fmt.Sprintf("1.%d", i), nil),
 			Content: fmt.Sprintf("thought number %d of the night", i),
 			Status:  dream.FragmentRaw, Confidence: .15, Verdict: dream.Verdict{Composite: float64(6-i) / 10},
 		}
 		ids, w.Add = append(ids, f.ID), append(w.Add, f)
 	}
-	require.NoError(r.t, r.ports.write(ctx, s, w))
+	require.NoError(r.t, core.At(r.ports, s).Write(ctx, w))
 	r.model.say["ratings"] = `{"ratings":[{"ref":"f2","rating":"promote","reason":"x","criterion":"y","days":3,"first_step":"z"},{"ref":"f5","rating":"promote","reason":"x","criterion":"y","days":3,"first_step":"z"}]}`
-	captured, err := (&Onset{r.ports}).Capture(ctx, CaptureRequest{StepRequest: step(s, .5), Fragments: ids})
+	captured, err := (&onset.Onset{Ports: r.ports}).Capture(ctx,
+		activities.CaptureRequest{StepRequest: step(s, .5), Fragments: ids})
 	require.NoError(r.t, err)
 	tell("captured", captured.Made)
-	m := &Imagination{r.ports}
-	survey, err := m.Survey(ctx, SurveyRequest{Stretch: s, Limit: 1_000_000, Fragments: ids})
+	m := &imagination.Imagination{Ports: r.ports}
+	survey, err := m.Survey(ctx, activities.SurveyRequest{Stretch: s, Limit: 1_000_000, Fragments: ids})
 	require.NoError(r.t, err)
 	text += fmt.Sprintln("seeds", survey.Seeds)
 	var made []string
 	for turn := 1; turn <= 3; turn++ {
 		r.answersScenario(fmt.Sprintf("scenario %d", turn))
-		result, err := m.Branch(ctx, BranchRequest{StepRequest: round(s, 1, turn), Fragment: survey.Seeds[turn-1]})
+		result, err := m.Branch(ctx,
+			activities.BranchRequest{StepRequest: round(s, 1, turn), Fragment: survey.Seeds[turn-1]})
 		require.NoError(r.t, err)
 		made = append(made, result.Made[0].ID)
 	}
 	r.weighs(.3, .6, .5)
-	weighed, err := m.Weigh(ctx, WeighRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
+	weighed, err := m.Score(ctx, activities.ScoreRequest{StepRequest: round(s, 1, 0), Scenarios: made, Keep: 2})
 	require.NoError(r.t, err)
 	tell("weighed", weighed.Made)
 	plan := hypnagogia.SearchOf([]*dream.Scenario{r.scenario(made[0]), r.scenario(made[1]), r.scenario(made[2])}).Next(
-		hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 6}, survey.Means)
+		hypnagogia.SearchLimits{Branches: 3, Beam: 2, Rounds: 3, Seeds: 6}, survey.Budget)
 	text += fmt.Sprintf("next %+v\n", plan)
-	kept, err := m.Keep(ctx, KeepRequest{Stretch: s, Scenarios: made, Keep: 2})
+	kept, err := m.Keep(ctx, activities.KeepRequest{Stretch: s, Scenarios: made, Keep: 2})
 	require.NoError(r.t, err)
 	tell("kept", kept.Made)
 	r.model.say["hypotheses"] = `{"hypotheses":[{"claim":"c","first_step":"s","confidence":0.25,"sources":["r1"]}]}`
-	staged, err := (&Integration{r.ports}).Consolidate(ctx, ConsolidateRequest{StepRequest: step(s, .4), Items: made})
+	staged, err := (&integration.Integration{Ports: r.ports}).Consolidate(ctx,
+		activities.ConsolidateRequest{StepRequest: step(s, .4), Items: made})
 	require.NoError(r.t, err)
 	tell("staged", staged.Made)
 	return text

@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -8,15 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // keepLate stores one more snapshot of a stretch.
-func (r *rig) keepLate(s Stretch, key string) {
+func (r *rig) keepLate(s activities.Stretch, key string) {
 	r.t.Helper()
-	body, err := json.Marshal(snapshot{
+	body, err := json.Marshal(core.Snapshot{
 		Step:    key,
 		Phase:   dream.Onset,
 		Partial: telling,
@@ -26,11 +28,11 @@ func (r *rig) keepLate(s Stretch, key string) {
 		Epoch:   s.Epoch,
 	})
 	require.NoError(r.t, err)
-	_, err = r.store.PutNote(context.Background(), "a", s.fence(), memory.LateNote+key, body)
+	_, err = r.store.PutNote(context.Background(), "a", s.Fence(), memory.LateNote+key, body)
 	require.NoError(r.t, err)
 }
 
-func (r *rig) waiting(s Stretch) int {
+func (r *rig) waiting(s activities.Stretch) int {
 	r.t.Helper()
 	notes, err := r.store.Notes(context.Background(), "a", s.Dream, memory.LateNote)
 	require.NoError(r.t, err)
@@ -43,15 +45,15 @@ func TestJudgedSnapshotsAreErasedByTheRepetition(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	s, request := r.woken(1, time.Hour, telling)
-	_, err := r.dreamRun().Pause(ctx, request)
+	_, err := r.dreamRun().Interrupt(ctx, request)
 	require.NoError(t, err)
 	require.Zero(t, r.waiting(s))
 	_, err = r.store.Dismiss(ctx, "a", tonight)
 	require.NoError(t, err)
-	_, err = r.store.TakeSlot(ctx, "a", memory.Slot{Fence: s.fence(), Since: tonight}, memory.Fence{})
+	_, err = r.store.TakeSlot(ctx, "a", memory.Slot{Fence: s.Fence(), Since: tonight}, memory.Fence{})
 	require.NoError(t, err)
 	r.keepLate(s, "a") // as if the erasing had not happened
-	_, err = r.dreamRun().Pause(ctx, request)
+	_, err = r.dreamRun().Interrupt(ctx, request)
 	require.NoError(t, err)
 	require.Zero(t, r.waiting(s))
 	require.Len(t, r.journals(), 1)
@@ -63,14 +65,14 @@ func TestTheSnapshotOfALateCallIsNotJudgedInALaterStretch(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	s, request := r.woken(1, time.Hour)
-	_, err := r.dreamRun().Pause(ctx, request)
+	_, err := r.dreamRun().Interrupt(ctx, request)
 	require.NoError(t, err)
 	_, err = r.store.Dismiss(ctx, "a", tonight)
 	require.NoError(t, err)
-	spec, err := r.dreamRun().spec(ctx, s)
+	run, err := core.Open(ctx, r.ports, s)
 	require.NoError(t, err)
-	lain, err := r.dreamRun().LieDown(ctx, BeginRequest{
-		Spec:     spec,
+	lain, err := r.dreamRun().Begin(ctx, activities.BeginRequest{
+		Spec:     run.Spec,
 		Workflow: s.Dream,
 		Run:      s.Run,
 		Stretch:  2,
@@ -90,7 +92,7 @@ func TestTheSnapshotOfALateCallIsNotJudgedInALaterStretch(t *testing.T) {
 		Lock:   time.Second,
 	})
 	require.NoError(t, err)
-	_, err = r.dreamRun().Pause(ctx, second)
+	_, err = r.dreamRun().Interrupt(ctx, second)
 	require.NoError(t, err)
 	require.Zero(t, r.waiting(s))
 	require.Empty(t, r.journals())
@@ -102,12 +104,14 @@ func TestAForgedEpochIsNotRecorded(t *testing.T) {
 	r := newRig(t)
 	ctx := context.Background()
 	_, request := r.woken(1, time.Hour)
-	result, err := r.dreamRun().Greet(ctx, GreetRequest{Agent: "a", Epoch: 1 << 40, Now: tonight, Dream: request.Dream})
+	result, err := r.dreamRun().AnnounceWake(ctx,
+		activities.AnnounceWakeRequest{Agent: "a", Epoch: 1 << 40, Now: tonight, Dream: request.Dream})
 	require.NoError(t, err)
-	require.Equal(t, GreetResult{Forged: true, Epoch: 1}, result)
-	result, err = r.dreamRun().Greet(ctx, GreetRequest{Agent: "a", Epoch: 1, Now: tonight, Dream: request.Dream})
+	require.Equal(t, activities.AnnounceWakeResult{Forged: true, Epoch: 1}, result)
+	result, err = r.dreamRun().AnnounceWake(ctx,
+		activities.AnnounceWakeRequest{Agent: "a", Epoch: 1, Now: tonight, Dream: request.Dream})
 	require.NoError(t, err)
-	require.Equal(t, GreetResult{}, result)
+	require.Equal(t, activities.AnnounceWakeResult{}, result)
 	status, err := r.store.Status(ctx, "a", tonight)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), status.Recorded)

@@ -8,14 +8,14 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // SpecVersion is the version of Spec. Fields are only added.
@@ -50,7 +50,7 @@ type Spec struct {
 	// how long it may be resumed after an interruption; 0: it ends with the first
 	ResumeTTL time.Duration `json:"resume_ttl,omitempty"`
 	// the most stretches it may have; 0: unlimited
-	Stretches int `json:"sittings,omitempty"`
+	Stretches int `json:"stretches,omitempty"`
 	// how its depth is chosen when it begins; nil: always the peak
 	Depth *DepthRule `json:"depth,omitempty"`
 
@@ -85,8 +85,8 @@ type Holds struct {
 	Lock   time.Duration `json:"lock,omitempty"`   // the wake lock (agent.wake_lock)
 }
 
-// of is how long a wake of this cause holds; 0: the default.
-func (h *Holds) of(cause presence.Cause) time.Duration {
+// Of is how long a wake of this cause holds; 0: the default.
+func (h *Holds) Of(cause presence.Cause) time.Duration {
 	switch {
 	case h == nil:
 		return 0
@@ -132,20 +132,17 @@ func (s Spec) Validate() error {
 		fault("holds are alarm %s, client %s and lock %s; they must not be negative", h.Alarm, h.Client, h.Lock)
 	}
 	if s.Stretches < 0 {
-		fault("sittings is %d; it must not be negative", s.Stretches)
+		fault("stretches is %d; it must not be negative", s.Stretches)
 	}
+	faults = append(faults, s.validateWays()...)
+	return errors.Join(append(faults, s.validateParts()...)...)
+}
+
+// validateWays returns what is wrong with the words by which a dream goes its way.
+func (s Spec) validateWays() (faults []error) {
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	if s.Behaviour != "" && !slices.Contains(dream.Behaviours, s.Behaviour) {
 		fault("behaviour %q must be one of %v, or empty", s.Behaviour, dream.Behaviours)
-	}
-	for _, hook := range s.Hooks {
-		if err := hook.Validate(); err != nil {
-			faults = append(faults, err)
-		}
-	}
-	if s.Steering != nil {
-		if err := s.Steering.Validate(); err != nil {
-			faults = append(faults, err)
-		}
 	}
 	for _, role := range dream.Roles {
 		if way, named := s.Loosening[role]; named && !slices.Contains(dream.Loosenings, way) {
@@ -161,6 +158,17 @@ func (s Spec) Validate() error {
 	if r := s.Redreams; r != nil && (r.Dream == "" || r.Dream == s.Dream || !slices.Contains(dream.Redreamt, r.From)) {
 		fault("it goes on from %q, from %q; it must be another dream, and one of %v", r.Dream, r.From, dream.Redreamt)
 	}
+	return faults
+}
+
+// validateParts returns the faults of those parts that validate themselves.
+func (s Spec) validateParts() (faults []error) {
+	for _, hook := range s.Hooks {
+		faults = append(faults, hook.Validate())
+	}
+	if s.Steering != nil {
+		faults = append(faults, s.Steering.Validate())
+	}
 	if s.Depth != nil {
 		faults = append(faults, s.Depth.Prior.Validate())
 	}
@@ -170,7 +178,7 @@ func (s Spec) Validate() error {
 	if s.Policy != nil {
 		faults = append(faults, s.Policy.Validate())
 	}
-	return errors.Join(append(faults, s.Knobs.Validate())...)
+	return append(faults, s.Knobs.Validate())
 }
 
 // Record is the record of the dream before it has begun.
@@ -218,15 +226,16 @@ type Stretch struct {
 // InStretch is the stretch of any request that embeds one.
 func (s Stretch) InStretch() Stretch { return s }
 
-func (s Stretch) fence() memory.Fence {
+// Fence is what the store fences writes of the stretch by.
+func (s Stretch) Fence() memory.Fence {
 	return memory.Fence{Dream: s.Dream, Run: s.Run, Epoch: s.Epoch}
 }
 
 // End is how a paid activity ended, if not with an error.
 type End string
 
-// The ends. EndCap names its cap in Done.Scope. EndCut means that the activity was cancelled, EndWoken that the agent
-// was woken; the text received by then is kept until it is judged (Done.Cut).
+// The ends. EndCap names its cap in CallOutcome.Scope. EndCut means that the activity was cancelled, EndWoken that the
+// agent was woken; the text received by then is kept until it is judged (CallOutcome.Cut).
 const (
 	EndDone       End = ""
 	EndCap        End = "cap"
@@ -235,23 +244,23 @@ const (
 	EndUnreadable End = "unreadable" // neither the answer nor its repair could be read
 )
 
-// Done is how a paid activity ended.
-type Done struct {
+// CallOutcome is how a paid activity ended.
+type CallOutcome struct {
 	End    End    `json:"end,omitempty"`
 	Scope  string `json:"scope,omitempty"`
 	Reason string `json:"reason,omitempty"`
 	Reused bool   `json:"reused,omitempty"`
 
-	NoCall bool `json:"unasked,omitempty"` // there was nothing to call a model for
+	NoCall bool `json:"no_call,omitempty"` // there was nothing to call a model for
 
-	Cut *Cut `json:"cut,omitempty"` // how it was interrupted
+	Cut *CutCall `json:"cut,omitempty"` // how it was interrupted
 }
 
 // Interrupted says whether the activity was interrupted.
-func (d Done) Interrupted() bool { return d.End == EndCut || d.End == EndWoken }
+func (d CallOutcome) Interrupted() bool { return d.End == EndCut || d.End == EndWoken }
 
-// Made is an item that an activity made: its id and what planning needs.
-type Made struct {
+// MadeItem is an item that an activity made: its id and what planning needs.
+type MadeItem struct {
 	ID    string  `json:"id"`
 	Score float64 `json:"score"`
 	Kept  bool    `json:"kept"`
@@ -262,7 +271,7 @@ type Made struct {
 }
 
 // Kept counts the kept items.
-func Kept(made []Made) int {
+func Kept(made []MadeItem) int {
 	n := 0
 	for _, m := range made {
 		if m.Kept {

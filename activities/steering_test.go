@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,8 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/replay"
 )
 
 func TestOnlyIdeasOfTheOnsetAreSteered(t *testing.T) {
@@ -21,8 +24,8 @@ func TestOnlyIdeasOfTheOnsetAreSteered(t *testing.T) {
 	s := r.begin(o)
 	r.model.say["fragments"] = `{"fragments":[{"text":"The quay was closed and the wages were late.","sources":["r1"]}]}`
 	r.model.say["partial"] = "the harbour paid the baker in boats"
-	onset := &Onset{r.ports}
-	_, err := onset.Gather(context.Background(), GatherRequest{Stretch: s})
+	onset := &onset.Onset{Ports: r.ports}
+	_, err := onset.Gather(context.Background(), activities.GatherRequest{Stretch: s})
 	require.NoError(t, err)
 	induced, err := onset.Induce(context.Background(), step(s, 1.2))
 	require.NoError(t, err)
@@ -36,9 +39,9 @@ func TestOnlyIdeasOfTheOnsetAreSteered(t *testing.T) {
 
 	require.NotEmpty(t, induced.Made)
 	_, err = onset.Capture(context.Background(),
-		CaptureRequest{StepRequest: step(s, .5), Fragments: []string{induced.Made[0].ID}})
+		activities.CaptureRequest{StepRequest: step(s, .5), Fragments: []string{induced.Made[0].ID}})
 	require.NoError(t, err)
-	_, err = (&Replay{r.ports}).Run(context.Background(), ReplayRequest{StepRequest: step(s, .7)})
+	_, err = (&replay.Replay{Ports: r.ports}).Run(context.Background(), activities.ReplayRequest{StepRequest: step(s, .7)})
 	require.NoError(t, err)
 	require.Greater(t, len(r.model.requests), ideas)
 	for _, request := range r.model.requests[ideas:] {
@@ -59,4 +62,40 @@ func TestASpecWithInvalidSteeringIsRefused(t *testing.T) {
 	body, err := json.Marshal(old)
 	require.NoError(t, err)
 	require.NotContains(t, string(body), "steering\"", "a spec without steering reads as in older versions")
+}
+
+// A deeper onset is steered more; a server that steers by the model's name has a strength of its own.
+func TestDeeperStagesAreSteeredMore(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		stage dream.Stage
+		alias string
+		alpha float64
+	}{
+		{dream.Shallow, "", .5},
+		{dream.Transitional, "", 1},
+		{dream.Peak, "", 1.5},
+		{dream.TooDeep, "", 1.5},
+		{"", "", 1.5},
+		{dream.Shallow, "tiny-creative", 1.5},
+	} {
+		r := newRig(t)
+		r.live(10)
+		table := r.ports.Catalog.(inference.Table)
+		spec := table["p/w"]
+		spec.Steers = &inference.Steers{Vector: "muse", Alias: c.alias}
+		table["p/w"] = spec
+		o := r.spec(1, tonight)
+		o.Steering = &inference.Steering{Vector: "muse", From: 11, To: 11, Alpha: 1.5}
+		s := r.begin(o)
+		r.model.say["partial"] = "the harbour paid the baker in boats"
+		stages := &onset.Onset{Ports: r.ports}
+		_, err := stages.Gather(context.Background(), activities.GatherRequest{Stretch: s})
+		require.NoError(t, err)
+		turn := step(s, 1.1)
+		turn.Cycle, turn.Turn, turn.Stage = 1, 1, c.stage
+		_, err = stages.Partial(context.Background(), turn)
+		require.NoError(t, err)
+		require.Equal(t, c.alpha, r.model.requests[len(r.model.requests)-1].Steering.Alpha, "%+v", c)
+	}
 }

@@ -1,23 +1,30 @@
-package activities
+package activities_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/internal/core"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/replay"
+	"github.com/seed-56a03226/oneiros/activities/urgency"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 )
 
 // pays plans nothing and allows an embedder.
@@ -50,7 +57,7 @@ func (r *rig) resolved(id, claim string, confidence float64, status string, at t
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: "test", Add: []dream.Item{p}})
 	require.NoError(r.t, err)
-	resolver := NewResolver(r.ports)
+	resolver := r.ports.Resolver()
 	resolver.Now = func() time.Time { return at }
 	_, err = resolver.Resolve(context.Background(), "a", id,
 		prediction.Verdict{Status: status, By: dream.ByPerson, At: at})
@@ -65,7 +72,7 @@ func (r *rig) place(ctx context.Context, texts []string) ([][]float32, string, e
 func TestUrgencyCountsFromTheLastDream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	needs := Needs{Memory: r.store, Place: r.place}
+	needs := urgency.Reader{Memory: r.store, Place: r.place}
 	lived, err := needs.Input(t.Context(), "a", tonight)
 	require.NoError(t, err)
 	require.Equal(t, circadian.UrgencyInput{Never: true}, lived, "nothing at all")
@@ -121,7 +128,7 @@ func TestUrgencyCountsFromTheLastDream(t *testing.T) {
 	require.Equal(t, 1, lived.Novel)
 	require.Positive(t, lived.Affect)
 
-	blind, err := Needs{Memory: r.store, Why: "nobody pays"}.Input(t.Context(), "a", later)
+	blind, err := urgency.Reader{Memory: r.store, Reason: "nobody pays"}.Input(t.Context(), "a", later)
 	require.NoError(t, err)
 	require.Zero(t, blind.Novel)
 	require.Equal(t, "nobody pays", blind.Unplaced)
@@ -139,11 +146,11 @@ func TestTheUrgencyOfAnIdleAgentSpendsOnlyWhereItMatters(t *testing.T) {
 		require.NoError(t, err)
 		return b.Spent
 	}
-	ask := func(urgent float64) HeedResult {
-		got, err := bed.Heed(t.Context(),
-			HeedRequest{
+	ask := func(urgent float64) activities.CheckTriggersResult {
+		got, err := bed.CheckTriggers(t.Context(),
+			activities.CheckTriggersRequest{
 				Agent: "a", Now: tonight,
-				Eager: &circadian.Eager{Idle: time.Minute, Urgent: urgent, Uncertain: urgent},
+				UrgencyRule: &circadian.UrgencyRule{Idle: time.Minute, Urgent: urgent, Uncertain: urgent},
 			})
 		require.NoError(t, err)
 		require.NotNil(t, got.Urgency)
@@ -187,9 +194,9 @@ func TestAnEmbedderThatDoesNotAnswerDelaysTriggersBriefly(t *testing.T) {
 	bed.Planner = pays{model: "p/e"}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	got, err := bed.Heed(ctx, HeedRequest{
+	got, err := bed.CheckTriggers(ctx, activities.CheckTriggersRequest{
 		Agent: "a", Now: tonight, Schedules: []dream.Trigger{{Name: "b", Schedule: "03:30"}},
-		Eager: &circadian.Eager{Idle: time.Minute, Urgent: .3, Uncertain: .3},
+		UrgencyRule: &circadian.UrgencyRule{Idle: time.Minute, Urgent: .3, Uncertain: .3},
 	})
 	require.NoError(t, err)
 	require.NoError(t, ctx.Err(), "it did not wait for the caller's timeout")
@@ -200,28 +207,28 @@ func TestAnEmbedderThatDoesNotAnswerDelaysTriggersBriefly(t *testing.T) {
 
 func TestAnInvalidScheduleIsReportedAndDelaysNoOther(t *testing.T) {
 	t.Parallel()
-	got := Appointments([]dream.Trigger{{Name: "a", Schedule: "25:00"}, {Name: "b", Schedule: "03:30"}}, "UTC", tonight)
+	got := dreamrun.Appointments([]dream.Trigger{{Name: "a", Schedule: "25:00"}, {Name: "b", Schedule: "03:30"}},
+		"UTC", tonight)
 	require.Contains(t, got[0].Fault, `schedule "25:00"`)
 	require.Equal(t, time.Date(2026, 10, 20, 3, 30, 0, 0, time.UTC), got[1].At)
-	require.Contains(t, Appointments([]dream.Trigger{{Name: "b", Schedule: "03:30"}}, "Moon/Base", tonight)[0].Fault,
+	require.Contains(t,
+		dreamrun.Appointments([]dream.Trigger{{Name: "b", Schedule: "03:30"}}, "Moon/Base", tonight)[0].Fault,
 		"Moon/Base")
 }
 
 // recorder records the calls.
 type recorder struct {
-	calls []Fire
+	calls []triggers.Fire
 	deaf  error
 }
 
-func (h *recorder) Call(_ context.Context, _ dream.Agent, f Fire) error {
+func (h *recorder) Call(_ context.Context, _ dream.Agent, f triggers.Fire) error {
 	if h.deaf != nil {
 		return h.deaf
 	}
 	h.calls = append(h.calls, f)
 	return nil
 }
-
-func (h *recorder) Alarm(context.Context, string, string) error { return nil }
 
 func TestNewEpisodesAndEventsCallOnce(t *testing.T) {
 	t.Parallel()
@@ -235,11 +242,14 @@ func TestNewEpisodesAndEventsCallOnce(t *testing.T) {
 	}
 	require.NoError(t, r.store.PutAgent(t.Context(), agent))
 	received := &recorder{}
-	listener := func() *Listener {
-		return &Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return tonight }}
+	listener := func() *triggers.Listener {
+		return &triggers.Listener{
+			Memory: r.store, Events: r.store, Calls: received,
+			Now: func() time.Time { return tonight },
+		}
 	}
 	l := listener()
-	listen := func(l *Listener, want ...string) {
+	listen := func(l *triggers.Listener, want ...string) {
 		t.Helper()
 		received.calls = nil
 		n, err := l.Listen(t.Context())
@@ -256,14 +266,14 @@ func TestNewEpisodesAndEventsCallOnce(t *testing.T) {
 	require.ErrorContains(t, err, "Temporal is away")
 	received.deaf = nil
 	listen(l, "full")
-	require.Equal(t, "12 new episodes since the last dream; the trigger waits for 10", received.calls[0].Why)
+	require.Equal(t, "12 new episodes since the last dream; the trigger waits for 10", received.calls[0].Reason)
 	listen(l)
 	listen(listener(), "full") // another worker without that memory: the workflow recognises the call by its key
 	r.resolved("small", "it rains", .7, dream.PredictionRight, tonight.Add(-2*time.Hour))
 	listen(l)
 	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
 	listen(l, "wrong")
-	require.Equal(t, "PredictionResolved with a residual of -0.70", received.calls[0].Why)
+	require.Equal(t, "PredictionResolved with a residual of -0.70", received.calls[0].Reason)
 	listen(l)
 	listen(listener(), "full", "wrong")
 
@@ -292,8 +302,8 @@ func TestCallsAreRepeatedAfterAWhileUntilADreamHasSeenThem(t *testing.T) {
 	r.live(12)
 	r.resolved("large", "it snows", .7, dream.PredictionWrong, tonight.Add(-time.Hour))
 	received, at := &recorder{}, tonight
-	l := &Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return at }}
-	var first []Fire
+	l := &triggers.Listener{Memory: r.store, Events: r.store, Calls: received, Now: func() time.Time { return at }}
+	var first []triggers.Fire
 	for _, c := range []struct {
 		after time.Duration
 		calls int
@@ -344,7 +354,7 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 	_, err = r.store.Commit(t.Context(), w)
 	require.NoError(t, err)
 	received := &recorder{}
-	l := &Listener{Memory: r.store, Events: r.store, Calls: received, Now: time.Now}
+	l := &triggers.Listener{Memory: r.store, Events: r.store, Calls: received, Now: time.Now}
 	n, err := l.Listen(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -355,34 +365,7 @@ func TestAListenerFindsAnEventHoweverMuchHasHappenedSince(t *testing.T) {
 // compile error.
 func TestThePortsOfAWorkerHaveTypedFields(t *testing.T) {
 	t.Parallel()
-	require.True(t, reflect.TypeFor[Alarms]().Implements(reflect.TypeFor[Callers]()))
-	require.True(t, reflect.TypeFor[Planner]().Implements(reflect.TypeFor[Embedders]()))
-}
-
-func TestAFeedRuleCallsAgentsWithATriggerForIt(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	agent, err := r.store.Agent(t.Context(), "a")
-	require.NoError(t, err)
-	agent.Feed, agent.Triggers = "quay",
-		[]dream.Trigger{{Name: "calm", Kind: dream.OnEvent, Feed: "quay", Rule: "calm"}}
-	received := &recorder{}
-	ports := r.ports
-	ports.Feeds = r.store
-	feed := &Feed{Ports: ports, Alarms: received}
-	for _, auto := range []bool{false, true} {
-		agent.Auto = auto
-		require.NoError(t, r.store.PutAgent(t.Context(), agent))
-		for _, rule := range []string{"storm", "calm"} {
-			_, err = feed.Sound(t.Context(), SoundRequest{Feed: "quay", Rule: rule, Quiet: true, At: tonight})
-			require.NoError(t, err)
-		}
-	}
-	require.Len(t, received.calls, 1, "only an automatic agent, and only its rule")
-	require.Equal(t, "calm", received.calls[0].Trigger)
-	received.deaf = errors.New("Temporal is away")
-	_, err = feed.Sound(t.Context(), SoundRequest{Feed: "quay", Rule: "calm", Quiet: true, At: tonight})
-	require.ErrorContains(t, err, "Temporal is away", "the activity is retried")
+	require.True(t, reflect.TypeFor[activities.Planner]().Implements(reflect.TypeFor[activities.Embedders]()))
 }
 
 func TestEpisodesBehindNovelErrorsAreReplayedFirst(t *testing.T) {
@@ -397,33 +380,81 @@ func TestEpisodesBehindNovelErrorsAreReplayedFirst(t *testing.T) {
 		"e6")
 	spec := r.spec(1, tonight)
 	plain := r.spec(2, tonight)
-	curriculum := DefaultCurriculum
+	curriculum := activities.DefaultCurriculum
 	spec.Curriculum = &curriculum
 	require.NoError(t, spec.Validate())
 	s := r.begin(spec)
-	replay := &Replay{Ports: r.ports}
-	queue := func(o Spec, back bool) []string {
-		episodes, done, err := replay.queue(t.Context(), o,
-			ReplayRequest{StepRequest: step(Stretch{Agent: "a", Dream: o.Dream, Run: "run"}, .7), Backward: back})
+	// replayed are the episodes that a direction's prompt shows, oldest first
+	replayed := func(o activities.Spec, back bool) []string {
+		s := activities.Stretch{Agent: "a", Dream: o.Dream, Run: "run"}
+		_, err := (&replay.Replay{Ports: r.ports}).Run(t.Context(),
+			activities.ReplayRequest{StepRequest: step(s, .7), Backward: back})
 		require.NoError(t, err)
-		require.False(t, done.Interrupted())
-		return idsOf(episodes)
+		prompt := r.model.requests[len(r.model.requests)-1].Messages[1].Content
+		var ids []string
+		for i := range 30 {
+			if strings.Contains(prompt, fmt.Sprintf("on day %d the", i)) {
+				ids = append(ids, fmt.Sprintf("e%d", i))
+			}
+		}
+		return ids
 	}
-	forward := queue(spec, false)
-	require.Equal(t, []string{"e9", "e3", "e4"}, forward[:3])
+	lesson := func() string {
+		body, err := r.store.Note(t.Context(), "a", spec.Dream, "lesson")
+		require.NoError(t, err)
+		return string(body)
+	}
+	r.model.say["patterns"] = `{"patterns":[]}`
+	forward := replayed(spec, false)
 	require.Len(t, forward, spec.Knobs.ReplayEpisodes)
-	require.Equal(t, forward, queue(spec, false), "a repetition returns the same")
-	require.Equal(t, []string{"e9", "e3", "e4"}, queue(spec, true)[:3])
+	require.Subset(t, forward, []string{"e9", "e3", "e4"})
+	require.JSONEq(t, `["e9","e3","e4"]`, lesson(), "the largest error comes first")
 	r.resolved("late", "lynx lynx lynx lynx", .99, dream.PredictionWrong, at, "e20")
-	require.Equal(t, forward, queue(spec, false), "it was chosen once in the dream")
+	require.Subset(t, replayed(spec, true), []string{"e9", "e3", "e4"})
+	require.JSONEq(t, `["e9","e3","e4"]`, lesson(), "it was chosen once in the dream")
 	r.finish(s)
 
-	r.begin(plain)
-	drawn, err := replay.draw(t.Context(), plain, Stretch{Agent: "a", Dream: plain.Dream, Run: "run"}, "forward",
-		plain.Knobs.ReplayEpisodes)
+	s = r.begin(plain)
+	drawn, err := core.Draw(t.Context(), newRun(r.ports, plain, s), "forward", plain.Knobs.ReplayEpisodes)
 	require.NoError(t, err)
-	require.Equal(t, idsOf(drawn), queue(plain, false), "a spec without a curriculum draws by surprise alone")
+	require.ElementsMatch(t, core.IdsOf(drawn), replayed(plain, false),
+		"a spec without a curriculum draws by surprise alone")
 	narrow := plain
-	narrow.Curriculum = &Curriculum{Large: 2}
+	narrow.Curriculum = &activities.Curriculum{Large: 2}
 	require.ErrorContains(t, narrow.Validate(), "curriculum is large 2")
+}
+
+// Volatility follows what the newest episodes are about: it is low while the subject stays, and high when it changes.
+func TestVolatilityFollowsTheSubject(t *testing.T) {
+	t.Parallel()
+	subjects := []string{
+		"the harbour bell rang while Mina mended the old net by the pier and the tide came in",
+		"the court asked about the lease and the landlord's lawyer wanted another hearing on costs",
+	}
+	measure := func(subject func(i int) string) float64 {
+		r := newRig(t)
+		w := memory.Write{Agent: "a", Cause: "import"}
+		for i := range 40 {
+			e := &dream.Episode{
+				Head: dream.Head{
+					ID:    fmt.Sprintf("e%02d", i),
+					Agent: "a",
+					Kind:  dream.KindEpisode,
+					At:    tonight.Add(time.Duration(i-72) * time.Hour),
+					State: dream.Live,
+					Taint: dream.FromHuman,
+				},
+				Content: fmt.Sprintf("%s, %d gulls", subject(i), i%5),
+			}
+			w.Add = append(w.Add, e)
+			w.Vectors = append(w.Vectors, memory.Vector{Item: e.ID, Space: space, V: vectorOf(e.Content)})
+		}
+		_, err := r.store.Commit(context.Background(), w)
+		require.NoError(t, err)
+		input, err := urgency.Reader{Memory: r.store}.Input(context.Background(), "a", tonight)
+		require.NoError(t, err)
+		return input.Volatility
+	}
+	require.Less(t, measure(func(i int) string { return subjects[i%2] }), .2)
+	require.Greater(t, measure(func(i int) string { return subjects[i/20] }), .5)
 }

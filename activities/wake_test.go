@@ -1,4 +1,4 @@
-package activities
+package activities_test
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 func TestALookNamesTheConnectedClientAndDoesNotAnnounceSleepTwice(t *testing.T) {
@@ -26,8 +27,9 @@ func TestALookNamesTheConnectedClientAndDoesNotAnnounceSleepTwice(t *testing.T) 
 		})
 		require.NoError(t, err)
 	}
-	look := func(after time.Duration, asleep bool) LookResult {
-		found, err := r.dreamRun().Look(ctx, LookRequest{Agent: "a", Now: tonight.Add(after), Asleep: asleep})
+	look := func(after time.Duration, asleep bool) activities.CheckClientsResult {
+		found, err := r.dreamRun().CheckClients(ctx,
+			activities.CheckClientsRequest{Agent: "a", Now: tonight.Add(after), Asleep: asleep})
 		require.NoError(t, err)
 		return found
 	}
@@ -37,7 +39,7 @@ func TestALookNamesTheConnectedClientAndDoesNotAnnounceSleepTwice(t *testing.T) 
 	visit("ivo", presence.Connect, 20*time.Second)
 	visit("mara", presence.Connect, 30*time.Second)
 	found := look(40*time.Second, true)
-	require.Equal(t, Wake{Epoch: 1, Cause: presence.Connect, Client: "ivo", At: tonight.Add(20 * time.Second)},
+	require.Equal(t, activities.Wake{Epoch: 1, Cause: presence.Connect, Client: "ivo", At: tonight.Add(20 * time.Second)},
 		found.Visit, "the last client that connected")
 	require.Equal(t, tonight.Add(90*time.Second), found.Until)
 	require.Empty(t, look(2*time.Minute, true).Visit)
@@ -52,9 +54,9 @@ func TestOnlyAConnectToAHeldSleepingAgentJoins(t *testing.T) {
 	r := newRig(t)
 	r.ports.Now = func() time.Time { return tonight }
 	ctx := context.Background()
-	rouse := func(cause presence.Cause, client string) RouseResult {
-		raised, err := r.dreamRun().Rouse(ctx,
-			RouseRequest{Agent: "a", Wake: Wake{Cause: cause, Client: client}, Now: tonight})
+	rouse := func(cause presence.Cause, client string) activities.RaiseEpochResult {
+		raised, err := r.dreamRun().RaiseEpoch(ctx,
+			activities.RaiseEpochRequest{Agent: "a", Wake: activities.Wake{Cause: cause, Client: client}, Now: tonight})
 		require.NoError(t, err)
 		require.Equal(t, int64(1), raised.Epoch)
 		return raised

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Agent configures when agents dream by themselves, how long they are held awake, and how an interrupted dream resumes.
@@ -46,14 +46,14 @@ func (a Agent) Hours() (windows, quiet []string) {
 	return circadian.SplitHours(a.Windows), circadian.SplitHours(a.Quiet)
 }
 
-// Eager returns when an urgent agent may idle for a shorter time.
-func (a Agent) Eager() circadian.Eager {
-	return circadian.Eager{Idle: a.UrgentIdle, Urgent: a.Urgent, Uncertain: a.UrgentUncertain}
+// UrgencyRule returns when an urgent agent may idle for a shorter time.
+func (a Agent) UrgencyRule() circadian.UrgencyRule {
+	return circadian.UrgencyRule{Idle: a.UrgentIdle, Urgent: a.Urgent, Uncertain: a.UrgentUncertain}
 }
 
-// settle limits values that were not set by those that were: an agent that idles for ten seconds should not wait five
-// minutes more by default.
-func (c *Config) settle() {
+// limitDefaults limits values that were not set by those that were: an agent that idles for ten seconds should not wait
+// five minutes more by default.
+func (c *Config) limitDefaults() {
 	a := &c.Agent
 	c.unlessSet("agent.jitter", &a.Jitter, (a.IdleTimeout / 6).Truncate(time.Second))
 	c.unlessSet("agent.urgent_idle", &a.UrgentIdle, (a.IdleTimeout / 3).Truncate(time.Second))
@@ -93,7 +93,7 @@ func (a Agent) validate() error {
 			"agent.urgent_idle is %s and agent.idle_timeout is %s; an urgent agent must not wait for longer than another",
 			spanText(a.UrgentIdle), spanText(a.IdleTimeout))
 	}
-	if err := a.Eager().Validate(); err != nil {
+	if err := a.UrgencyRule().Validate(); err != nil {
 		fault("agent: %w", err)
 	}
 	if err := a.Vitality.Validate(); err != nil {

@@ -3,25 +3,31 @@
 package config
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 // Config is the configuration of a process. It contains no secret: keys are named by environment variable or file.
 type Config struct {
-	DataDir   string              `json:"data_dir"`
-	Store     Store               `json:"store"`
-	Temporal  Temporal            `json:"temporal"`
-	Seal      Seal                `json:"seal"`
-	Worker    Worker              `json:"worker"`
-	Roles     Roles               `json:"roles"`
-	Embedder  Embedder            `json:"embedder"`
-	Dream     dream.Knobs         `json:"dream"`
-	Money     Money               `json:"money"`
-	Agent     Agent               `json:"agent"`
+	DataDir  string      `json:"data_dir"`
+	Store    Store       `json:"store"`
+	Temporal Temporal    `json:"temporal"`
+	Seal     Seal        `json:"seal"`
+	Worker   Worker      `json:"worker"`
+	Roles    Roles       `json:"roles"`
+	Embedder Embedder    `json:"embedder"`
+	Dream    dream.Knobs `json:"dream"`
+	Money    Money       `json:"money"`
+	Agent    Agent       `json:"agent"`
+
+	Predictions Predictions `json:"predictions"`
+
 	Feed      Feed                `json:"feed"`
 	Archive   Archive             `json:"archive"`
 	Metrics   Metrics             `json:"metrics"`
@@ -66,6 +72,8 @@ type Worker struct {
 	Concurrent int           `json:"concurrent"`
 	Cache      int           `json:"cache"`
 	StopWithin time.Duration `json:"stop_within"`
+	Deployment string        `json:"deployment"`
+	BuildID    string        `json:"build_id"`
 }
 
 // Roles names a model, "provider/model", for each use.
@@ -104,6 +112,45 @@ type Money struct {
 
 // Caps returns the caps of a new agent.
 func (m Money) Caps() dream.Caps { return dream.Caps{Dream: m.Dream, Day: m.Day, Month: m.Month} }
+
+// Predictions configures how predictions are resolved.
+type Predictions struct {
+	JudgeDaily budget.Micros `json:"judge_daily"` // 0: no model judges
+	MostOpen   int           `json:"most_open"`
+	Trust      string        `json:"trust"` // names separated by commas; empty: everybody
+	Gate       string        `json:"gate"`  // dream.GateMeasured or dream.GateStrict
+	Follow     bool          `json:"follow_yield"`
+}
+
+// Rules returns them as resolvers take them.
+func (p Predictions) Rules() dream.PredictionRules {
+	return dream.PredictionRules{
+		Trust:       p.trusted(),
+		JudgeDaily:  p.JudgeDaily,
+		MostOpen:    p.MostOpen,
+		Gate:        p.Gate,
+		FollowYield: p.Follow,
+	}
+}
+
+// trusted are the names of Trust, which may hold spaces.
+func (p Predictions) trusted() []string {
+	if strings.TrimSpace(p.Trust) == "" {
+		return nil
+	}
+	names := strings.Split(p.Trust, ",")
+	for i := range names {
+		names[i] = strings.TrimSpace(names[i])
+	}
+	return names
+}
+
+func (p Predictions) validate() error {
+	if err := review.ValidateTrust(p.trusted()); err != nil {
+		return fmt.Errorf("predictions.trust: %w", err)
+	}
+	return nil
+}
 
 // Log configures what the process writes to standard error.
 type Log struct {

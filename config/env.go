@@ -2,7 +2,7 @@ package config
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -41,7 +41,7 @@ func readEnv(env map[string]string, renamed *renames) (envValues, []string) {
 		existing = append(existing, k.Env())
 	}
 	var warnings []string
-	for _, name := range sortedNames(env) {
+	for _, name := range sortedKeys(env) {
 		key, ok := byName[name]
 		if !ok {
 			key, ok = providerVariable(name)
@@ -52,20 +52,14 @@ func readEnv(env map[string]string, renamed *renames) (envValues, []string) {
 		switch {
 		case ok:
 			answer.values[key], answer.names[key] = env[name], name
-		case strings.HasPrefix(name, "ONEIROS_") && !contains(otherNames, name):
+		case strings.HasPrefix(name, "ONEIROS_") && !slices.Contains(otherNames, name):
 			warnings = append(warnings,
 				fmt.Sprintf("environment variable %s is no setting and was ignored%s", name,
 					nearestHint(name, existing)))
 		}
 	}
 	for _, k := range table() {
-		if former := answer.names[k.Was]; k.Was != "" && former != "" {
-			if answer.names[k.Key] == "" {
-				answer.names[k.Key] = former
-			}
-			delete(answer.names, k.Was)
-		}
-		renamed.knob(k, answer.values, func(key string) string { return "environment variable " + envName(key) })
+		renamed.knob(k, answer.values, "environment variable ", envName)
 	}
 	return answer, warnings
 }
@@ -82,13 +76,4 @@ func providerVariable(name string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-func sortedNames(env map[string]string) []string {
-	names := make([]string, 0, len(env))
-	for name := range env {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }

@@ -22,31 +22,6 @@ type Metrics struct {
 	Agents bool   `json:"agents"` // add the agent's handle as a label
 }
 
-func eventKnobs() []Knob {
-	return []Knob{
-		{
-			Key: "archive.url", Sort: Text, Default: "", Unit: "address",
-			Reason: "Where a worker archives events as JSON lines, by agent and day: a folder (a path, or file:///var/lib/oneiros/archive) or an object store (s3://bucket/prefix?region=eu-central-1, and endpoint=https://... for one that is not Amazon's). Keys come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, ~/.aws/credentials or the role of the machine; one in the address is refused. Nothing is ever deleted there. Empty: nothing is archived.",
-		},
-		{
-			Key:     "archive.every",
-			Sort:    Span,
-			Default: "5m",
-			Low:     1,
-			High:    1 * day,
-			Reason:  "How often what is new is archived, and so the most that is lost with the store's disk. One object for each agent that has news: an agent that dreams four times a day makes about 20 a day.",
-		},
-		{
-			Key: "metrics.listen", Sort: Text, Default: "", Unit: "host:port",
-			Reason: "Where `oneiros up` and `oneiros worker` answer GET /metrics in the format of Prometheus, such as 127.0.0.1:7413. The figures name no memory, but tell when agents dream and what it costs: who listens wider than this machine puts a gate before it. Empty: nothing listens.",
-		},
-		{
-			Key: "metrics.agents", Sort: YesNo, Default: false,
-			Reason: "Every figure of events carries its agent's handle. Off: a thousand agents would make a thousand times the series, and show the handles to everyone who can scrape.",
-		},
-	}
-}
-
 // validate never repeats the value of archive.url in an error: it may contain a key by mistake.
 func (a Archive) validate() error {
 	scheme, _, remote := strings.Cut(a.URL, "://")

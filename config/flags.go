@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -67,14 +68,14 @@ func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bo
 				fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
 		case formerly(key):
 			given[key] = value
-		case !contains(knownKeys()[1:], key):
+		case !slices.Contains(knownKeys()[1:], key):
 			faults = append(faults, fmt.Errorf("--set: %s is no setting%s", key, nearestHint(key, knownKeys())))
 		default:
 			given[key] = value
 		}
 	}
 	for _, k := range table() {
-		renamed.knob(k, given, func(key string) string { return "--set " + key })
+		renamed.knob(k, given, "--set ", asInFiles)
 		if value, ok := given[k.Key]; ok {
 			v.Set(k.Key, value)
 			sets[k.Key] = true

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Hook is an external service that is called at the borders of every dream.
@@ -39,7 +39,7 @@ var hookName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 // HookRules returns the hooks in the form of a dream's specification, by name.
 func (c Config) HookRules() []activities.HookRule {
 	var rules []activities.HookRule
-	for _, name := range sortedHooks(c.Hooks) {
+	for _, name := range sortedKeys(c.Hooks) {
 		h := c.Hooks[name]
 		rule := activities.HookRule{Name: name, Timeout: h.Timeout, Silent: h.Silent, Text: h.Text}
 		for _, at := range h.At {
@@ -136,7 +136,7 @@ func (r *reader) borders() []string {
 		if slices.Contains(activities.Borders, dream.Border(word)) {
 			existing = append(existing, word)
 		} else {
-			r.fault("%s.at names %q; a hook is asked at entry, capture or exit", r.at, word)
+			r.fault("%s.at names %q; a hook is called at entry, capture or exit", r.at, word)
 		}
 	}
 	if len(existing) == 0 && len(at) > 0 { // the faults are recorded
@@ -149,7 +149,7 @@ func (r *reader) checkHook(name string, h Hook) {
 	u, err := url.Parse(h.URL)
 	switch {
 	case h.URL == "":
-		r.fault("%s.url is missing; it is the address that is asked, such as https://guard.example/oneiros", r.at)
+		r.fault("%s.url is missing; it is the address that is called, such as https://guard.example/oneiros", r.at)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		r.fault("%s.url is not an address such as https://guard.example/oneiros", r.at)
 	case u.User != nil:
@@ -178,12 +178,4 @@ func faultsOf(err error) []error {
 		return nil
 	}
 	return []error{err}
-}
-
-func sortedHooks(m map[string]Hook) []string {
-	keys := make(map[string]any, len(m))
-	for key := range m {
-		keys[key] = nil
-	}
-	return sortedKeys(keys)
 }

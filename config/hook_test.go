@@ -65,7 +65,7 @@ hooks:
 		"hooks.loud!.secret: a secret does not belong in a file",
 		"hooks.loud!.colour is no setting",
 		"hooks.loud!.url is not an address such as https://guard.example/oneiros",
-		`hooks.loud!.at names "noon"; a hook is asked at entry, capture or exit`,
+		`hooks.loud!.at names "noon"; a hook is called at entry, capture or exit`,
 		"hooks.loud! has a timeout of 1h0m0s; it must lie between 100ms and 8s",
 		`hooks.loud! says "shrug" when silent; say allow or refuse`,
 		"hooks.empty.url is missing",

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
 // Sort is the type of a knob's value.
@@ -36,9 +36,9 @@ type Knob struct {
 	Flag      string   // the command-line flag that sets it, if there is one of its own
 	Unlimited bool     // money that may be "unlimited"
 
-	Was    string            // the former key, which is read with a warning until 0.1.0
+	Was    string            // the key before 0.1.0, which is refused with the name of today
 	Field  string            // where Config has it; empty: under Key
-	Former map[string]string // former names of choices, each with its name of today; read with a warning until 0.1.0
+	Former map[string]string // names of choices before 0.1.0, each with its name of today
 }
 
 // Env is the environment variable that sets the knob.

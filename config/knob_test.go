@@ -8,8 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/config"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
 func dreamFields(t *testing.T) map[string]bool {
@@ -83,4 +86,32 @@ func wholeText(k config.Knob, value string) string {
 		}
 	}
 	return value
+}
+
+// What the file of knobs repeats of the rules: their defaults, and the words of their choices.
+func TestDefaultsAndChoicesAreThoseOfTheRules(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, "", "", nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, circadian.DefaultThresholds, c.Agent.Vitality)
+	require.Equal(t, circadian.DefaultUrgencyRule, c.Agent.UrgencyRule())
+	choices := map[string][]string{
+		"agent.digest":   journal.Digests,
+		"agent.review":   {string(dream.ReviewAuto), string(dream.ReviewAsk), string(dream.JournalOnly)},
+		"policy.unclear": {string(policy.Flag), string(policy.Bar)},
+		"serve.keys":     {config.KeysAuto, config.KeysRequired},
+		"dream.judging":  {dream.JudgingAuto, dream.BySingle, dream.ByTogether},
+		"dream.depth":    {dream.DepthAdaptive, dream.DepthFixed},
+	}
+	for _, k := range config.Knobs() {
+		if want, listed := choices[k.Key]; listed {
+			require.Equal(t, want, k.Choices, k.Key)
+		}
+		if k.Key == "dream.loosening" {
+			require.Len(t, k.Former, len(dream.FormerLoosenings))
+			for former, now := range dream.FormerLoosenings {
+				require.Equal(t, string(now), k.Former[former])
+			}
+		}
+	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Options says where to read from. The process's own environment and flags are not read otherwise.
@@ -59,7 +59,6 @@ func Load(o Options) (Config, error) {
 	sets, err := bind(v, o.Flags, renamed)
 	keep(err)
 	keep(errors.Join(renamed.faults...))
-	c.Warnings = append(c.Warnings, renamed.warnings...)
 	keep(c.fill(v, origin{
 		path:  path,
 		file:  file,
@@ -94,7 +93,7 @@ func (c *Config) unverified() []string {
 		warnings = append(warnings,
 			variable+
 				" is set: the certificate of the Temporal server is not checked, and anybody in between can read and change "+
-				"what it is told")
+				"what is sent to it")
 	}
 	return warnings
 }
@@ -136,7 +135,7 @@ func (c *Config) derive() {
 	}
 	c.Store.Path = c.home(c.Store.Path)
 	c.Serve.TLSCert, c.Serve.TLSKey = c.home(c.Serve.TLSCert), c.home(c.Serve.TLSKey)
-	c.settle()
+	c.limitDefaults()
 	c.consented()
 }
 

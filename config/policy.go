@@ -3,11 +3,10 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 )
 
@@ -75,10 +74,11 @@ func splitWords(text string) []string {
 
 func (p Policy) validate() error {
 	faults := []error{prefixFaults("policy", p.Rules().Validate())}
-	for _, handle := range sortedRules(p.Agents) {
+	for _, handle := range sortedKeys(p.Agents) {
 		faults = append(faults, prefixFaults("policy.agents."+handle, p.Agents[handle].Validate()))
 	}
-	if names := splitWords(p.Guards); len(names) > 1 && (contains(names, noGuards) || contains(names, allGuards)) {
+	names := splitWords(p.Guards)
+	if len(names) > 1 && (slices.Contains(names, noGuards) || slices.Contains(names, allGuards)) {
 		faults = append(faults,
 			fmt.Errorf("policy.guards is %s; it must be all, none, or names of guards", quoted(p.Guards)))
 	}
@@ -143,10 +143,10 @@ func (p *Policy) readPolicy(raw any) error {
 // agentRules reads the additional rules of one agent: the knobs of the policy, and its sections.
 func (r *reader) agentRules() policy.Rules {
 	p := Policy{Amount: budget.Unlimited, Assets: r.text("assets"), Guards: r.text("guards"), More: r.ruleSections()}
-	for _, k := range policyKnobs() {
-		name := strings.TrimPrefix(k.Key, "policy.")
+	for _, k := range table() {
+		name, ofPolicy := strings.CutPrefix(k.Key, "policy.")
 		raw, found := r.fields[name]
-		if !found || k.Sort == Text {
+		if !ofPolicy || !found || k.Sort == Text {
 			continue
 		}
 		k.Key = r.at + "." + name
@@ -309,23 +309,15 @@ func (p Policy) settings(add func(key, value, fallback string)) {
 		for _, s := range r.Sentences {
 			add(at+"rules."+s.Name, s.Text, "")
 		}
-		for _, asset := range slices.Sorted(maps.Keys(r.Worth)) {
+		for _, asset := range sortedKeys(r.Worth) {
 			add(at+"worth."+strings.ToLower(asset), plain(r.Worth[asset]), "")
 		}
 	}
 	tell("policy.", p.More)
-	for _, handle := range sortedRules(p.Agents) {
+	for _, handle := range sortedKeys(p.Agents) {
 		r := p.Agents[handle]
 		at := "policy.agents." + handle + "."
 		add(at+"assets", strings.Join(r.Assets, ", "), "")
 		tell(at, r)
 	}
-}
-
-func sortedRules(m map[string]policy.Rules) []string {
-	keys := make(map[string]any, len(m))
-	for key := range m {
-		keys[key] = nil
-	}
-	return sortedKeys(keys)
 }

@@ -3,12 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
-	"sort"
+	"slices"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // BuiltIn is the provider that needs no configuration: the built-in model and embedder.
@@ -92,11 +93,9 @@ var providerKeys = append(
 	[]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "pass_headers", "steering"},
 	engineKeys...)
 
-var modelKeys = []string{
-	"name", "wire", "price", "context", "tokenizer", "max_temperature", "min_p", "top_p", "seed", "stop", "json",
-	"reasoning", "embeds", "judges", "log_probs",
-	"steering",
-}
+var modelKeys = strings.Fields(`
+	name wire price context tokenizer max_temperature min_p top_p seed stop json reasoning embeds judges log_probs
+	steering`)
 
 // readProviders reads the providers section, which has no rows in the table.
 func readProviders(raw any) (map[string]Provider, error) {
@@ -156,7 +155,7 @@ func (r *reader) fault(format string, args ...any) {
 
 func (r *reader) onlyKnown(names []string) {
 	for _, key := range sortedKeys(r.fields) {
-		if !contains(names, key) {
+		if !slices.Contains(names, key) {
 			r.fault("%s.%s is no setting%s", r.at, key, nearestHint(key, names))
 		}
 	}
@@ -181,7 +180,7 @@ func (r *reader) yesNo(key string) bool  { b, _ := r.value(key, YesNo).(bool); r
 func (r *reader) check(p Provider) {
 	if p.Profile == "" {
 		r.fault("%s.profile is missing; it must be one of %s", r.at, strings.Join(profiles(), ", "))
-	} else if !contains(profiles(), p.Profile) {
+	} else if !slices.Contains(profiles(), p.Profile) {
 		r.fault("%s.profile is %q; it must be one of %s", r.at, p.Profile, strings.Join(profiles(), ", "))
 	}
 	if p.KeyEnv != "" && p.KeyFile != "" {
@@ -197,7 +196,7 @@ func (r *reader) check(p Provider) {
 			r.fault(
 				"%s.pass_headers names %s, which is no name of a header; names go with commas between, such as \"X-Team, X-Tenant\"",
 				r.at, quoted(name))
-		case inference.HeaderStaysHere(name):
+		case inference.IsPrivateHeader(name):
 			r.fault(
 				"%s.pass_headers names %s, which is never passed on: it identifies a client, or belongs to a connection or a gateway",
 				r.at, quoted(name))
@@ -220,20 +219,4 @@ func (r *reader) check(p Provider) {
 	}
 }
 
-func sortedKeys(m map[string]any) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-func contains(list []string, s string) bool {
-	for _, item := range list {
-		if item == s {
-			return true
-		}
-	}
-	return false
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -77,27 +77,28 @@ func reasonText(k Knob) string {
 func cell(s string) string { return strings.ReplaceAll(s, "|", "\\|") }
 
 var about = map[string]string{
-	"places":   "Where things lie on this machine.",
-	"temporal": "How to reach the Temporal cluster that runs the dreams.",
-	"seal":     "Which keys seal what Temporal stores of a dream. docs/sealing.md says what that is, and how to make and change keys.",
-	"worker":   "How much one process takes on.",
-	"serve":    "The server that clients talk to: OpenAI's wire, MCP and the dreams API. docs/serving.md says how.",
-	"roles":    "Which model does what. Each names `provider/model`; an agent may name its own with `oneiros agents edit`.",
-	"embedder": "What the built-in embedders need. docs/models.md compares them.",
-	"money":    "Hard caps. A call whose worst case does not fit under every cap is not made.",
-	"agent":    "When agents dream by themselves, how long a visit or an alarm holds them awake, and how much of a dream they can afford.",
-	"feed":     "Where the readings come in that alarms watch.",
-	"archive":  "Where events are kept outside the store (docs/events.md).",
-	"metrics":  "Where figures are told (docs/events.md).",
-	"policy":   "What no dream may develop. It is frozen into a dream's request when it begins. docs/policy.md says how a text is held against it.",
-	"log":      "What the process says about itself.",
-	"consent":  "What may be used without asking again.",
-	"dream":    "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running.",
+	"places":      "Where things lie on this machine.",
+	"temporal":    "How to reach the Temporal cluster that runs the dreams.",
+	"seal":        "Which keys seal what Temporal stores of a dream. docs/sealing.md says what that is, and how to make and change keys.",
+	"worker":      "How much one process takes on.",
+	"serve":       "The server that clients talk to: OpenAI's wire, MCP and the dreams API. docs/serving.md says how.",
+	"roles":       "Which model does what. Each names `provider/model`; an agent may name its own with `oneiros agents edit`.",
+	"embedder":    "What the built-in embedders need. docs/models.md compares them.",
+	"money":       "Hard caps. A call whose worst case does not fit under every cap is not made.",
+	"agent":       "When agents dream by themselves, how long a client or an alarm holds them awake, and how much of a dream they can afford.",
+	"predictions": "What resolves predictions. docs/predictions.md says how.",
+	"feed":        "Where the readings come in that alarms watch.",
+	"archive":     "Where events are kept outside the store (docs/events.md).",
+	"metrics":     "Where metrics are served (docs/events.md).",
+	"policy":      "What no dream may develop. It is frozen into a dream's request when it begins. docs/policy.md says how a text is checked.",
+	"log":         "What the process says about itself.",
+	"consent":     "What may be used without asking again.",
+	"dream":       "Every number that shapes a dream. They are frozen into a dream's request when it begins: a change never alters one that is running.",
 }
 
 const referenceHead = `# Configuration
 
-This page is generated from the table in ` + "`config/`" + ` by ` + "`go generate ./config`" + `; a test keeps it true.
+This page is generated from ` + "`config/knobs.yaml`" + ` by ` + "`go generate ./config`" + `; a test keeps it true.
 
 Oneiros needs no configuration. Settings are read once, at the start; a later place of this list wins over an earlier:
 
@@ -112,8 +113,7 @@ Oneiros needs no configuration. Settings are read once, at the start; a later pl
 	` shows each setting with its value and its source.
 Amounts of money are dollars ("0.50"); durations carry their unit (90s, 30m, 12h, 7d).
 
-A former name of a knob is read with a warning until 0.1.0, wherever the knob may be set. A place that gives both names
-must give both the same value.
+A name that a knob had before 0.1.0 is refused, wherever it stands; the error gives the name of today.
 `
 
 const referenceTail = `
@@ -160,7 +160,7 @@ roles:
 | ` + "`models`" + ` | what is known better here than in the built-in data: a name alone, or a section |
 
 A model's section takes ` +
-	"`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_temperature` (0: temperature is refused; formerly `max_heat`), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it tells how likely each token was) and `judges`" +
+	"`name`, `wire`, `price`, `context` (tokens of prompt and answer), `tokenizer` (o200k_base or cl100k_base), `max_temperature` (0: temperature is refused; formerly `max_heat`), `min_p`, `top_p`, `seed`, `stop`, `json` (json_schema, json_object or prompt), `reasoning`, `embeds`, `log_probs` (it reports how likely each token was) and `judges`" +
 	`
 (false: its scores mean nothing, measure with the embedder instead). A model that is neither local nor priced is refused, with the line to add.
 

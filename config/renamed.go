@@ -6,61 +6,35 @@ import (
 	"strings"
 )
 
-// renames accepts settings under their former names until 0.1.0. A later source takes precedence over an earlier one,
-// whichever name it uses. One source may use both names only with the same value.
-type renames struct {
-	warnings []string
-	faults   []error
-}
+// renames refuses settings under the names that they had before 0.1.0, and says what they are called since.
+type renames struct{ faults []error }
 
-// knob applies the former name of a knob within one source. given are the source's values by key, and called returns
-// how the source spells a key.
-func (r *renames) knob(k Knob, given map[string]any, called func(key string) string) {
-	former, ok := given[k.Was]
-	if k.Was != "" && ok && former != nil {
-		now, both := given[k.Key]
-		both = both && now != nil
-		if !both {
-			given[k.Key] = former
-		}
+// knob refuses the former name of a knob, and former names of its choices, within one source. given are the source's
+// values by key; place is where they stand, and spelled returns how the source writes a key.
+func (r *renames) knob(k Knob, given map[string]any, place string, spelled func(key string) string) {
+	if former, ok := given[k.Was]; k.Was != "" && ok && former != nil {
 		delete(given, k.Was)
-		switch {
-		case both && !k.same(former, now):
-			r.faults = append(r.faults, fmt.Errorf("%s is %s and %s is %s; they are one setting: leave out %s",
-				called(k.Was), quoted(former), called(k.Key), quoted(now), called(k.Was)))
-		default:
-			r.warn(called(k.Was), called(k.Key))
-		}
+		r.refuse(place+spelled(k.Was), spelled(k.Key))
 	}
 	for former, now := range k.Former {
 		if word, isText := given[k.Key].(string); isText && strings.EqualFold(word, former) {
-			given[k.Key] = now
-			r.warn(called(k.Key)+": "+former, now)
+			given[k.Key] = now // one fault is enough
+			r.refuse(place+spelled(k.Key)+": "+former, now)
 		}
 	}
 }
 
-func (r *renames) warn(former, now string) {
-	r.warnings = append(r.warnings, fmt.Sprintf("%s is called %s now; the former name is read until 0.1.0", former, now))
+func (r *renames) refuse(former, now string) {
+	r.faults = append(r.faults, fmt.Errorf("%s is called %s since 0.1.0; give it that name", former, now))
 }
 
-// same reports whether two values of a knob mean the same; unreadable values do not.
-func (k Knob) same(a, b any) bool {
-	first, err := k.read(a)
-	if err != nil {
-		return false
-	}
-	second, err := k.read(b)
-	return err == nil && first == second
-}
-
-// file replaces former names in the content of a file.
+// file refuses former names in the content of a file.
 func (r *renames) file(path string, file map[string]any) {
 	for _, k := range table() {
 		if k.Was == "" && k.Former == nil {
 			continue
 		}
-		section, name := inside(file, k.Key)
+		section, name := enclosingSection(file, k.Key)
 		if section == nil {
 			continue
 		}
@@ -71,7 +45,7 @@ func (r *renames) file(path string, file map[string]any) {
 				given[key] = value
 			}
 		}
-		r.knob(k, given, func(key string) string { return path + ": " + key })
+		r.knob(k, given, path+": ", asInFiles)
 		if k.Was != "" {
 			delete(section, strings.TrimPrefix(k.Was, within))
 		}
@@ -86,17 +60,21 @@ func (r *renames) file(path string, file map[string]any) {
 		for i, model := range models {
 			if fields, ok := model.(map[string]any); ok {
 				at := fmt.Sprintf("%s: providers.%s.models[%d].", path, provider, i+1)
-				r.knob(maxTemperature, fields, func(key string) string { return at + key })
+				r.knob(maxTemperature, fields, at, asInFiles)
 			}
 		}
 	}
 }
 
+// asInFiles is how a file writes a key.
+func asInFiles(key string) string { return key }
+
 // maxTemperature is the one setting of a model that had another name.
 var maxTemperature = Knob{Key: "max_temperature", Was: "max_heat", Sort: Number}
 
-// inside finds the section of a file that contains a key, and the key's name within it; nil when there is none.
-func inside(file map[string]any, key string) (map[string]any, string) {
+// enclosingSection finds the section of a file that contains a key, and the key's name within it; nil when there is
+// none.
+func enclosingSection(file map[string]any, key string) (map[string]any, string) {
 	parts := strings.Split(key, ".")
 	at := file
 	for _, part := range parts[:len(parts)-1] {

@@ -87,7 +87,7 @@ func (c Config) Redacted() []Setting {
 			list = append(list, Setting{Key: key, Value: redactURL(value), Default: fallback, Source: source})
 		}
 	}
-	for _, name := range sortedProviders(c.Providers) {
+	for _, name := range sortedKeys(c.Providers) {
 		p, at := c.Providers[name], "providers."+name+"."
 		add(at+"profile", p.Profile, "")
 		add(at+"base_url", p.ProviderURL(), "")
@@ -110,7 +110,7 @@ func (c Config) Redacted() []Setting {
 			add(at+"models", value, "")
 		}
 	}
-	for _, name := range sortedHooks(c.Hooks) {
+	for _, name := range sortedKeys(c.Hooks) {
 		h, at := c.Hooks[name], "hooks."+name+"."
 		add(at+"url", redactHook(h.URL), "")
 		add(at+"secret_env", h.SecretEnv, "")
@@ -153,12 +153,4 @@ func redactHook(s string) string {
 		at += "/redacted"
 	}
 	return at
-}
-
-func sortedProviders(m map[string]Provider) []string {
-	keys := make(map[string]any, len(m))
-	for key := range m {
-		keys[key] = nil
-	}
-	return sortedKeys(keys)
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 )
 
@@ -66,7 +66,7 @@ func (r *reader) checkSteering(profile string, s inference.Steers) {
 		reserved = kind.Reserved()
 		if len(s.Fields) == 0 && s.Alias == "" && len(kind.Steer) == 0 {
 			r.fault(
-				"%s says neither by which fields of a request nor by which alias the server is told; add fields or alias",
+				"%s has neither fields of a request nor an alias by which the server is steered; add fields or alias",
 				r.at)
 		}
 	}

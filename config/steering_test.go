@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/config"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
 const steeredProviders = `
@@ -92,7 +92,7 @@ func TestSteeringThatCannotBeIsNamed(t *testing.T) {
 	for want, section := range map[string]string{
 		"providers.x.steering is \"muse\"":            "{profile: vllm, base_url: 'http://h/v1', steering: muse}",
 		"providers.x.steering: vector is missing":     "{profile: oneiros, base_url: 'http://h/v1', steering: {alpha: 1}}",
-		"neither by which fields":                     "{profile: vllm, base_url: 'http://h/v1', steering: {vector: muse}}",
+		"neither fields of a request nor an alias":    "{profile: vllm, base_url: 'http://h/v1', steering: {vector: muse}}",
 		"providers.x.steering.strength is no setting": "{profile: oneiros, base_url: 'http://h/v1', steering: {vector: muse, strength: 3}}",
 		"layers is \"18-6\"":                          "{profile: oneiros, base_url: 'http://h/v1', steering: {vector: muse, layers: 18-6}}",
 		"fields.temperature is written":               "{profile: vllm, base_url: 'http://h/v1', steering: {vector: muse, fields: {temperature: 1}}}",

@@ -32,31 +32,6 @@ func (c Config) StorePassword() (string, error) {
 	return c.readSecret("store.password", "password", c.Store.PasswordEnv, c.Store.PasswordFile)
 }
 
-func storeKnobs() []Knob {
-	return []Knob{
-		{
-			Key: "store.path", Sort: Text, Default: "", Unit: "path",
-			Reason: "The SQLite file of memory, events and ledger, used while store.url is empty. Empty: oneiros.db in data_dir. Several processes of one host may share it; a network file system is refused.",
-		},
-		{
-			Key: "store.url", Sort: Text, Default: "", Unit: "address",
-			Reason: "The Redis server that keeps memory, events and ledger for workers on several hosts: redis://host:6379/0, rediss:// for TLS, unix:///path for a socket. Empty: the SQLite file, which needs no server. A password in it is refused.",
-		},
-		{
-			Key: "store.password_env", Sort: Text, Default: "", Unit: "variable",
-			Reason: "The environment variable that holds the password for store.url. The password itself is never written into a file of settings.",
-		},
-		{
-			Key: "store.password_file", Sort: Text, Default: "", Unit: "path",
-			Reason: "The file that holds the password for store.url, as secrets are mounted in containers.",
-		},
-		{
-			Key: "store.trust_server", Sort: YesNo, Default: false,
-			Reason: "Use a Redis server that would lose data in a crash (appendonly no). Off: it is refused, because money that was spent must not be forgotten.",
-		},
-	}
-}
-
 // validate never repeats the value of store.url in an error: it may contain a password by mistake.
 func (s Store) validate() error {
 	var faults []error

@@ -120,7 +120,7 @@ type lookup map[string]string
 // Environ lists all variables.
 func (l lookup) Environ() []string {
 	lines := make([]string, 0, len(l))
-	for _, name := range sortedNames(l) {
+	for _, name := range sortedKeys(l) {
 		lines = append(lines, name+"="+l[name])
 	}
 	return lines

@@ -3,16 +3,30 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Validate joins every fault in the relations between knobs. Limits of single knobs are checked when they are read.
 func (c Config) Validate() error {
 	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(),
 		c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(),
-		c.Serve.validate(), c.validTalk(), c.validRoles())
+		c.Serve.validate(), c.validTalk(), c.validRoles(), c.Worker.validate(), c.Predictions.validate())
+}
+
+func (w Worker) validate() error {
+	var faults []error
+	if strings.ContainsAny(w.Deployment, ".:") { // Temporal's own rule; its SDK only logs it, and the worker gets no work
+		faults = append(faults,
+			fmt.Errorf("worker.deployment is %q; a Worker Deployment has no dot and no colon in its name", w.Deployment))
+	}
+	if w.BuildID != "" && w.Deployment == "" {
+		faults = append(faults,
+			fmt.Errorf("worker.build_id is %q and worker.deployment is empty; a build id is one of a deployment", w.BuildID))
+	}
+	return errors.Join(faults...)
 }
 
 func (c Config) validDream() error {

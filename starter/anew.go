@@ -7,11 +7,10 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -20,8 +19,8 @@ import (
 // lost: triggers that wait, and why the last dream by itself did not begin. When another run goes on by now, that one
 // stays.
 func (s *Starter) BeginAnew(ctx context.Context, agent dream.Agent, run string) error {
-	if err := s.present(ctx, agent); err != nil {
-		return err
+	if _, err := s.Memory.Agent(ctx, agent.ID); errors.Is(err, memory.ErrRemoved) {
+		return fmt.Errorf("start the workflow of %s: %w", agent.Handle, err)
 	}
 	id := workflows.AgentID(agent.Handle)
 	existing, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
@@ -32,23 +31,15 @@ func (s *Starter) BeginAnew(ctx context.Context, agent dream.Agent, run string) 
 	if err == nil && existing.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run {
 		return nil
 	}
-	state, err := s.restored(ctx, agent)
+	state, err := drafter{s}.restored(ctx, agent)
 	if err != nil {
 		return fmt.Errorf("read where %s stands: %w", agent.Handle, err)
 	}
-	_, err = s.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID:                       id,
-		TaskQueue:                s.queue(),
-		WorkflowTaskTimeout:      workflows.TaskTimeout,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING,
-		StaticSummary:            "the life of " + agent.Handle,
-		Memo:                     workflows.AgentMemo(agent),
-	}, workflows.AgentType, workflows.AgentRequest{
-		Agent:    agent.ID,
-		Handle:   agent.Handle,
-		Settings: state.Settings,
-		Carried:  &state,
-	})
+	start := s.Options.workflow("the life of "+agent.Handle, workflows.AgentMemo(agent))
+	start.ID, start.WorkflowIDConflictPolicy = id, enumspb.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING
+	request := s.Options.agentRequest(agent)
+	request.Carried = &state
+	_, err = s.Client.ExecuteWorkflow(ctx, start, workflows.AgentType, request)
 	if err != nil {
 		return fmt.Errorf("begin %s anew: %w", id, err)
 	}
@@ -56,9 +47,9 @@ func (s *Starter) BeginAnew(ctx context.Context, agent dream.Agent, run string) 
 }
 
 // restored is the state of an agent as the store knows it.
-func (s *Starter) restored(ctx context.Context, agent dream.Agent) (workflows.AgentState, error) {
+func (s drafter) restored(ctx context.Context, agent dream.Agent) (workflows.AgentState, error) {
 	now := s.Now()
-	state := workflows.AgentState{State: workflows.Sleeping, LastActive: now, Settings: s.settings(agent)}
+	state := workflows.AgentState{State: workflows.Sleeping, LastActive: now, Settings: s.Options.settings(agent)}
 	found, err := s.Memory.Find(ctx, memory.Query{
 		Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States,
 	})
@@ -70,7 +61,7 @@ func (s *Starter) restored(ctx context.Context, agent dream.Agent) (workflows.Ag
 		if record.Ended.After(state.LastDream) {
 			state.LastDream = record.Ended
 		}
-		begun := workflows.Begun{Dream: record.ID, Workflow: record.Workflow, Run: record.Run}
+		begun := workflows.StartedDream{Dream: record.ID, Workflow: record.Workflow, Run: record.Run}
 		if begun.Workflow == "" {
 			begun.Workflow = record.ID
 		}
@@ -81,7 +72,7 @@ func (s *Starter) restored(ctx context.Context, agent dream.Agent) (workflows.Ag
 		case running && record.Outcome == dream.Dreaming:
 			state.Dream = &begun
 		case running:
-			state.Interrupted = &workflows.InterruptedDream{Begun: begun, Until: record.Until}
+			state.Interrupted = &workflows.InterruptedDream{StartedDream: begun, Until: record.Until}
 		}
 	}
 	if state.Dream != nil {
@@ -103,7 +94,7 @@ func (s *Starter) restored(ctx context.Context, agent dream.Agent) (workflows.Ag
 }
 
 // goesOn says whether the workflow of a dream that is open by its record runs.
-func (s *Starter) goesOn(ctx context.Context, record *dream.Record, begun workflows.Begun) (bool, error) {
+func (s drafter) goesOn(ctx context.Context, record *dream.Record, begun workflows.StartedDream) (bool, error) {
 	if record.Outcome != dream.Dreaming && !record.Resumable() {
 		return false, nil
 	}
@@ -111,11 +102,6 @@ func (s *Starter) goesOn(ctx context.Context, record *dream.Record, begun workfl
 }
 
 // DreamEnded tells an agent's workflow that a dream of its is over, when the dream's workflow cannot.
-func (s *Starter) DreamEnded(ctx context.Context, handle string, ended workflows.Ended) error {
-	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalEnded, ended)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
-		return nil
-	}
-	return err
+func (s *Starter) DreamEnded(ctx context.Context, handle string, ended workflows.EndedDream) error {
+	return s.signalRunning(ctx, workflows.AgentID(handle), workflows.SignalEnded, ended)
 }

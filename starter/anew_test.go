@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -21,7 +21,7 @@ func TestAnAgentsStateIsRestoredFromTheStore(t *testing.T) {
 	now := tonight
 	s.Now = func() time.Time { return now }
 
-	state, err := s.restored(t.Context(), agent)
+	state, err := drafter{s}.restored(t.Context(), agent)
 	require.NoError(t, err)
 	require.Equal(t, workflows.Sleeping, state.State, "nobody ever came")
 	require.Equal(t, now, state.LastActive)
@@ -47,7 +47,7 @@ func TestAnAgentsStateIsRestoredFromTheStore(t *testing.T) {
 	})
 	require.NoError(t, err)
 
-	state, err = s.restored(t.Context(), agent)
+	state, err = drafter{s}.restored(t.Context(), agent)
 	require.NoError(t, err)
 	require.Equal(t, 1, state.Dreams)
 	require.Equal(t, ended, state.LastDream.UTC())
@@ -55,7 +55,7 @@ func TestAnAgentsStateIsRestoredFromTheStore(t *testing.T) {
 	require.Zero(t, state.Epoch)
 
 	require.NoError(t, store.Recorded(t.Context(), agent.ID, arrival.Epoch))
-	state, err = s.restored(t.Context(), agent)
+	state, err = drafter{s}.restored(t.Context(), agent)
 	require.NoError(t, err)
 	require.Equal(t, workflows.Awake, state.State)
 	require.Equal(t, arrival.Epoch, state.Epoch)
@@ -63,7 +63,7 @@ func TestAnAgentsStateIsRestoredFromTheStore(t *testing.T) {
 	require.Equal(t, now, state.Until, "it looks at once who is still connected")
 
 	now = now.Add(time.Hour)
-	state, err = s.restored(t.Context(), agent)
+	state, err = drafter{s}.restored(t.Context(), agent)
 	require.NoError(t, err)
 	require.Equal(t, workflows.Sleeping, state.State, "the lease has ended")
 	require.Equal(t, tonight, state.LastActive.UTC(), "idleness counts from the last client")

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -31,7 +31,7 @@ func TestAWakeOfAHostWithAClockAheadIsReported(t *testing.T) {
 			For:    time.Minute,
 		})
 		require.NoError(t, err)
-		s.recordMissing(context.Background())
+		waking{s}.recordMissing(context.Background())
 		s.recording.mu.Lock()
 		waiting := len(s.recording.agents)
 		s.recording.mu.Unlock()

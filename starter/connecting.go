@@ -2,19 +2,16 @@ package starter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
-	"go.temporal.io/api/serviceerror"
-
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // Joined says whether a client connected while only an alarm or an operator held the sleeping agent. No epoch was
 // raised, so no wake is reported; the agent's workflow keeps it asleep until Connected is called.
-func (w Woken) Joined(cause presence.Cause) bool {
+func (w WakeResult) Joined(cause presence.Cause) bool {
 	return !w.Raised && w.Epoch > 0 && w.Dream == "" && w.Cause != presence.Connect &&
 		(cause == presence.Connect || cause == "")
 }
@@ -22,16 +19,15 @@ func (w Woken) Joined(cause presence.Cause) bool {
 // Connected reports to the agent's workflow that a client connected while the store already held the agent awake. The
 // workflow reads the connected clients, so the signal may be late or repeated.
 func (s *Starter) Connected(ctx context.Context, handle string) error {
-	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalConnected, nil)
-	var notFound *serviceerror.NotFound
-	if err == nil || errors.As(err, &notFound) { // the report of the wake that was joined starts the workflow
-		return nil
+	// the report of the wake that was joined starts a workflow that does not run
+	if err := s.signalRunning(ctx, workflows.AgentID(handle), workflows.SignalConnected, nil); err != nil {
+		return fmt.Errorf("signal the workflow of %s that a client connected: %w", handle, err)
 	}
-	return fmt.Errorf("signal the workflow of %s that a client connected: %w", handle, err)
+	return nil
 }
 
 // join calls Connected in the background, once per epoch.
-func (s *Starter) join(ctx context.Context, agent dream.Agent, epoch int64) {
+func (s waking) join(ctx context.Context, agent dream.Agent, epoch int64) {
 	if s.Client == nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -46,7 +46,7 @@ func TestAClientThatJoinsAnAlarmIsReportedToTheWorkflow(t *testing.T) {
 	s.Presence = s.Memory.(presence.Store)
 	agentState := &signalled{agentState: "agent/echo"}
 	ctx := context.Background()
-	wake := func(client string, cause presence.Cause) Woken {
+	wake := func(client string, cause presence.Cause) WakeResult {
 		w, err := s.Wake(ctx, Connection{Agent: agent.ID, Client: client, Cause: cause})
 		require.NoError(t, err)
 		return w
@@ -133,7 +133,7 @@ func TestAClientThatLeftBeforeItsWakeIsReportedHoldsNothingAwake(t *testing.T) {
 				return err
 			}
 			store := s.Memory
-			s.Memory = &away{Store: store}
+			s.Memory = &away{DreamStore: store}
 			defer func() { s.Memory = store }()
 			if err := s.Leave(ctx, "echo", "mara"); err == nil {
 				return errors.New("the store was unreachable, but the wake is not degraded")

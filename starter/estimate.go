@@ -4,19 +4,21 @@ import (
 	"context"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/activities/replay"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // PhaseEstimate is what one phase may cost.
 type PhaseEstimate struct {
 	Phase    dream.Phase   `json:"phase"`
 	Calls    int           `json:"calls"`
-	Expected budget.Micros `json:"expected"` // estimated with four characters a token and answers two thirds full
-	Worst    budget.Micros `json:"worst"`    // what would be reserved if every call cost the most it can
-	Cap      budget.Micros `json:"cap"`      // the limit of what is spent
+	Expected budget.Micros `json:"expected_micros"` // estimated with four characters a token and answers two thirds full
+	Worst    budget.Micros `json:"worst_micros"`    // what would be reserved if every call cost the most it can
+	Cap      budget.Micros `json:"cap_micros"`      // the limit of what is spent
 }
 
 // Estimate is the price of a dream before anything is spent.
@@ -25,13 +27,13 @@ type Estimate struct {
 	Tier   dream.Tier            `json:"tier"`
 	Models map[dream.Role]string `json:"models"`
 
-	Loosening map[dream.Role]dream.Loosening `json:"loosening"` // by role
+	Loosening map[dream.Role]dream.Loosening `json:"-"` // by role
 
 	Free     bool            `json:"free"`
 	Calls    int             `json:"calls"`
-	Expected budget.Micros   `json:"expected"`
-	Worst    budget.Micros   `json:"worst"` // at most Cap
-	Cap      budget.Micros   `json:"cap"`
+	Expected budget.Micros   `json:"expected_micros"`
+	Worst    budget.Micros   `json:"worst_micros"` // at most Cap
+	Cap      budget.Micros   `json:"cap_micros"`
 	Phases   []PhaseEstimate `json:"phases"`
 }
 
@@ -51,15 +53,15 @@ type plannedCall struct {
 
 // Estimate prices a dream from its knobs and models, without spending or writing anything.
 func (s *Starter) Estimate(ctx context.Context, w DreamRequest) (Estimate, error) {
-	d, err := s.draft(ctx, w)
+	d, err := drafter{s}.check(ctx, w)
 	if err != nil {
 		return Estimate{}, err
 	}
 	return estimate(d), nil
 }
 
-// estimate prices a draft. A phase taken over from another dream costs nothing.
-func estimate(d draft) Estimate {
+// estimate prices a checked request. A phase taken over from another dream costs nothing.
+func estimate(d checkedRequest) Estimate {
 	o := d.spec
 	e := Estimate{
 		Agent:     o.Handle,
@@ -134,7 +136,7 @@ func cageCalls(spec activities.Spec, fragments int, judges bool) []plannedCall {
 		return nil
 	}
 	shown := promptOverhead + (fragments+len(spec.Policy.Sentences))*otherLine
-	return []plannedCall{{dream.Observer, shown, activities.CageTokens(spec.Knobs, fragments), 1}}
+	return []plannedCall{{dream.Observer, shown, onset.CageTokens(spec.Knobs, fragments), 1}}
 }
 
 // plannedCalls lists the paid calls of a phase; judges says whether the observer's scores have meaning. Memories
@@ -148,17 +150,28 @@ func plannedCalls(spec activities.Spec, phase dream.Phase, judges bool) []planne
 	case dream.Onset:
 		return onsetCalls(spec, judges)
 	case dream.NREM:
-		return []plannedCall{
-			{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},
-			{dream.Replayer, promptOverhead + k.LastLookEntries*otherLine, k.AnswerTokens + 40*k.LastLookEntries, 1},
-			placing(k.LastLookEntries*otherLine, 1), // of the gists of the last look
-		}
+		return append(reasoningCalls(k, judges),
+			plannedCall{dream.Replayer, promptOverhead + k.ReplayEpisodes*episodeLine, k.AnswerTokens, 2},
+			plannedCall{
+				dream.Replayer, promptOverhead + k.LastLookEntries*otherLine, k.AnswerTokens + 40*k.LastLookEntries, 1,
+			},
+			placing(k.LastLookEntries*otherLine, 1)) // of the gists of the last look
 	case dream.REM:
 		return imaginationCalls(k, judges)
 	case dream.Integration, dream.Return:
 		return []plannedCall{{dream.Integrator, promptOverhead + 12*otherLine, k.AnswerTokens, 1}}
 	}
 	return nil
+}
+
+// reasoningCalls review the reasoning behind resolved predictions: one call for as many as are resolved between two
+// dreams as a rule.
+func reasoningCalls(k dream.Knobs, judges bool) []plannedCall {
+	n := min(k.ReviewedResiduals, replay.ReviewedAtOnce)
+	if !judges || n == 0 {
+		return nil
+	}
+	return []plannedCall{{dream.Observer, promptOverhead + n*episodeLine, replay.ReasoningTokens(n), 1}}
 }
 
 func onsetCalls(spec activities.Spec, judges bool) []plannedCall {
@@ -171,10 +184,8 @@ func onsetCalls(spec activities.Spec, judges bool) []plannedCall {
 	n := k.Cycles * k.Partials
 	switch way := spec.Loosening[dream.Generator]; {
 	case way == dream.TwoPhase:
-		calls = append(calls,
-			plannedCall{dream.Generator, shown, hypnagogia.ScrapTokens(k), k.Cycles},
-			plannedCall{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles},
-		)
+		calls = append(calls, plannedCall{dream.Generator, shown, hypnagogia.ScrapTokens(k), k.Cycles},
+			plannedCall{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles})
 	case hypnagogia.Verbal(way):
 		calls = append(calls, plannedCall{dream.Generator, shown, hypnagogia.IdeaTokens(k), k.Cycles})
 	default:
@@ -199,6 +210,5 @@ func imaginationCalls(k dream.Knobs, judges bool) []plannedCall {
 	}
 	return append(calls,
 		plannedCall{dream.Observer, promptOverhead + k.Branches*episodeLine, k.ObserverTokens + 60*k.Branches, 1},
-		plannedCall{dream.Observer, promptOverhead + (k.RemBeam+4)*episodeLine, k.ObserverTokens + 60*k.RemBeam, later},
-	)
+		plannedCall{dream.Observer, promptOverhead + (k.RemBeam+4)*episodeLine, k.ObserverTokens + 60*k.RemBeam, later})
 }

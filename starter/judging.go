@@ -5,10 +5,10 @@ import (
 	"fmt"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // perToken is about how many characters of a prompt make a token, shownRules how many playbook entries a judge is
@@ -20,7 +20,7 @@ const (
 )
 
 // observer is how the fragments of a dream are judged: as configured, or by the price of each way.
-func (s *Starter) observer(ctx context.Context, spec activities.Spec,
+func (s drafter) observer(ctx context.Context, spec activities.Spec,
 	model inference.Spec,
 ) (*hypnagogia.JudgingChoice, error) {
 	rules, err := s.Memory.Count(ctx,

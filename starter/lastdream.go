@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -16,9 +16,9 @@ const (
 	noticedEvery  = 20 * time.Millisecond
 )
 
-// awaitLastDream waits until the agent's last dream, if its record is closed, has also freed its slot and is known to the
-// agent's workflow.
-func (s *Starter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
+// awaitLastDream waits until the agent's last dream, if its record is closed, has also freed its slot and is known to
+// the agent's workflow.
+func (s drafter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
 	soon, cancel := context.WithTimeout(ctx, noticedWithin)
 	defer cancel()
 	tick := time.NewTicker(noticedEvery)
@@ -44,7 +44,7 @@ func (s *Starter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
 }
 
 // runningDream is the dream that occupies the agent, by its slot or by its workflow; empty for none.
-func (s *Starter) runningDream(ctx context.Context, agent dream.Agent) (string, error) {
+func (s drafter) runningDream(ctx context.Context, agent dream.Agent) (string, error) {
 	slots, err := s.Memory.Slots(ctx)
 	if held, ok := slots[agent.ID]; err != nil || ok {
 		return held.Dream, err

@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -47,7 +47,7 @@ func (r *riser) QueryWorkflow(context.Context, string, string, string, ...any) (
 		return encodedState{agentState: workflows.AgentState{State: workflows.Sleeping}}, nil
 	}
 	return encodedState{
-		agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.Begun{Dream: r.dream}},
+		agentState: workflows.AgentState{State: workflows.Dreaming, Dream: &workflows.StartedDream{Dream: r.dream}},
 	}, nil
 }
 
@@ -63,7 +63,7 @@ type began struct {
 }
 
 func (b began) Get(_ context.Context, into any) error {
-	*into.(*workflows.Begun) = workflows.Begun{Dream: b.dream}
+	*into.(*workflows.StartedDream) = workflows.StartedDream{Dream: b.dream}
 	return nil
 }
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 func TestPredictionsByHandleOrID(t *testing.T) {
@@ -25,34 +25,34 @@ func TestPredictionsByHandleOrID(t *testing.T) {
 	require.NoError(t,
 		s.Feeds.PutFeed(ctx,
 			dream.Feed{Name: "chain", Rules: []dream.Rule{{Name: "high", Kind: dream.Above, Number: 5, Quiet: true}}}))
-	f := activities.PredictionRequest{
+	f := review.PredictionRequest{
 		Claim:      "It passes 5.",
 		Criterion:  "The feed says so.",
 		Horizon:    s.Now().Add(time.Hour),
 		Confidence: .6,
 		By:         dream.ByTool + "bot",
 	}
-	p, fresh, err := s.Foretell(ctx, agent.Handle, f)
+	p, fresh, err := s.ForPredictions().AddPrediction(ctx, agent.Handle, f)
 	require.NoError(t, err)
 	require.True(t, fresh)
-	p, err = s.Watch(ctx, agent.ID, p.ID, &dream.Watch{Feed: "chain", Rule: "high", Means: dream.PredictionRight})
+	p, err = s.ForPredictions().Watch(ctx, agent.ID, p.ID, &dream.Watch{Feed: "chain", Rule: "high", Means: dream.PredictionRight})
 	require.NoError(t, err)
 	require.Equal(t, "high", p.Watch.Rule)
-	done, err := s.Resolve(ctx, agent.Handle, p.ID,
+	done, err := s.ForPredictions().Resolve(ctx, agent.Handle, p.ID,
 		prediction.Verdict{Status: dream.PredictionWrong, By: dream.ByPerson})
 	require.NoError(t, err)
 	require.True(t, done.Changed)
-	scores, err := s.Scores(ctx, agent.Handle)
+	scores, err := s.ForPredictions().Scores(ctx, agent.Handle)
 	require.NoError(t, err)
 	require.Equal(t, 1, scores.Analytical.Outcomes)
 	require.InDelta(t, .36, scores.Analytical.Brier, 1e-12)
 
-	_, err = s.Scores(ctx, "nobody")
+	_, err = s.ForPredictions().Scores(ctx, "nobody")
 	require.ErrorIs(t, err, memory.ErrNotFound)
-	_, err = s.Resolve(ctx, "nobody", p.ID, prediction.Verdict{})
+	_, err = s.ForPredictions().Resolve(ctx, "nobody", p.ID, prediction.Verdict{})
 	require.ErrorIs(t, err, memory.ErrNotFound)
-	_, _, err = s.Foretell(ctx, "nobody", f)
+	_, _, err = s.ForPredictions().AddPrediction(ctx, "nobody", f)
 	require.ErrorIs(t, err, memory.ErrNotFound)
-	_, err = s.Watch(ctx, "nobody", p.ID, nil)
+	_, err = s.ForPredictions().Watch(ctx, "nobody", p.ID, nil)
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }

@@ -8,13 +8,13 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // LastReading is when a feed's workflow last accepted a reading; zero for never, memory.ErrNotFound when it does not
 // run.
-func (s *Starter) LastReading(ctx context.Context, feed string) (time.Time, error) {
+func (s Feeds) LastReading(ctx context.Context, feed string) (time.Time, error) {
 	state, err := s.FeedState(ctx, feed)
 	if notFound := new(serviceerror.NotFound); errors.As(err, &notFound) {
 		return time.Time{}, fmt.Errorf("the workflow of feed %s does not run: %w", feed, memory.ErrNotFound)
@@ -24,7 +24,7 @@ func (s *Starter) LastReading(ctx context.Context, feed string) (time.Time, erro
 
 // Latest returns the newest reading of each metric that a feed's workflow has, for the dreams of agents that follow
 // the feed.
-func (s *Starter) Latest(ctx context.Context, feed string) ([]dream.Reading, error) {
+func (s Feeds) Latest(ctx context.Context, feed string) ([]dream.Reading, error) {
 	state, err := s.FeedState(ctx, feed)
 	if err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -97,7 +97,7 @@ func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w wo
 	}
 	r.agents[key] = &unrecordedWake{wake: w, from: from, done: make(chan struct{})}
 	r.agents[key].come(w)
-	r.running.Go(func() { r.signal(s, agent) })
+	r.running.Go(func() { r.reportUntilRecorded(s, agent) })
 }
 
 // keyOf is an agent's id, or its handle when the store could not resolve it.
@@ -113,9 +113,10 @@ func keysOf(a dream.Agent) []string {
 	return []string{keyOf(a), keyOf(dream.Agent{Handle: a.Handle}), keyOf(dream.Agent{Handle: a.ID})}
 }
 
-// signal tries until the agent's workflow has recorded the newest wake, or the recorder is closed.
-func (r *recorder) signal(s *Starter, agent dream.Agent) {
-	pause := reportAgain
+// reportUntilRecorded sends the wake update until the agent's workflow has recorded the newest wake, or the recorder is
+// closed.
+func (r *recorder) reportUntilRecorded(s *Starter, agent dream.Agent) {
+	delay := reportAgain
 	for {
 		w, from := r.current(keyOf(agent))
 		answer, err := r.attempt(from, s, agent, w)
@@ -127,17 +128,17 @@ func (r *recorder) signal(s *Starter, agent dream.Agent) {
 			if r.settle(keyOf(agent), w, answer) {
 				return
 			}
-			pause = reportAgain
+			delay = reportAgain
 			continue
 		}
-		wait := time.NewTimer(pause)
+		wait := time.NewTimer(delay)
 		select {
 		case <-r.open.Done():
 			wait.Stop()
 			return
 		case <-wait.C:
 		}
-		pause = min(2*pause, reportSlow)
+		delay = min(2*delay, reportSlow)
 	}
 }
 
@@ -159,7 +160,7 @@ func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent,
 		}
 		agent = existing
 	}
-	return s.sendWake(ctx, agent, w)
+	return waking{s}.sendWake(ctx, agent, w)
 }
 
 // while returns a context with the values of from that ends after d or when the recorder is closed.
@@ -200,9 +201,9 @@ func (r *recorder) settle(agent string, w workflows.Wake, answer workflows.WakeA
 	return true
 }
 
-// left ends a client's lease once its wake is recorded: the workflow grants the lease only then, and it would outlast
-// the visit. An empty name means every client.
-func (r *recorder) left(a dream.Agent, client string, depart func(context.Context, string) error) {
+// endAfterRecord ends a client's lease once its wake is recorded: the workflow grants the lease only then, and it would
+// outlast the visit. An empty name means every client.
+func (r *recorder) endAfterRecord(a dream.Agent, client string, depart func(context.Context, string) error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range keysOf(a) {
@@ -218,8 +219,8 @@ func (r *recorder) left(a dream.Agent, client string, depart func(context.Contex
 	}
 }
 
-// stays cancels a pending departure because the client has connected again and has a lease of its own.
-func (r *recorder) stays(a dream.Agent, client string) {
+// cancelDeparture cancels a pending departure because the client has connected again and has a lease of its own.
+func (r *recorder) cancelDeparture(a dream.Agent, client string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range keysOf(a) {
@@ -246,8 +247,8 @@ func (r *recorder) background(from context.Context, do func(context.Context) err
 	r.running.Go(func() {
 		ctx, cancel := r.while(from, 2*reportFor)
 		defer cancel()
-		for pause := reportAgain; do(ctx) != nil && ctx.Err() == nil; pause = min(2*pause, reportSlow) {
-			wait := time.NewTimer(pause)
+		for delay := reportAgain; do(ctx) != nil && ctx.Err() == nil; delay = min(2*delay, reportSlow) {
+			wait := time.NewTimer(delay)
 			select {
 			case <-ctx.Done():
 			case <-wait.C:
@@ -294,8 +295,8 @@ func (r *recorder) wait(ctx context.Context, agent string, epoch int64) (workflo
 	}
 }
 
-// retryUnrecorded is the interval at which unrecorded wakes are searched, left by a process that died or while Temporal was
-// unreachable.
+// retryUnrecorded is the interval at which unrecorded wakes are searched, left by a process that died or while Temporal
+// was unreachable.
 const retryUnrecorded = 5 * time.Second
 
 // Record keeps reporting wakes that no agent workflow has recorded, until ctx ends. One process per deployment is
@@ -304,7 +305,7 @@ func (s *Starter) Record(ctx context.Context) {
 	tick := time.NewTicker(retryUnrecorded)
 	defer tick.Stop()
 	for {
-		s.recordMissing(ctx)
+		waking{s}.recordMissing(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -313,7 +314,7 @@ func (s *Starter) Record(ctx context.Context) {
 	}
 }
 
-func (s *Starter) recordMissing(ctx context.Context) {
+func (s waking) recordMissing(ctx context.Context) {
 	wakes, err := s.Presence.Unrecorded(ctx)
 	if err != nil {
 		return // the next tick finds them
@@ -323,7 +324,7 @@ func (s *Starter) recordMissing(ctx context.Context) {
 			continue // the process that raised it is reporting it now; a time in the future means a wrong clock
 		}
 		if agent, err := s.Memory.Agent(ctx, id); err == nil {
-			s.recording.add(ctx, s, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
+			s.recording.add(ctx, s.Starter, agent, workflows.Wake{Epoch: w.Epoch, Cause: w.Cause, Client: w.Client, At: w.At})
 		}
 	}
 }

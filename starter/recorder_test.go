@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -79,6 +79,49 @@ func TestOnlyTheNewestWakeOfAnAgentIsReportedOneAtATime(t *testing.T) {
 	require.Equal(t, int64(9), h.wakes[1].Epoch)
 }
 
+// dreamClient is a wakeClient that also collects the dreams that are signalled.
+type dreamClient struct {
+	*wakeClient
+	signalled chan string
+}
+
+func (c dreamClient) SignalWorkflow(_ context.Context, workflow, _, _ string, _ any) error {
+	c.signalled <- workflow
+	return nil
+}
+
+func TestADreamIsSignalledOnlyWhereTheWakeBusDoesNotStopItSoon(t *testing.T) {
+	t.Parallel()
+	wake := workflows.Wake{Epoch: 5, SignalledDream: "dream/echo/0001"}
+	for name, c := range map[string]struct {
+		bus  presence.WakeBus
+		held bool // the agent's workflow does not answer before the dream is signalled
+	}{
+		"there is no wake bus":         {held: true},
+		"the wake is recorded at once": {bus: &struct{ presence.WakeBus }{}},
+		"the wake takes long":          {bus: &struct{ presence.WakeBus }{}, held: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := dreamClient{newWakeClient(), make(chan string, 1)}
+			s := &Starter{Client: h, Now: time.Now}
+			s.WakeBus = c.bus
+			if !c.held {
+				close(h.hold)
+			}
+			s.recording.add(t.Context(), s, echo, wake)
+			if c.held {
+				require.Equal(t, wake.SignalledDream, <-h.signalled)
+				close(h.hold)
+			}
+			_, err := s.Recorded(context.Background(), echo.ID, 5)
+			require.NoError(t, err)
+			s.Close()
+			require.Empty(t, h.signalled)
+		})
+	}
+}
+
 // The caller may be gone, but the values of its context, such as its trace, are used for the report.
 func TestAWakeIsReportedWithTheCallersContextValues(t *testing.T) {
 	t.Parallel()
@@ -135,7 +178,7 @@ func TestRepeatedConnectionsWithoutAStoreAreReportedOnce(t *testing.T) {
 
 // away is a store that is unreachable at first and then has no such agent.
 type away struct {
-	memory.Store
+	memory.DreamStore
 	mu   sync.Mutex
 	back bool
 }

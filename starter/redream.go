@@ -7,15 +7,17 @@ import (
 	"slices"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Again is a request to dream a dream anew from one of its phases. Zero fields take that dream's values.
-type Again struct {
+// RedreamRequest is a request to dream a dream anew from one of its phases. Zero fields take that dream's values.
+type RedreamRequest struct {
 	DreamRequest
 	Dream string
 	From  dream.Phase
@@ -24,34 +26,34 @@ type Again struct {
 // Redream begins a dream that takes over the results of another dream's earlier phases by reference and runs the
 // later phases again, as paid calls. The other dream and its items do not change. activities.ErrNoRedream when there
 // is nothing to take over.
-func (s *Starter) Redream(ctx context.Context, w Again) (workflows.Begun, error) {
-	d, err := s.redraft(ctx, w)
+func (s *Starter) Redream(ctx context.Context, w RedreamRequest) (workflows.StartedDream, error) {
+	d, err := drafter{s}.checkRedream(ctx, w)
 	if err != nil {
-		return workflows.Begun{}, err
+		return workflows.StartedDream{}, err
 	}
-	return s.begin(ctx, d)
+	return drafter{s}.begin(ctx, d)
 }
 
 // EstimateRedream prices it: only the phases that run again cost.
-func (s *Starter) EstimateRedream(ctx context.Context, w Again) (Estimate, error) {
-	d, err := s.redraft(ctx, w)
+func (s *Starter) EstimateRedream(ctx context.Context, w RedreamRequest) (Estimate, error) {
+	d, err := drafter{s}.checkRedream(ctx, w)
 	if err != nil {
 		return Estimate{}, err
 	}
 	return estimate(d), nil
 }
 
-func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
+func (s drafter) checkRedream(ctx context.Context, w RedreamRequest) (checkedRequest, error) {
 	if !slices.Contains(dream.Redreamt, w.From) {
-		return draft{}, fmt.Errorf("from %q must be one of %v: an onset anew is another dream", w.From, dream.Redreamt)
+		return checkedRequest{}, fmt.Errorf("from %q must be one of %v: an onset anew is another dream", w.From, dream.Redreamt)
 	}
 	agent, err := s.Memory.Agent(ctx, w.Agent)
 	if err != nil {
-		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
+		return checkedRequest{}, fmt.Errorf("agent %q: %w", w.Agent, err)
 	}
 	record, err := memory.One[*dream.Record](ctx, s.Memory, agent.ID, w.Dream)
 	if err != nil {
-		return draft{}, err
+		return checkedRequest{}, err
 	}
 	if w.Tier == "" {
 		w.Tier = record.Tier
@@ -60,23 +62,23 @@ func (s *Starter) redraft(ctx context.Context, w Again) (draft, error) {
 		w.Theme = record.Theme
 	}
 	if w.Tier == dream.Core && w.From != dream.Return {
-		return draft{},
+		return checkedRequest{},
 			fmt.Errorf("%s is of the core tier, which has no %s: it %w from there; request the hardened tier",
 				w.Dream, w.From, activities.ErrNoRedream)
 	}
 	from := dream.Redream{Dream: w.Dream, From: w.From}
-	taken, err := activities.TakenOver(ctx, s.Memory, agent.ID, from)
+	taken, err := dreamrun.TakenOver(ctx, s.Memory, agent.ID, from)
 	if err != nil {
-		return draft{}, err
+		return checkedRequest{}, err
 	}
-	if activities.GroupTakenOver(taken).Empty() {
-		return draft{},
+	if dreamrun.GroupTakenOver(taken).Empty() {
+		return checkedRequest{},
 			fmt.Errorf("%s kept nothing before its %s to go on with: it %w from there; begin a dream instead",
 				w.Dream, w.From, activities.ErrNoRedream)
 	}
-	d, err := s.draft(ctx, w.DreamRequest)
+	d, err := s.check(ctx, w.DreamRequest)
 	if err != nil {
-		return draft{}, err
+		return checkedRequest{}, err
 	}
 	d.spec.Redreams, d.spec.Depth, d.spec.Hooks = &from, nil, slices.DeleteFunc(slices.Clone(d.spec.Hooks), onlyOnset)
 	return d, nil
@@ -94,23 +96,23 @@ type CapLeft struct {
 
 // Rehearsal is what a dream would do, without running it: what it would gather, its depth, its hooks and its cost.
 type Rehearsal struct {
-	Estimate  Estimate                `json:"estimate"`
-	Seed      uint64                  `json:"seed"`
-	Gather    activities.Gathering    `json:"gather"`
-	Depth     *activities.DepthChoice `json:"depth,omitempty"` // nil: the peak
-	Skipped   string                  `json:"onset_skipped,omitempty"`
-	Hooks     []activities.HookRule   `json:"hooks"`
-	Review    dream.Review            `json:"review"`
-	Caps      []CapLeft               `json:"caps"`
-	Against   []string                `json:"against"` // what would prevent it now
-	Knobs     dream.Knobs             `json:"-"`
-	Loosening hypnagogia.Loosened     `json:"loosening"` // of the generator
-	Policy    []string                `json:"policy"`    // the rules that fragments are checked against
+	Estimate  Estimate                   `json:"estimate"`
+	Seed      uint64                     `json:"seed"`
+	Gather    onset.Gathering            `json:"gather"`
+	Depth     *onset.DepthChoice         `json:"depth,omitempty"` // nil: the peak
+	Skipped   string                     `json:"onset_skipped,omitempty"`
+	Hooks     []activities.HookRule      `json:"hooks"`
+	Review    dream.Review               `json:"review"`
+	Caps      []CapLeft                  `json:"caps"`
+	Against   []string                   `json:"against"` // what would prevent it now
+	Knobs     dream.Knobs                `json:"-"`
+	Loosening hypnagogia.LooseningChoice `json:"loosening"` // of the generator
+	Policy    []string                   `json:"policy"`    // the rules that fragments are checked against
 }
 
 // Rehearse computes everything about a dream that is known without running it. It writes nothing and calls no model.
 func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, error) {
-	d, err := s.draft(ctx, w)
+	d, err := drafter{s}.check(ctx, w)
 	if err != nil {
 		return Rehearsal{}, err
 	}
@@ -128,25 +130,25 @@ func (s *Starter) Rehearse(ctx context.Context, w DreamRequest) (Rehearsal, erro
 	if r.Review == "" {
 		r.Review = dream.ReviewAuto
 	}
-	r.Gather, err = activities.WouldGather(ctx, s.Memory, s.Catalog, o)
+	r.Gather, err = onset.WouldGather(ctx, s.Memory, s.Catalog, o)
 	if err != nil {
 		return r, err
 	}
 	if o.Depth != nil {
-		f, err := activities.WouldChooseDepth(ctx, s.Memory, o)
+		f, err := onset.WouldChooseDepth(ctx, s.Memory, o)
 		if err != nil {
 			return r, err
 		}
 		r.Depth = &f
 	}
-	if err := s.means(ctx, d, &r); err != nil {
+	if err := (drafter{s}).fillCaps(ctx, d, &r); err != nil {
 		return r, err
 	}
-	return r, s.obstacles(ctx, d, &r)
+	return r, drafter{s}.obstacles(ctx, d, &r)
 }
 
-// means fills in what is left under every cap.
-func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
+// fillCaps fills in what is left under every cap.
+func (s drafter) fillCaps(ctx context.Context, d checkedRequest, r *Rehearsal) error {
 	least := d.spec.Budget
 	r.Caps = []CapLeft{{Scope: "dream", Limit: d.spec.Budget, Left: d.spec.Budget}}
 	if s.Ledger != nil {
@@ -170,7 +172,7 @@ func (s *Starter) means(ctx context.Context, d draft, r *Rehearsal) error {
 }
 
 // obstacles adds what would prevent the dream now, as far as the store knows.
-func (s *Starter) obstacles(ctx context.Context, d draft, r *Rehearsal) error {
+func (s drafter) obstacles(ctx context.Context, d checkedRequest, r *Rehearsal) error {
 	slots, err := s.Memory.Slots(ctx)
 	if err != nil {
 		return err
@@ -190,7 +192,7 @@ func (s *Starter) obstacles(ctx context.Context, d draft, r *Rehearsal) error {
 	if r.Gather.Shown == 0 {
 		r.Against = append(r.Against, "there are no memories to dream over: it would be empty")
 	}
-	if err := activities.WouldMeasure(ctx, s.Memory, s.Catalog, d.spec); errors.Is(err, memory.ErrSpace) {
+	if err := onset.WouldMeasure(ctx, s.Memory, s.Catalog, d.spec); errors.Is(err, memory.ErrSpace) {
 		r.Against = append(r.Against, err.Error())
 	} else if err != nil {
 		return err

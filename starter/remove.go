@@ -8,14 +8,14 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Removed is the result of removing an agent.
-type Removed struct {
+// RemovalResult is the result of removing an agent.
+type RemovalResult struct {
 	memory.RemovalResult
 	Agent   string   // its handle
 	Ended   []string // the workflows that were ended
@@ -26,26 +26,29 @@ type Removed struct {
 // endWithin limits how long Temporal is called to end the workflows of a removed agent.
 const endWithin = 5 * time.Second
 
-// Remove removes an agent for good: its memory by memory.Store.DropAgent, then its workflow and those of interrupted
+// Remove removes an agent for good: its memory by memory.Remover.DropAgent, then its workflow and those of interrupted
 // dreams. ErrDreaming while it dreams or is about to, ErrAwake while a client holds it awake, memory.ErrNotFound when
 // there is none.
 //
 // The store comes first: only it knows that no dream runs and no client is connected, and afterwards it refuses all
 // writes for the agent. If the process dies before Temporal was called, removing the id again ends the rest.
-func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
+func (s *Starter) Remove(ctx context.Context, name string) (RemovalResult, error) {
+	if s.Remover == nil {
+		return RemovalResult{}, fmt.Errorf("remove agent %q: this program's store removes no agents (Starter.Remover is nil)", name)
+	}
 	agent, err := s.Memory.Agent(ctx, name)
 	if errors.Is(err, memory.ErrRemoved) {
-		return s.removeRest(ctx, name, err)
+		return removal{s}.removeRest(ctx, name, err)
 	}
 	if err != nil {
-		return Removed{}, fmt.Errorf("remove agent %q: %w", name, err)
+		return RemovalResult{}, fmt.Errorf("remove agent %q: %w", name, err)
 	}
-	done := Removed{Agent: agent.Handle}
-	open, err := s.openDreams(ctx, agent)
+	done := RemovalResult{Agent: agent.Handle}
+	open, err := removal{s}.openDreams(ctx, agent)
 	if err != nil {
 		return done, err
 	}
-	done.RemovalResult, err = s.Memory.DropAgent(ctx, agent.ID, s.Now())
+	done.RemovalResult, err = s.Remover.DropAgent(ctx, agent.ID, s.Now())
 	switch {
 	case errors.Is(err, memory.ErrTaken):
 		return done, fmt.Errorf("%w: %w", ErrDreaming, err)
@@ -66,8 +69,8 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 		At:     now,
 		Raised: now,
 	}
-	_ = s.notify(ctx, notice) // a process that is not reached asks the store
-	done.Ended, err = s.end(ctx, append(open, workflows.AgentID(agent.Handle))...)
+	_ = waking{s}.notify(ctx, notice) // a process that is not reached asks the store
+	done.Ended, err = removal{s}.end(ctx, append(open, workflows.AgentID(agent.Handle))...)
 	if err != nil {
 		done.Running = err.Error()
 	}
@@ -75,16 +78,16 @@ func (s *Starter) Remove(ctx context.Context, name string) (Removed, error) {
 }
 
 // removeRest ends the workflow of an agent whose memory was removed earlier. cause is the store's error.
-func (s *Starter) removeRest(ctx context.Context, id string, cause error) (Removed, error) {
+func (s removal) removeRest(ctx context.Context, id string, cause error) (RemovalResult, error) {
 	ended, err := s.end(ctx, workflows.AgentID(id))
 	if err != nil || len(ended) == 0 {
-		return Removed{}, fmt.Errorf("remove agent %q: %w", id, errors.Join(cause, err))
+		return RemovalResult{}, fmt.Errorf("remove agent %q: %w", id, errors.Join(cause, err))
 	}
-	return Removed{Agent: id, Ended: ended, Earlier: true}, nil
+	return RemovalResult{Agent: id, Ended: ended, Earlier: true}, nil
 }
 
 // openDreams are the workflows of interrupted dreams. ErrDreaming when one is about to begin.
-func (s *Starter) openDreams(ctx context.Context, agent dream.Agent) ([]string, error) {
+func (s removal) openDreams(ctx context.Context, agent dream.Agent) ([]string, error) {
 	found, err := s.Memory.Find(ctx, memory.Query{
 		Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States,
 		Statuses: []string{string(dream.Dreaming), dream.RecordWaits},
@@ -107,7 +110,7 @@ func (s *Starter) openDreams(ctx context.Context, agent dream.Agent) ([]string, 
 const beginsWithin = time.Minute
 
 // end terminates those workflows that run and returns their ids. Terminating needs no worker.
-func (s *Starter) end(ctx context.Context, ids ...string) ([]string, error) {
+func (s removal) end(ctx context.Context, ids ...string) ([]string, error) {
 	if s.Client == nil {
 		return nil, fmt.Errorf("end its workflows: %w", ErrUnreachable)
 	}
@@ -125,13 +128,4 @@ func (s *Starter) end(ctx context.Context, ids ...string) ([]string, error) {
 		}
 	}
 	return ended, nil
-}
-
-// present refuses to start the workflow of an agent that was removed after it was read.
-func (s *Starter) present(ctx context.Context, agent dream.Agent) error {
-	_, err := s.Memory.Agent(ctx, agent.ID)
-	if errors.Is(err, memory.ErrRemoved) {
-		return fmt.Errorf("start the workflow of %s: %w", agent.Handle, err)
-	}
-	return nil // an unreachable store is reported elsewhere
 }

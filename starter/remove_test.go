@@ -11,9 +11,11 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -55,7 +57,7 @@ func removable(t *testing.T) (*Starter, dream.Agent, *ending) {
 	t.Helper()
 	s, agent := build(t)
 	agent.ID = agent.Handle
-	_, err := s.Memory.DropAgent(t.Context(), "a1", tonight)
+	_, err := s.Remover.DropAgent(t.Context(), "a1", tonight)
 	require.NoError(t, err)
 	require.NoError(t, s.Memory.PutAgent(t.Context(), agent))
 	s.Presence = s.Memory.(presence.Store)
@@ -81,8 +83,8 @@ func TestRemovingAnAgentEndsItsWorkflows(t *testing.T) {
 	require.Equal(t, 1, done.Items[dream.KindRecord])
 	require.Empty(t, e.running)
 	require.ErrorIs(t, s.EnsureWorkflow(t.Context(), agent), memory.ErrRemoved, "no workflow starts from an old record")
-	require.ErrorIs(t, s.Call(t.Context(), agent, activities.Fire{}), memory.ErrRemoved)
-	_, err = s.sendWake(t.Context(), agent, workflows.Wake{Epoch: 3})
+	require.ErrorIs(t, s.Call(t.Context(), agent, triggers.Fire{}), memory.ErrRemoved)
+	_, err = waking{s}.sendWake(t.Context(), agent, workflows.Wake{Epoch: 3})
 	require.ErrorIs(t, err, memory.ErrRemoved)
 	_, err = s.Wake(t.Context(), Connection{Agent: "echo", Client: "mara"})
 	require.ErrorIs(t, err, memory.ErrNotFound)
@@ -104,7 +106,7 @@ func TestARepeatedRemovalEndsRemainingWorkflows(t *testing.T) {
 	e.fault = nil
 	done, err = s.Remove(t.Context(), "echo")
 	require.NoError(t, err)
-	require.Equal(t, Removed{Agent: "echo", Ended: []string{"agent/echo"}, Earlier: true}, done)
+	require.Equal(t, RemovalResult{Agent: "echo", Ended: []string{"agent/echo"}, Earlier: true}, done)
 	_, err = s.Remove(t.Context(), "echo")
 	require.ErrorIs(t, err, memory.ErrNotFound)
 }
@@ -124,7 +126,7 @@ func TestADreamingOrAwakeAgentIsNotRemoved(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Remove(t.Context(), "echo")
 	require.ErrorIs(t, err, ErrDreaming)
-	_, err = s.Memory.Forget(t.Context(), agent.ID, about.ID)
+	_, err = s.Memory.(memory.Eraser).Forget(t.Context(), agent.ID, about.ID)
 	require.NoError(t, err)
 	f := memory.Fence{Dream: about.ID, Run: "r"}
 	_, err = s.Memory.TakeSlot(t.Context(), agent.ID, memory.Slot{Fence: f, Since: tonight}, memory.Fence{})
@@ -150,7 +152,7 @@ func TestADreamingOrAwakeAgentIsNotRemoved(t *testing.T) {
 func TestAPlanForARemovedAgentCompletesItsWorkflow(t *testing.T) {
 	t.Parallel()
 	s, agent, _ := removable(t)
-	b := &activities.DreamRun{Ports: activities.Ports{Memory: s.Memory, Presence: s.Presence, Now: s.Now}, Planner: s}
+	b := &dreamrun.DreamRun{Ports: activities.Ports{Memory: s.Memory, Presence: s.Presence, Now: s.Now}, Planner: s}
 	plan, err := b.Plan(t.Context(), activities.PlanRequest{Agent: agent.ID, Now: tonight})
 	require.NoError(t, err)
 	require.False(t, plan.Removed)

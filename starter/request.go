@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -33,28 +33,29 @@ type DreamRequest struct {
 	Models map[dream.Role]string // override those of the agent
 }
 
-// draft is a completed request without an id.
-type draft struct {
+// checkedRequest is a completed request without an id.
+type checkedRequest struct {
 	agent dream.Agent
 	spec  activities.Spec
 	theme string
 	specs map[dream.Role]inference.Spec
 }
 
-// draft checks a request against the agent and the catalogue. The error names the field and what would be right.
-func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
+// check checks a request against the agent and the catalogue. The error names the field and what would be right.
+func (s drafter) check(ctx context.Context, w DreamRequest) (checkedRequest, error) {
 	agent, err := s.Memory.Agent(ctx, w.Agent)
 	if err != nil {
-		return draft{}, fmt.Errorf("agent %q: %w", w.Agent, err)
+		return checkedRequest{}, fmt.Errorf("agent %q: %w", w.Agent, err)
 	}
+	s.wokenAgents.Store(w.Agent, agent) // its wake then needs no lookup
 	if len([]rune(w.Theme)) > dream.LongestTheme {
-		return draft{},
+		return checkedRequest{},
 			fmt.Errorf("theme has %d characters; at most %d are kept", len([]rune(w.Theme)), dream.LongestTheme)
 	}
-	d := draft{agent: agent, theme: w.Theme, specs: map[dream.Role]inference.Spec{}}
+	d := checkedRequest{agent: agent, theme: w.Theme, specs: map[dream.Role]inference.Spec{}}
 	zone, err := time.LoadLocation(agent.Zone)
 	if err != nil {
-		return draft{},
+		return checkedRequest{},
 			fmt.Errorf("agent %s: zone %q is not an IANA time zone: %w: %w", agent.Handle, agent.Zone,
 				activities.ErrSettings, err)
 	}
@@ -62,7 +63,7 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	if asOf.IsZero() {
 		asOf = s.Now()
 	}
-	o := activities.Spec{
+	d.spec = activities.Spec{
 		Version:    activities.SpecVersion,
 		Agent:      agent.ID,
 		Handle:     agent.Handle,
@@ -76,12 +77,13 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 		Free:       true,
 		Searchable: s.Options.Searchable,
 	}
+	o := &d.spec
 	if w.Tier != "" {
 		o.Tier = w.Tier
 	}
 	if w.Budget != nil {
 		if *w.Budget > agent.Caps.Dream {
-			return draft{},
+			return checkedRequest{},
 				fmt.Errorf("budget %s is above the cap of one dream of %s (%s); raise the cap first", *w.Budget,
 					agent.Handle, agent.Caps.Dream)
 		}
@@ -92,31 +94,11 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	} else {
 		o.Seed, err = randomSeed()
 		if err != nil {
-			return draft{}, err
+			return checkedRequest{}, err
 		}
 	}
-	for _, role := range dream.Roles {
-		model := cmp.Or(w.Models[role], agent.Models[role], s.Options.Models[role])
-		spec, err := s.Catalog.Lookup(model)
-		if role == dream.Embedder && w.Models[role] == "" {
-			spec, err = s.embedderIn(ctx, agent)
-			model = spec.Name
-		}
-		if err != nil {
-			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
-		}
-		if spec.Price == nil {
-			return draft{},
-				fmt.Errorf("model of the role %s: %w", role,
-					&inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-						"model %q has no price; state one under providers.%s.models (0 for a local model)", model,
-						spec.Provider)})
-		}
-		if err := spec.Fit(role == dream.Embedder); err != nil {
-			return draft{}, fmt.Errorf("model of the role %s: %w", role, err)
-		}
-		d.specs[role], o.Models[role] = spec, model
-		o.Free = o.Free && *spec.Price == (budget.Price{})
+	if err := s.chooseModels(ctx, w, &d); err != nil {
+		return checkedRequest{}, err
 	}
 	o.Hooks = s.Options.Hooks
 	o.Review = agent.Review
@@ -126,17 +108,17 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	o.ResumeTTL, o.Stretches, o.Thresholds = s.Options.ResumeTTL, activities.MostStretches, s.Options.Thresholds
 	settings := s.Options.Settings
 	o.Holds = &activities.Holds{Alarm: settings.AlarmHold, Client: settings.ClientTimeout, Lock: settings.WakeLock}
-	o.Behaviour, err = s.behaviour(ctx, agent, o)
+	o.Behaviour, err = s.behaviour(ctx, agent, *o)
 	if err != nil {
-		return draft{}, err
+		return checkedRequest{}, err
 	}
 	if o.Knobs.Depth == dream.DepthAdaptive {
 		o.Depth = &activities.DepthRule{Prior: hypnagogia.Prior(o.Knobs.Cycles)}
 	}
 	o.Knobs = hypnagogia.Bounded(o.Knobs, o.Behaviour)
-	o.Observer, err = s.observer(ctx, o, d.specs[dream.Observer])
+	o.Observer, err = s.observer(ctx, *o, d.specs[dream.Observer])
 	if err != nil {
-		return draft{}, err
+		return checkedRequest{}, err
 	}
 	if o.Tier == dream.Hardened { // only the hardened tier is steered
 		o.Steering = d.specs[dream.Generator].Steers.Ask(o.Knobs.SteerLayer, o.Knobs.SteerAlpha)
@@ -147,17 +129,43 @@ func (s *Starter) draft(ctx context.Context, w DreamRequest) (draft, error) {
 	o.Loosening = map[dream.Role]dream.Loosening{
 		dream.Generator: LooseningOf(o.Knobs.Loosening, d.specs[dream.Generator]).Way,
 	}
-	d.spec = o
 	return d, nil
 }
 
+// chooseModels looks up the model of each role: that of the request, of the agent or of the deployment.
+func (s drafter) chooseModels(ctx context.Context, w DreamRequest, d *checkedRequest) error {
+	for _, role := range dream.Roles {
+		model := cmp.Or(w.Models[role], d.agent.Models[role], s.Options.Models[role])
+		spec, err := s.Catalog.Lookup(model)
+		if role == dream.Embedder && w.Models[role] == "" {
+			spec, err = s.embedderIn(ctx, d.agent)
+			model = spec.Name
+		}
+		if err != nil {
+			return fmt.Errorf("model of the role %s: %w", role, err)
+		}
+		if spec.Price == nil {
+			return fmt.Errorf("model of the role %s: %w", role,
+				&inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
+					"model %q has no price; state one under providers.%s.models (0 for a local model)", model,
+					spec.Provider)})
+		}
+		if err := spec.Fit(role == dream.Embedder); err != nil {
+			return fmt.Errorf("model of the role %s: %w", role, err)
+		}
+		d.specs[role], d.spec.Models[role] = spec, model
+		d.spec.Free = d.spec.Free && *spec.Price == (budget.Price{})
+	}
+	return nil
+}
+
 // LooseningOf is how a model is loosened: by what it accepts, unless the deployment configures a way.
-func LooseningOf(wanted dream.Loosening, model inference.Spec) hypnagogia.Loosened {
+func LooseningOf(wanted dream.Loosening, model inference.Spec) hypnagogia.LooseningChoice {
 	if wanted != "" && wanted != dream.Auto {
-		return hypnagogia.Loosened{Way: wanted, Why: "dream.loosening says so"}
+		return hypnagogia.LooseningChoice{Way: wanted, Why: "dream.loosening says so"}
 	}
 	return hypnagogia.Loosen(
-		hypnagogia.Takes{
+		hypnagogia.ModelSupport{
 			MaxTemperature: model.MaxTemperature, MinP: model.MinP, Reasoning: model.Reasoning,
 			Judges: model.Judges,
 		})
@@ -165,7 +173,7 @@ func LooseningOf(wanted dream.Loosening, model inference.Spec) hypnagogia.Loosen
 
 // behaviour is the agent's behaviour. With free models and without a configured vitality there is no limit, and the
 // behaviour is empty.
-func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, spec activities.Spec) (dream.Behaviour, error) {
+func (s drafter) behaviour(ctx context.Context, agent dream.Agent, spec activities.Spec) (dream.Behaviour, error) {
 	if s.Ledger == nil || spec.Free && agent.Vitality == nil {
 		return "", nil
 	}
@@ -186,8 +194,8 @@ func (s *Starter) behaviour(ctx context.Context, agent dream.Agent, spec activit
 	return circadian.BehaviourOf(circadian.Vitality(agent.Vitality, caps...), bounds), nil
 }
 
-// number gives a draft its id and validates the spec.
-func (s *Starter) number(ctx context.Context, d draft) (activities.Spec, error) {
+// nextSpec gives a checked request its id and validates the spec.
+func (s drafter) nextSpec(ctx context.Context, d checkedRequest) (activities.Spec, error) {
 	spec := d.spec
 	number, err := s.Memory.NextDream(ctx, spec.Agent)
 	if err != nil {
@@ -201,14 +209,15 @@ func (s *Starter) number(ctx context.Context, d draft) (activities.Spec, error) 
 	return spec, nil
 }
 
-// freeze numbers a draft and writes the dream's record. If a record of that number exists, the next number is taken.
-func (s *Starter) freeze(ctx context.Context, d draft) (activities.Spec, error) {
+// createDream numbers a checked request and writes the dream's record. If a record of that number exists, the next
+// number is taken.
+func (s drafter) createDream(ctx context.Context, d checkedRequest) (activities.Spec, error) {
 	affect, err := s.Memory.Affect(ctx, d.spec.Agent)
 	if err != nil {
 		return d.spec, err
 	}
 	for {
-		spec, err := s.number(ctx, d)
+		spec, err := s.nextSpec(ctx, d)
 		if err != nil {
 			return spec, err
 		}

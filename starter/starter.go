@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,14 +16,14 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -45,12 +46,14 @@ type Options struct {
 
 	ResumeTTL  time.Duration         // how long an interrupted dream may be resumed
 	Thresholds *circadian.Thresholds // of vitality; nil: circadian.DefaultThresholds
+
+	Predictions dream.PredictionRules // whose words resolve predictions, and what a model may judge
 }
 
 // Starter is the typed client of the workflows. It must not be copied after its first wake; use With instead.
 type Starter struct {
 	Client  client.Client
-	Memory  memory.Store
+	Memory  memory.DreamStore
 	Catalog inference.Catalog
 	Options Options
 	Now     func() time.Time
@@ -58,11 +61,13 @@ type Starter struct {
 	Presence presence.Store
 	WakeBus  presence.WakeBus
 	Ledger   spend.Ledger // money left limits the depth of dreams; nil: no limit
+	Guard    *spend.Guard // of the same ledger; nil: no model judges predictions
 	Feeds    memory.Feeds
+	Remover  memory.Remover // of the same store as Memory; nil: Remove is refused
 
-	wokenAgents sync.Map // agents that were woken by this process, by the name used
+	wokenAgents sync.Map // dream.Agent by the id or handle under which this process woke it or began its dream
 	recording   recorder
-	joined      sync.Map // by agent, the newest epoch for which a joining client was reported
+	joined      sync.Map // epoch (int64) by agent id: the last one for which join reported a client to the workflow
 }
 
 // With is a starter of the same deployment with other options.
@@ -76,11 +81,22 @@ func (s *Starter) With(edit func(*Options)) *Starter {
 		Presence: s.Presence,
 		WakeBus:  s.WakeBus,
 		Ledger:   s.Ledger,
+		Guard:    s.Guard,
 		Feeds:    s.Feeds,
+		Remover:  s.Remover,
 	}
 	edit(&other.Options)
 	return other
 }
+
+// drafter completes requests for dreams and sends them.
+type drafter struct{ *Starter }
+
+// waking grants and ends the leases of clients, and reports wakes to workflows.
+type waking struct{ *Starter }
+
+// removal ends the workflows of a removed agent.
+type removal struct{ *Starter }
 
 // Failures that callers branch on.
 var (
@@ -90,38 +106,38 @@ var (
 	ErrUnreachable = errors.New("no worker or server answered")
 )
 
-// answerWithin limits how long Begin waits for the agent's workflow.
+// answerWithin limits how long Begin waits for the agent's workflow, and afterwards how long withdraw may take.
 const answerWithin = 20 * time.Second
 
 // Begin starts a dream, and the agent's workflow if it does not run. If the last dream is just ending, it waits for
 // that up to 3 s. ErrDreaming when the agent is dreaming, ErrUnreachable when no worker answers within 20 s.
-func (s *Starter) Begin(ctx context.Context, w DreamRequest) (workflows.Begun, error) {
-	d, err := s.draft(ctx, w)
+func (s *Starter) Begin(ctx context.Context, w DreamRequest) (workflows.StartedDream, error) {
+	d, err := drafter{s}.check(ctx, w)
 	if err != nil {
-		return workflows.Begun{}, err
+		return workflows.StartedDream{}, err
 	}
-	return s.begin(ctx, d)
+	return drafter{s}.begin(ctx, d)
 }
 
-func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
+func (s drafter) begin(ctx context.Context, d checkedRequest) (workflows.StartedDream, error) {
 	if err := s.awaitLastDream(ctx, d.agent); err != nil {
-		return workflows.Begun{}, err
+		return workflows.StartedDream{}, err
 	}
 	if slots, err := s.Memory.Slots(ctx); err != nil {
-		return workflows.Begun{}, err
+		return workflows.StartedDream{}, err
 	} else if held, ok := slots[d.agent.ID]; ok {
 		if held.Cluster != "" && held.Cluster != s.Options.Cluster {
-			return workflows.Begun{},
+			return workflows.StartedDream{},
 				fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, abandon the dream",
 					d.agent.Handle, ErrDreaming, held.Dream, held.Cluster)
 		}
 		if running, err := s.Executions().Running(ctx, held.Workflow, held.Run); err == nil && running {
-			return workflows.Begun{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
+			return workflows.StartedDream{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
 		}
 	}
-	spec, err := s.freeze(ctx, d)
+	spec, err := s.createDream(ctx, d)
 	if err != nil {
-		return workflows.Begun{}, err
+		return workflows.StartedDream{}, err
 	}
 	begun, err := s.send(ctx, d.agent, spec)
 	if err != nil {
@@ -133,27 +149,25 @@ func (s *Starter) begin(ctx context.Context, d draft) (workflows.Begun, error) {
 // Freeze makes the spec of a dream without beginning it, for a caller that starts the workflow by hand under the
 // dream's id. It writes the dream's record, which is closed if no such workflow runs after five minutes.
 func (s *Starter) Freeze(ctx context.Context, w DreamRequest) (activities.Spec, error) {
-	d, err := s.draft(ctx, w)
+	d, err := drafter{s}.check(ctx, w)
 	if err != nil {
 		return activities.Spec{}, err
 	}
-	return s.freeze(ctx, d)
+	return drafter{s}.createDream(ctx, d)
 }
 
 // send requests a dream from the agent's workflow.
-func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.Begun, error) {
+func (s drafter) send(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.StartedDream, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	var begun workflows.Begun
-	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
-		StartWorkflowOperation: s.startAgent(agent),
-		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec},
-			WaitForStage: client.WorkflowUpdateStageCompleted,
-		},
-	})
-	if err == nil {
-		err = handle.Get(ctx, &begun)
+	begun, err := s.updateOnce(ctx, agent, spec)
+	var notReady *serviceerror.WorkflowNotReady
+	for errors.As(err, &notReady) && ctx.Err() == nil {
+		select {
+		case <-time.After(askAgain):
+			begun, err = s.updateOnce(ctx, agent, spec)
+		case <-ctx.Done():
+		}
 	}
 	var app *temporal.ApplicationError
 	switch {
@@ -168,6 +182,26 @@ func (s *Starter) send(ctx context.Context, agent dream.Agent, spec activities.S
 			fmt.Errorf("begin %s: %w within %s; is a worker running?", spec.Dream, ErrUnreachable, answerWithin)
 	}
 	return begun, fmt.Errorf("begin %s: %w", spec.Dream, sealed(err))
+}
+
+// askAgain is the pause before a workflow is asked again whose task has failed several times, as when its workers were
+// killed one after another. The server refuses updates until the task succeeds.
+const askAgain = 200 * time.Millisecond
+
+// updateOnce sends the update that begins a dream. Sending it again has no further effect.
+func (s drafter) updateOnce(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.StartedDream, error) {
+	var begun workflows.StartedDream
+	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: waking(s).startAgent(agent),
+		UpdateOptions: client.UpdateWorkflowOptions{
+			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	if err == nil {
+		err = handle.Get(ctx, &begun)
+	}
+	return begun, err
 }
 
 // sealed explains an error that could not be decrypted; the SDK says only that it is encoded.
@@ -186,25 +220,54 @@ func timedOut(err error) bool {
 }
 
 // startAgent is the operation that starts the agent's workflow if it does not run.
-func (s *Starter) startAgent(agent dream.Agent) client.WithStartWorkflowOperation {
-	return s.Client.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
-		ID: workflows.AgentID(agent.Handle), TaskQueue: s.queue(),
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowTaskTimeout:      workflows.TaskTimeout,
-		StaticSummary:            "agent " + agent.Handle,
-		Memo:                     workflows.AgentMemo(agent),
-	}, workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: s.settings(agent)})
+func (s waking) startAgent(agent dream.Agent) client.WithStartWorkflowOperation {
+	start := s.Options.agentWorkflow(agent)
+	start.ID = workflows.AgentID(agent.Handle)
+	start.WorkflowIDConflictPolicy = enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING
+	return s.Client.NewWithStartWorkflowOperation(start, workflows.AgentType, s.Options.agentRequest(agent))
 }
 
-func (s *Starter) queue() string {
-	if s.Options.TaskQueue != "" {
-		return s.Options.TaskQueue
+// signalAgent signals the agent's workflow, starting it if needed. An agent that was removed after it was read gets no
+// new workflow.
+func (s waking) signalAgent(ctx context.Context, agent dream.Agent, signal string, arg any) error {
+	if _, err := s.Memory.Agent(ctx, agent.ID); errors.Is(err, memory.ErrRemoved) {
+		return err // an unreachable store is reported elsewhere
 	}
-	return workflows.TaskQueue
+	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), signal, arg,
+		s.Options.agentWorkflow(agent), workflows.AgentType, s.Options.agentRequest(agent))
+	return err
 }
 
-// withdraw closes the record of a dream that could not be begun, unless it began without an answer in time.
-func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause error) error {
+// signalRunning signals a workflow; one that does not run needs no signal.
+func (s *Starter) signalRunning(ctx context.Context, id, signal string, arg any) error {
+	err := s.Client.SignalWorkflow(ctx, id, "", signal, arg)
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
+		return nil
+	}
+	return err
+}
+
+// workflow are the options that every workflow of an agent or a feed starts with.
+func (o Options) workflow(summary string, memo map[string]any) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		TaskQueue: o.queue(), WorkflowTaskTimeout: workflows.TaskTimeout, StaticSummary: summary, Memo: memo,
+	}
+}
+
+func (o Options) agentWorkflow(agent dream.Agent) client.StartWorkflowOptions {
+	return o.workflow("agent "+agent.Handle, workflows.AgentMemo(agent))
+}
+
+func (o Options) agentRequest(agent dream.Agent) workflows.AgentRequest {
+	return workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: o.settings(agent)}
+}
+
+func (o Options) queue() string { return cmp.Or(o.TaskQueue, workflows.TaskQueue) }
+
+// withdraw closes the record of a dream whose request failed. A dream that has begun all the same, because only its
+// answer was late or lost, keeps its record.
+func (s drafter) withdraw(ctx context.Context, spec activities.Spec, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerWithin)
 	defer cancel()
 	for {
@@ -215,9 +278,10 @@ func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause erro
 		record.Outcome, record.Reason, record.Ended = dream.Canceled, "it was never begun: "+cause.Error(),
 			s.Now().UTC()
 		_, err = s.Memory.Commit(ctx, memory.Write{Agent: spec.Agent, Cause: spec.Dream, Change: []dream.Item{record}})
-		if !errors.Is(err, memory.ErrStale) { // it began after it was read
+		if !errors.Is(err, memory.ErrStale) {
 			return err
 		}
+		// The record was changed after it was read: the dream may have begun in between, so it is read again.
 	}
 }
 
@@ -225,10 +289,10 @@ func (s *Starter) withdraw(ctx context.Context, spec activities.Spec, cause erro
 const tryAgain = time.Minute
 
 // settings are the deployment's settings combined with the agent's.
-func (s *Starter) settings(agent dream.Agent) workflows.Settings {
-	settings := s.Options.Settings
+func (o Options) settings(agent dream.Agent) workflows.Settings {
+	settings := o.Settings
 	settings.Auto = settings.Auto || agent.Auto
-	settings.Searchable = s.Options.Searchable
+	settings.Searchable = o.Searchable
 	if settings.TryAgain == 0 {
 		settings.TryAgain = tryAgain
 	}
@@ -240,32 +304,17 @@ func (s *Starter) settings(agent dream.Agent) workflows.Settings {
 
 // EnsureWorkflow starts the agent's workflow if it does not run, and sends it the current settings.
 func (s *Starter) EnsureWorkflow(ctx context.Context, agent dream.Agent) error {
-	settings := s.settings(agent)
-	if err := s.present(ctx, agent); err != nil {
-		return err
-	}
-	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AgentID(agent.Handle), workflows.SignalSettings, settings,
-		client.StartWorkflowOptions{
-			TaskQueue:           s.queue(),
-			WorkflowTaskTimeout: workflows.TaskTimeout,
-			StaticSummary:       "agent " + agent.Handle,
-			Memo:                workflows.AgentMemo(agent),
-		},
-		workflows.AgentType, workflows.AgentRequest{Agent: agent.ID, Handle: agent.Handle, Settings: settings})
+	err := waking{s}.signalAgent(ctx, agent, workflows.SignalSettings, s.Options.settings(agent))
 	if err != nil {
 		return fmt.Errorf("start the workflow of %s: %w", agent.Handle, err)
 	}
 	return nil
 }
 
-// Active reports to the agent's workflow that the agent was used: idleness counts from when.
+// Active reports to the agent's workflow that the agent was used at a time, from which idleness is counted. Without a
+// running workflow it does nothing.
 func (s *Starter) Active(ctx context.Context, handle string, when time.Time) error {
-	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(handle), "", workflows.SignalActive, when)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
-		return nil // without a workflow nothing counts idleness
-	}
-	return err
+	return s.signalRunning(ctx, workflows.AgentID(handle), workflows.SignalActive, when)
 }
 
 // Cancel ends a dream with its results so far. memory.ErrNotFound when it does not run.
@@ -288,14 +337,16 @@ func (s *Starter) Progress(ctx context.Context, dreamID string) (workflows.Progr
 	return p, value.Get(&p)
 }
 
-// Plan makes the spec of an automatic dream; it is the worker's activities.Planner. It writes nothing, except that
-// the number of an abandoned plan is not used again.
-func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activities.Spec, string, error) {
+// Plan makes the spec of an automatic dream, or returns the reason why the agent may not dream now. It is the worker's
+// activities.Planner. The only thing it writes is the counter of dreams: a number that was planned is not used again.
+func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (
+	planned activities.Spec, reason string, err error,
+) {
 	w := DreamRequest{Agent: agent}
 	if now.After(s.Now()) { // a test server that skips idle time is ahead of our clock
 		w.AsOf = now
 	}
-	d, err := s.draft(ctx, w)
+	d, err := drafter{s}.check(ctx, w)
 	if errors.Is(err, memory.ErrAway) { // not a reason against the dream: it is planned again
 		return activities.Spec{}, "", err
 	}
@@ -306,7 +357,10 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 		return activities.Spec{}, "its models cost money, and automatic dreaming on a paid provider is switched off",
 			nil
 	}
-	spec, err := s.number(ctx, d)
+	if err := s.followYield(ctx, &d.spec); err != nil {
+		return activities.Spec{}, "", err
+	}
+	spec, err := drafter{s}.nextSpec(ctx, d)
 	spec.Alone = true
 	return spec, "", err
 }
@@ -315,21 +369,22 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (activi
 func (s *Starter) FleetDay() budget.Micros { return s.Options.FleetDay }
 
 // runningAgents is a query of Temporal's visibility for the workflows of agents on this deployment's task queue.
-func (s *Starter) runningAgents() string {
+func (o Options) runningAgents() string {
 	return fmt.Sprintf("WorkflowType = %q AND ExecutionStatus = %q AND TaskQueue = %q", workflows.AgentType, "Running",
-		s.queue())
+		o.queue())
 }
 
 // CountAgents returns how many workflows of agents run.
 func (s *Starter) CountAgents(ctx context.Context) (int64, error) {
-	found, err := s.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: s.runningAgents()})
+	found, err := s.Client.CountWorkflow(ctx, &workflowservice.CountWorkflowExecutionsRequest{Query: s.Options.runningAgents()})
 	return found.GetCount(), err
 }
 
-// RunningAgents returns the ids of the running workflows of agents. Temporal's visibility may lag by some seconds.
-func (s *Starter) RunningAgents(ctx context.Context) (map[string]bool, error) {
+// RunningAgentWorkflows returns the ids of the running workflows of agents. Temporal's visibility may lag by some
+// seconds.
+func (s *Starter) RunningAgentWorkflows(ctx context.Context) (map[string]bool, error) {
 	running := map[string]bool{}
-	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, Query: s.runningAgents()}
+	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, Query: s.Options.runningAgents()}
 	for {
 		page, err := s.Client.ListWorkflow(ctx, request)
 		if err != nil {
@@ -345,6 +400,11 @@ func (s *Starter) RunningAgents(ctx context.Context) (map[string]bool, error) {
 	}
 }
 
+// Running reports whether a workflow runs.
+func (s *Starter) Running(ctx context.Context, workflow string) (bool, error) {
+	return s.Executions().Running(ctx, workflow, "")
+}
+
 // Executions reads the state of workflows in the starter's cluster.
 func (s *Starter) Executions() Executions {
 	return Executions{Client: s.Client, Cluster: s.Options.Cluster}
@@ -357,14 +417,14 @@ type Executions struct {
 }
 
 // ClusterID names the cluster and namespace.
-func (l Executions) ClusterID() string { return l.Cluster }
+func (e Executions) ClusterID() string { return e.Cluster }
 
 // Running is false when the run has closed or does not exist.
-func (l Executions) Running(ctx context.Context, workflow, run string) (bool, error) {
+func (e Executions) Running(ctx context.Context, workflow, run string) (bool, error) {
 	if workflow == "" {
 		return false, nil
 	}
-	d, err := l.Client.DescribeWorkflowExecution(ctx, workflow, run)
+	d, err := e.Client.DescribeWorkflowExecution(ctx, workflow, run)
 	var notFound *serviceerror.NotFound
 	if errors.As(err, &notFound) {
 		return false, nil

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -42,7 +44,7 @@ func build(t *testing.T) (*Starter, dream.Agent) {
 	}
 	models[dream.Embedder] = embedder
 	return &Starter{
-		Memory: store, Now: func() time.Time { return tonight },
+		Memory: store, Remover: store, Now: func() time.Time { return tonight },
 		Catalog: inference.Table{
 			thinker:  {Name: thinker, Price: &budget.Price{}},
 			embedder: {Name: embedder, Embeds: true, Price: &budget.Price{}},
@@ -74,7 +76,7 @@ func TestARepeatedPlanWritesNothing(t *testing.T) {
 }
 
 // distant is an unreachable store.
-type distant struct{ memory.Store }
+type distant struct{ memory.DreamStore }
 
 func (distant) Agent(context.Context, string) (dream.Agent, error) {
 	return dream.Agent{}, fmt.Errorf("read: %w", memory.ErrAway)
@@ -87,7 +89,7 @@ func TestAnUnreachableStoreIsNoReasonAgainstADream(t *testing.T) {
 	_, reason, err := s.Plan(t.Context(), agent.ID, tonight)
 	require.ErrorIs(t, err, memory.ErrAway)
 	require.Empty(t, reason, "a reason would delay the dream by the whole gap")
-	require.Equal(t, time.Minute, s.settings(agent).TryAgain)
+	require.Equal(t, time.Minute, s.Options.settings(agent).TryAgain)
 }
 
 func TestAFrozenDreamSkipsNumbersThatAreTaken(t *testing.T) {
@@ -129,7 +131,7 @@ func TestASpecContainsTheHoldTimesOfWakes(t *testing.T) {
 
 // racing is a store in which the dream begins between the reading of its record and its withdrawal.
 type racing struct {
-	memory.Store
+	memory.DreamStore
 	liesDown func()
 }
 
@@ -138,7 +140,7 @@ func (r *racing) Commit(ctx context.Context, w memory.Write) (memory.Receipt, er
 		r.liesDown = nil
 		liesDown()
 	}
-	return r.Store.Commit(ctx, w)
+	return r.DreamStore.Commit(ctx, w)
 }
 
 func TestADreamThatBeganMeanwhileIsNotWithdrawn(t *testing.T) {
@@ -148,13 +150,13 @@ func TestADreamThatBeganMeanwhileIsNotWithdrawn(t *testing.T) {
 	spec, err := s.Freeze(ctx, DreamRequest{Agent: "echo"})
 	require.NoError(t, err)
 	store := s.Memory
-	s.Memory = &racing{Store: store, liesDown: func() {
+	s.Memory = &racing{DreamStore: store, liesDown: func() {
 		n := nights(t, s, agent)[0]
 		n.Run = "r1"
 		_, err := store.Commit(ctx, memory.Write{Agent: agent.ID, Cause: spec.Dream, Change: []dream.Item{n}})
 		require.NoError(t, err)
 	}}
-	require.NoError(t, s.withdraw(ctx, spec, ErrUnreachable))
+	require.NoError(t, drafter{s}.withdraw(ctx, spec, ErrUnreachable))
 	n := nights(t, s, agent)[0]
 	require.Equal(t, "r1", n.Run)
 	require.Equal(t, dream.Dreaming, n.Outcome)
@@ -167,7 +169,7 @@ func TestADreamThatDidNotBeginIsWithdrawnWithItsReason(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.NoError(t, s.withdraw(ctx, spec, errors.New("nobody answered")), "the caller may have gone")
+	require.NoError(t, drafter{s}.withdraw(ctx, spec, errors.New("nobody answered")), "the caller may have gone")
 	n := nights(t, s, agent)[0]
 	require.Equal(t, dream.Canceled, n.Outcome)
 	require.Equal(t, "it was never begun: nobody answered", n.Reason)
@@ -189,4 +191,38 @@ func TestADreamOnAnotherClusterIsReportedBeforeAnythingIsWritten(t *testing.T) {
 	require.ErrorIs(t, err, ErrDreaming)
 	require.ErrorContains(t, err, "dream/echo/0001 on another Temporal cluster, default/one")
 	require.Empty(t, nights(t, s, agent))
+}
+
+// stalling is a cluster whose workflow is not ready for so many updates.
+type stalling struct {
+	emptyCluster
+	stalls int
+}
+
+func (c *stalling) UpdateWithStartWorkflow(
+	_ context.Context, o client.UpdateWithStartWorkflowOptions,
+) (client.WorkflowUpdateHandle, error) {
+	c.started++
+	if c.started <= c.stalls {
+		return nil, fmt.Errorf("failed workflow update: %w", serviceerror.NewWorkflowNotReady("Workflow Task in failed state"))
+	}
+	return recordedWake{}, nil
+}
+
+func TestADreamIsRequestedAgainWhileTheWorkflowIsNotReady(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	spec, err := s.Freeze(t.Context(), DreamRequest{Agent: "echo"})
+	require.NoError(t, err)
+	cluster := &stalling{stalls: 2}
+	s.Client = cluster
+	_, err = drafter{s}.send(t.Context(), agent, spec)
+	require.NoError(t, err)
+	require.Equal(t, 3, cluster.started)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.Client = &stalling{stalls: 100}
+	_, err = drafter{s}.send(ctx, agent, spec)
+	require.ErrorIs(t, err, ErrUnreachable, "not for longer than the caller waits")
 }

@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -25,8 +25,8 @@ type Connection struct {
 	Trigger string        // for an alarm: "feed/rule"
 }
 
-// Woken is the result of a wake.
-type Woken struct {
+// WakeResult is the result of a wake.
+type WakeResult struct {
 	presence.Wake
 	Raised   bool          // this request woke the agent; otherwise it was awake already
 	Degraded string        // what failed and will be repeated later; empty when all was done
@@ -46,24 +46,24 @@ const (
 // the client are fixed, and the wake notice is published. The agent's workflow records the wake in the background
 // (see Recorded); nothing waits for Temporal. If the store does not answer, the agent's dreams in this process are
 // stopped nevertheless, and the result says what is missing.
-func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
+func (s *Starter) Wake(ctx context.Context, k Connection) (WakeResult, error) {
 	began := s.Now()
 	if k.Client == "" {
-		return Woken{}, errors.New("wake: client is empty; name the client that connects")
+		return WakeResult{}, errors.New("wake: client is empty; name the client that connects")
 	}
 	if k.Cause == "" {
 		k.Cause = presence.Connect
 	}
-	agent, arrival, err := s.arrive(ctx, k, began)
+	agent, arrival, err := waking{s}.arrive(ctx, k, began)
 	raised := s.Now()
 	if errors.Is(err, memory.ErrNotFound) {
-		return Woken{}, fmt.Errorf("wake %s: %w", k.Agent, err)
+		return WakeResult{}, fmt.Errorf("wake %s: %w", k.Agent, err)
 	}
 	if err != nil {
-		return s.blind(ctx, agent, k, began, err)
+		return waking{s}.blind(ctx, agent, k, began, err)
 	}
-	s.recording.stays(agent, k.Client)
-	w := Woken{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
+	s.recording.cancelDeparture(agent, k.Client)
+	w := WakeResult{Wake: arrival.Wake, Raised: arrival.Raised, agent: agent}
 	if arrival.Raised && !arrival.Notified {
 		notice := presence.WakeNotice{
 			Agent:  agent.ID,
@@ -72,7 +72,7 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 			At:     began,
 			Raised: raised,
 		}
-		if err := s.notify(ctx, notice); err != nil {
+		if err := (waking{s}).notify(ctx, notice); err != nil {
 			w.Degraded = "the wake notice reached this process only: " + err.Error()
 		}
 	}
@@ -85,26 +85,26 @@ func (s *Starter) Wake(ctx context.Context, k Connection) (Woken, error) {
 			At:             began,
 			Raised:         raised,
 			Trigger:        k.Trigger,
-			Hold:           s.holds(k),
+			Hold:           waking{s}.holdTime(k),
 			SignalledDream: arrival.Dream,
 		})
 	} else if w.Joined(k.Cause) {
-		s.join(ctx, agent, arrival.Epoch)
+		waking{s}.join(ctx, agent, arrival.Epoch)
 	}
 	return w, nil
 }
 
 // arrive resolves the agent and grants the lease. A handle stays with its agent (memory.ErrDreamt), so an agent that
-// this process has woken before needs no lookup: the store refuses a visit to a removed agent. With an error it
-// returns the agent as far as it is known.
-func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (dream.Agent, presence.Arrival, error) {
+// this process has woken, or has begun a dream of, needs no lookup: the store refuses a visit to a removed agent. With
+// an error it returns the agent as far as it is known.
+func (s waking) arrive(ctx context.Context, k Connection, now time.Time) (dream.Agent, presence.Arrival, error) {
 	ctx, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
 	visit := presence.Visit{
 		Client: k.Client,
 		Cause:  k.Cause,
 		Now:    now,
-		For:    s.holds(k),
+		For:    s.holdTime(k),
 		Lock:   s.Options.Settings.WakeLock,
 		Notify: s.WakeBus != nil,
 	}
@@ -133,14 +133,14 @@ func (s *Starter) arrive(ctx context.Context, k Connection, now time.Time) (drea
 // Alarm wakes an agent because of a trigger, "feed/rule"; it is the worker's activities.Alarms.
 func (s *Starter) Alarm(ctx context.Context, agentID, trigger string) error {
 	w, err := s.Wake(ctx,
-		Connection{Agent: agentID, Client: "alarm/" + trigger, Cause: presence.Alarm, Trigger: trigger})
+		Connection{Agent: agentID, Client: presence.AlarmClient + trigger, Cause: presence.Alarm, Trigger: trigger})
 	if err == nil && w.Degraded != "" {
 		err = errors.New(w.Degraded)
 	}
 	return err
 }
 
-func (s *Starter) notify(ctx context.Context, r presence.WakeNotice) error {
+func (s waking) notify(ctx context.Context, r presence.WakeNotice) error {
 	if s.WakeBus == nil {
 		return nil
 	}
@@ -149,7 +149,7 @@ func (s *Starter) notify(ctx context.Context, r presence.WakeNotice) error {
 	return s.WakeBus.Publish(ctx, r)
 }
 
-func (s *Starter) holds(k Connection) time.Duration {
+func (s waking) holdTime(k Connection) time.Duration {
 	settings := s.Options.Settings
 	switch {
 	case k.For > 0:
@@ -164,9 +164,9 @@ func (s *Starter) holds(k Connection) time.Duration {
 
 // blind handles a wake without the store: activities of this process stop, and the workflow is informed and raises
 // the epoch when the store is back. Of an agent that this process has not woken before, only the handle is known.
-func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time,
+func (s waking) blind(ctx context.Context, agent dream.Agent, k Connection, began time.Time,
 	cause error,
-) (Woken, error) {
+) (WakeResult, error) {
 	if agent.ID != "" {
 		_ = s.notify(context.WithoutCancel(ctx), presence.WakeNotice{
 			Agent:  agent.ID,
@@ -176,14 +176,14 @@ func (s *Starter) blind(ctx context.Context, agent dream.Agent, k Connection, be
 			Raised: s.Now(),
 		})
 	}
-	s.recording.add(ctx, s, agent, workflows.Wake{
+	s.recording.add(ctx, s.Starter, agent, workflows.Wake{
 		Cause:   k.Cause,
 		Client:  k.Client,
 		At:      began,
 		Trigger: k.Trigger,
-		Hold:    s.holds(k),
+		Hold:    s.holdTime(k),
 	})
-	w := Woken{ // the mood of the agent is unknown
+	w := WakeResult{ // the mood of the agent is unknown
 		Wake: presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
 		Degraded: "the store does not answer (" + cause.Error() +
 			"): nothing is recorded yet; this process keeps reporting to the agent's workflow as long as it runs",
@@ -199,7 +199,7 @@ func (s *Starter) Recorded(ctx context.Context, agentID string, epoch int64) (wo
 }
 
 // sendWake reports a wake to the agent's workflow and waits until the agent is awake.
-func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.WakeAnswer, error) {
+func (s waking) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wake) (workflows.WakeAnswer, error) {
 	var answer workflows.WakeAnswer
 	if w.SignalledDream != "" {
 		s.recording.running.Go(func() { s.reportDream(ctx, w) })
@@ -234,9 +234,23 @@ func (s *Starter) sendWake(ctx context.Context, agent dream.Agent, w workflows.W
 	return answer, nil
 }
 
-// reportDream signals the wake to the dream directly, two server steps sooner than the agent's workflow would. A lost
-// signal is repeated by the agent's workflow.
-func (s *Starter) reportDream(ctx context.Context, w workflows.Wake) {
+// reportDreamAfter is how long a wake waits for the wake bus to stop the dream before the dream is signalled as well.
+// Most dreams have reported their end by then, and a signal would cost a workflow task and the cancellation of
+// activities that have ended already.
+const reportDreamAfter = 50 * time.Millisecond
+
+// reportDream signals the wake to the dream directly, two server steps sooner than the agent's workflow would, unless
+// the wake is recorded before. A lost signal is repeated by the agent's workflow.
+func (s waking) reportDream(ctx context.Context, w workflows.Wake) {
+	if s.WakeBus != nil {
+		wait := time.NewTimer(reportDreamAfter)
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-ctx.Done(): // the agent's workflow has answered, or the attempt is over
+			return
+		}
+	}
 	id := w.SignalledDream
 	w.SignalledDream = ""
 	_ = s.Client.SignalWorkflow(ctx, id, "", workflows.SignalWake, w)
@@ -247,29 +261,29 @@ func (s *Starter) reportDream(ctx context.Context, w workflows.Wake) {
 func (s *Starter) Leave(ctx context.Context, agent, name string) error {
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil { // a wake that is not reported yet is ended when the store is back
-		s.recording.left(s.lastSeen(agent), name, func(ctx context.Context, name string) error {
+		s.recording.endAfterRecord(waking{s}.lastSeen(agent), name, func(ctx context.Context, name string) error {
 			a, err := s.Memory.Agent(ctx, agent)
 			if err != nil {
 				return err
 			}
-			return s.depart(ctx, a, name)
+			return waking{s}.depart(ctx, a, name)
 		})
 		return fmt.Errorf("leave %s: %w", agent, err)
 	}
-	depart := func(ctx context.Context, name string) error { return s.depart(ctx, a, name) }
-	s.recording.left(a, name, depart)
+	depart := func(ctx context.Context, name string) error { return waking{s}.depart(ctx, a, name) }
+	s.recording.endAfterRecord(a, name, depart)
 	return depart(ctx, name)
 }
 
 // lastSeen is an agent as far as this process knows it without the store.
-func (s *Starter) lastSeen(agent string) dream.Agent {
+func (s waking) lastSeen(agent string) dream.Agent {
 	if existing, ok := s.wokenAgents.Load(agent); ok {
 		return existing.(dream.Agent)
 	}
 	return dream.Agent{Handle: agent}
 }
 
-func (s *Starter) depart(ctx context.Context, a dream.Agent, name string) error {
+func (s waking) depart(ctx context.Context, a dream.Agent, name string) error {
 	before, err := s.Presence.Status(ctx, a.ID, s.Now())
 	if err != nil {
 		return err
@@ -287,36 +301,31 @@ func (s *Starter) Sleep(ctx context.Context, agent string) error {
 	if err != nil {
 		return fmt.Errorf("let %s sleep: %w", agent, err)
 	}
-	s.recording.left(a, "", func(ctx context.Context, name string) error { return s.depart(ctx, a, name) })
+	s.recording.endAfterRecord(a, "", func(ctx context.Context, name string) error { return waking{s}.depart(ctx, a, name) })
 	if _, err := s.Presence.Dismiss(ctx, a.ID, s.Now()); err != nil {
 		return err
 	}
-	return s.lookAgain(ctx, a)
+	return waking{s}.lookAgain(ctx, a)
 }
 
 // lookAgain signals the agent's workflow that a client left, in the background if it takes long. A lost signal is
 // made up for by the workflow's check every two minutes.
-func (s *Starter) lookAgain(ctx context.Context, a dream.Agent) error {
+func (s waking) lookAgain(ctx context.Context, a dream.Agent) error {
 	if s.Client == nil {
 		return nil
 	}
 	soon, cancel := context.WithTimeout(ctx, storeWithin)
 	defer cancel()
-	err := s.left(soon, a)
+	err := s.signalLeft(soon, a)
 	if soon.Err() == nil {
 		return err
 	}
-	s.recording.later(ctx, func(ctx context.Context) error { return s.left(ctx, a) })
+	s.recording.later(ctx, func(ctx context.Context) error { return s.signalLeft(ctx, a) })
 	return ctx.Err()
 }
 
-func (s *Starter) left(ctx context.Context, a dream.Agent) error {
-	err := s.Client.SignalWorkflow(ctx, workflows.AgentID(a.Handle), "", workflows.SignalSleep, nil)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
-		return nil
-	}
-	return err
+func (s waking) signalLeft(ctx context.Context, a dream.Agent) error {
+	return s.signalRunning(ctx, workflows.AgentID(a.Handle), workflows.SignalSleep, nil)
 }
 
 // Status is what holds an agent awake. An agent that this process has woken before needs no lookup.
@@ -348,8 +357,8 @@ func (s *Starter) AgentState(ctx context.Context, handle string) (workflows.Agen
 
 // Resume resumes the agent's interrupted dream. ErrNothing when there is none, ErrAwake and ErrDreaming when it may
 // not run now.
-func (s *Starter) Resume(ctx context.Context, agent string) (workflows.Begun, error) {
-	var begun workflows.Begun
+func (s *Starter) Resume(ctx context.Context, agent string) (workflows.StartedDream, error) {
+	var begun workflows.StartedDream
 	a, err := s.Memory.Agent(ctx, agent)
 	if err != nil {
 		return begun, fmt.Errorf("agent %q: %w", agent, err)

@@ -8,7 +8,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -46,7 +46,7 @@ func TestAWakeStartsTheAgentsWorkflow(t *testing.T) {
 	s, agent := build(t)
 	cluster := &emptyCluster{}
 	s.Client = cluster
-	_, err := s.sendWake(t.Context(), agent, workflows.Wake{Epoch: 1})
+	_, err := waking{s}.sendWake(t.Context(), agent, workflows.Wake{Epoch: 1})
 	require.NoError(t, err)
 	require.Equal(t, 1, cluster.started)
 }
@@ -57,7 +57,7 @@ func TestAWakeStartsNoWorkflowForARemovedAgent(t *testing.T) {
 	cluster := &emptyCluster{}
 	s.Client = cluster
 	agent.ID = "removed"
-	_, err := s.sendWake(t.Context(), agent, workflows.Wake{Epoch: 1})
+	_, err := waking{s}.sendWake(t.Context(), agent, workflows.Wake{Epoch: 1})
 	require.ErrorIs(t, err, memory.ErrNotFound)
 	require.Zero(t, cluster.started)
 }

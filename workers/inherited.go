@@ -18,8 +18,8 @@ import (
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
-// Inherited is an open execution that was begun under another contract than this build's.
-type Inherited struct {
+// OpenExecution is an open execution that was begun under another contract than this build's.
+type OpenExecution struct {
 	Workflow string
 	Run      string
 	Type     string
@@ -27,20 +27,24 @@ type Inherited struct {
 	Fault    error // why this build cannot go on with it; nil: it can
 }
 
-// Inheritance says where to look for inherited executions, and how to read them: as the client of the worker does.
-type Inheritance struct {
+// UpgradeCheck says where to look for inherited executions, and how to read them: as the client of the worker does.
+type UpgradeCheck struct {
 	Client           client.Client
 	Namespace        string
 	TaskQueue        string // empty: workflows.TaskQueue
 	DataConverter    converter.DataConverter
 	FailureConverter converter.FailureConverter
+	Oldest           int // the oldest contract that can be continued; 0: workflows.OldestContract
 }
 
 // Find lists the open executions of the task queue that were begun under another contract, each with whether this build
 // can go on with it: its history is replayed. No worker of the task queue should run meanwhile. An execution that
 // cannot be read, for want of a key or of an answer, is in the error and not in the list: nothing is known of it.
-func (i Inheritance) Find(ctx context.Context) ([]Inherited, error) {
+func (i UpgradeCheck) Find(ctx context.Context) ([]OpenExecution, error) {
 	i.TaskQueue = Options{TaskQueue: i.TaskQueue}.filled().TaskQueue
+	if i.Oldest == 0 {
+		i.Oldest = workflows.OldestContract
+	}
 	if i.DataConverter == nil {
 		i.DataConverter = converter.GetDefaultDataConverter()
 	}
@@ -49,7 +53,7 @@ func (i Inheritance) Find(ctx context.Context) ([]Inherited, error) {
 		Query: fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s', '%s')",
 			workflows.AgentType, workflows.DreamType, workflows.FeedType),
 	}
-	var found []Inherited
+	var found []OpenExecution
 	var faults []error
 	for {
 		page, err := i.Client.ListWorkflow(ctx, request)
@@ -57,7 +61,7 @@ func (i Inheritance) Find(ctx context.Context) ([]Inherited, error) {
 			return found, errors.Join(append(faults, fmt.Errorf("list the open workflows: %w", err))...)
 		}
 		for _, info := range page.GetExecutions() {
-			if info.GetTaskQueue() != i.TaskQueue || i.contract(info) == workflows.Contract {
+			if info.GetTaskQueue() != i.TaskQueue || i.contract(info) == workflows.Contract || versioned(info) {
 				continue
 			}
 			one, err := i.judge(ctx, info)
@@ -74,8 +78,13 @@ func (i Inheritance) Find(ctx context.Context) ([]Inherited, error) {
 	}
 }
 
+// versioned says whether Temporal keeps an execution on the build that began it, whose workers go on with it.
+func versioned(info *workflowpb.WorkflowExecutionInfo) bool {
+	return info.GetVersioningInfo().GetDeploymentVersion() != nil
+}
+
 // contract is what the memo of an execution says; 0 where it says nothing.
-func (i Inheritance) contract(info *workflowpb.WorkflowExecutionInfo) int {
+func (i UpgradeCheck) contract(info *workflowpb.WorkflowExecutionInfo) int {
 	contract := 0
 	if stamp, ok := info.GetMemo().GetFields()[workflows.MemoContract]; ok {
 		_ = i.DataConverter.FromPayload(stamp, &contract) // of a key that is not known here: its history says so
@@ -84,9 +93,9 @@ func (i Inheritance) contract(info *workflowpb.WorkflowExecutionInfo) int {
 }
 
 // judge replays an execution.
-func (i Inheritance) judge(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (Inherited, error) {
+func (i UpgradeCheck) judge(ctx context.Context, info *workflowpb.WorkflowExecutionInfo) (OpenExecution, error) {
 	execution := info.GetExecution()
-	one := Inherited{
+	one := OpenExecution{
 		Workflow: execution.GetWorkflowId(),
 		Run:      execution.GetRunId(),
 		Type:     info.GetType().GetName(),
@@ -109,6 +118,11 @@ func (i Inheritance) judge(ctx context.Context, info *workflowpb.WorkflowExecuti
 			workflows.Contract)
 		return one, nil
 	}
+	if one.Contract < i.Oldest {
+		one.Fault = fmt.Errorf("it is of contract %d, and this build continues contracts from %d on", one.Contract,
+			i.Oldest)
+		return one, nil
+	}
 	if len(history.GetEvents()) < 3 { // no task was completed: there is nothing to replay
 		return one, nil
 	}
@@ -128,7 +142,7 @@ func (i Inheritance) judge(ctx context.Context, info *workflowpb.WorkflowExecuti
 	return one, nil
 }
 
-func (i Inheritance) history(ctx context.Context, execution *commonpb.WorkflowExecution) (*historypb.History, error) {
+func (i UpgradeCheck) history(ctx context.Context, execution *commonpb.WorkflowExecution) (*historypb.History, error) {
 	history := new(historypb.History)
 	events := i.Client.GetWorkflowHistory(ctx, execution.GetWorkflowId(), execution.GetRunId(), false,
 		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)

@@ -48,14 +48,15 @@ func TestOpenExecutionsOfAnotherContractAreFoundAndReplayed(t *testing.T) {
 		_, err := by.ExecuteWorkflow(t.Context(), options, kind, input)
 		require.NoError(t, err)
 	}
-	begin(c, "replays", server.TaskQueue, workflows.AgentType, nil, auto)
-	begin(c, "parts", server.TaskQueue, workflows.FeedType, nil, feed)
+	begin(c, "replays", server.TaskQueue, workflows.AgentType, stamped(1), auto)
+	begin(c, "parts", server.TaskQueue, workflows.FeedType, stamped(1), feed)
+	begin(c, "unstamped", server.TaskQueue, workflows.AgentType, nil, auto)
 	begin(c, "ours", server.TaskQueue, workflows.FeedType, stamped(workflows.Contract), feed)
 	begin(c, "newer", server.TaskQueue, workflows.FeedType, stamped(workflows.Contract+1), feed)
 	begin(c, "elsewhere", server.TaskQueue+"-other", workflows.FeedType, nil, feed)
 	begin(stranger, "unread", server.TaskQueue+"-sealed", workflows.FeedType, stamped(0), feed)
 	require.NoError(t, w.Start())
-	for _, id := range []string{"replays", "parts", "ours", "newer"} {
+	for _, id := range []string{"replays", "parts", "unstamped", "ours", "newer"} {
 		require.Eventually(t, func() bool {
 			described, err := c.DescribeWorkflowExecution(t.Context(), id, "")
 			require.NoError(t, err)
@@ -68,29 +69,38 @@ func TestOpenExecutionsOfAnotherContractAreFoundAndReplayed(t *testing.T) {
 			Namespace: server.Namespace, Query: "ExecutionStatus = 'Running'",
 		})
 		require.NoError(t, err)
-		return len(list.GetExecutions()) >= 6
+		return len(list.GetExecutions()) >= 7
 	}, time.Minute, 10*time.Millisecond)
 
-	inheritance := workers.Inheritance{Client: c, Namespace: server.Namespace, TaskQueue: server.TaskQueue}
-	found, err := inheritance.Find(t.Context())
-	require.NoError(t, err)
-	faults := map[string]string{}
-	for _, one := range found {
-		faults[one.Workflow] = ""
-		if one.Fault != nil {
-			faults[one.Workflow] = one.Fault.Error()
+	inheritance := workers.UpgradeCheck{Client: c, Namespace: server.Namespace, TaskQueue: server.TaskQueue}
+	find := func(oldest int) map[string]string {
+		inheritance.Oldest = oldest
+		found, err := inheritance.Find(t.Context())
+		require.NoError(t, err)
+		faults := map[string]string{}
+		for _, one := range found {
+			faults[one.Workflow] = ""
+			if one.Fault != nil {
+				faults[one.Workflow] = one.Fault.Error()
+			}
 		}
+		require.Len(t, faults, 4)
+		require.Contains(t, faults["unstamped"], "it is of contract 0, and this build continues contracts from")
+		require.Contains(t, faults["newer"], "this build knows contracts up to")
+		return faults
 	}
-	require.Len(t, faults, 3)
+	faults := find(1)
 	require.Empty(t, faults["replays"])
 	require.Contains(t, faults["parts"], "TMPRL1100")
-	require.Contains(t, faults["newer"], "this build knows contracts up to")
+	faults = find(2)
+	require.Contains(t, faults["replays"], "it is of contract 1, and this build continues contracts from 2 on",
+		"what it carries would be read under other names")
 
 	inheritance.TaskQueue = server.TaskQueue + "-sealed"
 	other := client.Options{}
 	sealedBy(t, "other")(&other)
 	inheritance.DataConverter, inheritance.FailureConverter = other.DataConverter, other.FailureConverter
-	found, err = inheritance.Find(t.Context())
+	found, err := inheritance.Find(t.Context())
 	require.ErrorContains(t, err, "read what unread was begun with")
 	require.Empty(t, found, "nothing is known of what cannot be read")
 }

@@ -6,14 +6,16 @@ import (
 	"go.temporal.io/sdk/interceptor"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/inflight"
 )
 
 // wakeInterceptor registers every running activity, so that a wake notice stops it.
 type wakeInterceptor struct {
 	interceptor.WorkerInterceptorBase
-	inflight *activities.InflightRegistry
-	memory   memory.Store
+	inflight *inflight.Registry
+	memory   memory.DreamStore
 }
 
 // InterceptActivity wraps each activity.
@@ -28,8 +30,8 @@ func (r *wakeInterceptor) InterceptActivity(_ context.Context,
 // wakeInbound is the inbound part of wakeInterceptor.
 type wakeInbound struct {
 	interceptor.ActivityInboundInterceptorBase
-	inflight *activities.InflightRegistry
-	memory   memory.Store
+	inflight *inflight.Registry
+	memory   memory.DreamStore
 }
 
 // ExecuteActivity runs an activity that a wake notice can stop, and records the removal count before it reads
@@ -39,7 +41,7 @@ func (s *wakeInbound) ExecuteActivity(ctx context.Context, in *interceptor.Execu
 	if len(in.Args) > 0 {
 		request = in.Args[0]
 	}
-	ctx = activities.Reading(ctx, s.memory, request)
-	return s.inflight.RunActivity(ctx, request,
+	ctx = dreamrun.WithSeenForgettings(ctx, s.memory, request)
+	return activities.RunInterruptible(ctx, s.inflight, request,
 		func(ctx context.Context) (any, error) { return s.Next.ExecuteActivity(ctx, in) })
 }

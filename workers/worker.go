@@ -11,8 +11,10 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/inflight"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -23,6 +25,10 @@ type Options struct {
 	// cached workflows; 0: 500, enough for the awake or dreaming agents of a small deployment
 	StickyCache int
 	StopTimeout time.Duration // time for running activities after a stop; 0: 20 s
+	// the Worker Deployment and the build id of this worker; no deployment: tasks of all builds
+	Deployment string
+	BuildID    string
+
 	// it does not listen to the wake bus: a wake reaches its activities only by Temporal's cancellation, for
 	// comparison
 	NoWakeBus bool
@@ -47,6 +53,18 @@ func (o Options) filled() Options {
 	return o
 }
 
+// versioning are the options of Worker Versioning; without a deployment it is off. workflows.Register says how each
+// workflow moves to another build.
+func (o Options) versioning() worker.DeploymentOptions {
+	if o.Deployment == "" {
+		return worker.DeploymentOptions{}
+	}
+	return worker.DeploymentOptions{
+		UseVersioning: true,
+		Version:       worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.BuildID},
+	}
+}
+
 // Sizes and timeouts with a measured reason.
 const (
 	// The sticky queue of a killed worker delays the next workflow task by this time. The default is 5 s, which would
@@ -59,7 +77,7 @@ const (
 // Worker runs workflows and activities and listens to the wake bus.
 type Worker struct {
 	worker.Worker
-	inflight      *activities.InflightRegistry
+	inflight      *inflight.Registry
 	wakeBus       presence.WakeBus
 	stopListening func()
 }
@@ -71,7 +89,7 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 ) *Worker {
 	o = o.filled()
 	worker.SetStickyWorkflowCacheSize(o.StickyCache)
-	w := &Worker{inflight: activities.NewInflightRegistry(p.Presence), wakeBus: p.WakeBus}
+	w := &Worker{inflight: inflight.NewRegistry(p.Presence), wakeBus: p.WakeBus}
 	if o.NoWakeBus {
 		w.wakeBus = nil
 	}
@@ -83,13 +101,15 @@ func New(c client.Client, p activities.Ports, agentStates activities.Executions,
 		MaxHeartbeatThrottleInterval:       beatAtMost,
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
+		DeploymentOptions:                  o.versioning(),
 		Interceptors: []interceptor.WorkerInterceptor{
 			&wakeInterceptor{inflight: w.inflight, memory: p.Memory},
 		},
 	})
 	workflows.Register(w)
-	workflows.RegisterActivities(w, p, agentStates, planner)
-	workflows.RegisterFeeds(w, p, o.Fetch, o.Alarms)
+	p.StepsAtOnce = o.Activities
+	RegisterActivities(w, p, agentStates, planner)
+	RegisterFeeds(w, p, o.Fetch, o.Alarms)
 	return w
 }
 
@@ -126,34 +146,34 @@ func (w *Worker) Stop() {
 
 // Reconcile closes dreams whose workflows were terminated or timed out without closing them.
 func Reconcile(ctx context.Context, p activities.Ports, agentStates activities.Executions) (int, error) {
-	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Reconcile(ctx)
+	return (&dreamrun.DreamRun{Ports: p, Executions: agentStates}).Reconcile(ctx)
 }
 
-// Lapse resolves the predictions whose horizon has passed and returns how many.
-func Lapse(ctx context.Context, p activities.Ports) (int, error) {
-	return activities.NewResolver(p).Lapse(ctx)
+// ResolveOverdue resolves the predictions whose horizon has passed and returns how many.
+func ResolveOverdue(ctx context.Context, p activities.Ports) (int, error) {
+	return p.Resolver().ResolveOverdue(ctx)
 }
 
 // ReconcileAgents is Reconcile that looks for records without an outcome among these agents alone.
 func ReconcileAgents(ctx context.Context, p activities.Ports, e activities.Executions,
 	agents []dream.Agent,
 ) (int, error) {
-	return (&activities.DreamRun{Ports: p, Executions: e}).ReconcileAgents(ctx, agents)
+	return (&dreamrun.DreamRun{Ports: p, Executions: e}).ReconcileAgents(ctx, agents)
 }
 
-// LapseOf is Lapse for these agents alone.
-func LapseOf(ctx context.Context, p activities.Ports, agents []dream.Agent) (int, error) {
-	return activities.NewResolver(p).LapseOf(ctx, agents)
+// ResolveOverdueOf is ResolveOverdue for these agents alone.
+func ResolveOverdueOf(ctx context.Context, p activities.Ports, agents []dream.Agent) (int, error) {
+	return p.Resolver().ResolveOverdueOf(ctx, agents)
 }
 
 // Abandon closes a dream of a cluster that is gone, on behalf of a person who knows that.
 func Abandon(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID string) error {
-	return (&activities.DreamRun{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
+	return (&dreamrun.DreamRun{Ports: p, Executions: agentStates}).Abandon(ctx, agent, dreamID)
 }
 
 // Outdated closes a dream that this build cannot go on with, as interrupted for good.
 func Outdated(ctx context.Context, p activities.Ports, agentStates activities.Executions, agent, dreamID, reason string,
 ) error {
-	run := activities.DreamRun{Ports: p, Executions: agentStates}
+	run := dreamrun.DreamRun{Ports: p, Executions: agentStates}
 	return run.Outdated(ctx, agent, dreamID, reason)
 }

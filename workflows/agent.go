@@ -26,13 +26,19 @@ func Agent(ctx workflow.Context, r AgentRequest) error {
 	return a.run(ctx)
 }
 
+// timetable says when an agent's workflow has something to do next. It reads and changes the agent's state alone.
+type timetable struct {
+	agent string // id
+	state *AgentState
+}
+
 type agentRun struct {
+	timetable
 	request AgentRequest
-	state   AgentState
 
 	ended, active, settings      workflow.ReceiveChannel
 	wakes, alarms, sleep, resume workflow.ReceiveChannel
-	visited, calls               workflow.ReceiveChannel
+	connected, calls             workflow.ReceiveChannel
 
 	wakeTrace any             // the trace context of the newest wake; nil without tracing
 	indexed   string          // the state that the search attributes show
@@ -47,12 +53,14 @@ type agentRun struct {
 func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	if r.Agent == "" || r.Handle == "" {
 		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("agent %q and handle %q must not be empty", r.Agent, r.Handle), "BadRequest", nil)
+			fmt.Sprintf("agent %q and handle %q must not be empty", r.Agent, r.Handle), InvalidRequest, nil)
 	}
 	a.request = r
-	a.state = AgentState{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings}
+	a.timetable = timetable{
+		agent: r.Agent, state: &AgentState{State: Sleeping, LastActive: workflow.Now(ctx), Settings: r.Settings},
+	}
 	if r.Carried != nil {
-		a.state = *r.Carried
+		*a.state = *r.Carried
 		a.unsettled = a.state.Greeted < a.state.Epoch
 	}
 	a.ended = workflow.GetSignalChannel(ctx, SignalEnded)
@@ -62,10 +70,10 @@ func (a *agentRun) setup(ctx workflow.Context, r AgentRequest) error {
 	a.alarms = workflow.GetSignalChannel(ctx, SignalAlarm)
 	a.sleep = workflow.GetSignalChannel(ctx, SignalSleep)
 	a.resume = workflow.GetSignalChannel(ctx, SignalResume)
-	a.visited = workflow.GetSignalChannel(ctx, SignalConnected)
+	a.connected = workflow.GetSignalChannel(ctx, SignalConnected)
 	a.calls = workflow.GetSignalChannel(ctx, SignalTrigger)
 	if err := workflow.SetQueryHandler(ctx, QueryAgentState,
-		func() (AgentState, error) { return a.state, nil }); err != nil {
+		func() (AgentState, error) { return *a.state, nil }); err != nil {
 		return err
 	}
 	for _, each := range []struct {
@@ -106,10 +114,10 @@ func (a *agentRun) run(ctx workflow.Context) error {
 				return nil
 			}
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && a.readyToContinue(ctx) {
+		if shouldContinue(ctx) && a.readyToContinue(ctx) {
 			next := a.request
-			next.Settings, next.Carried = a.state.Settings, &a.state
-			return workflow.NewContinueAsNewError(ctx, AgentType, next)
+			next.Settings, next.Carried = a.state.Settings, a.state
+			return continueAsNew(ctx, AgentType, next)
 		}
 	}
 }
@@ -134,17 +142,17 @@ func (a *agentRun) wait(ctx workflow.Context) {
 		timer = workflow.NewTimerWithOptions(timed, until, workflow.TimerOptions{Summary: "look again"})
 	}
 	a.changed = false
-	notified := func() bool { return timer != nil && timer.IsReady() }
+	timerFired := func() bool { return timer != nil && timer.IsReady() }
 	if workflow.Await(ctx,
-		func() bool { return notified() || a.dreamClosed() || a.changed || a.unsettled || a.called() }) !=
+		func() bool { return timerFired() || a.dreamClosed() || a.changed || a.unsettled || a.called() }) !=
 		nil {
 		return
 	}
 	a.catchUp(ctx)
-	if notified() && a.state.State == Dreaming {
+	if timerFired() && a.state.State == Dreaming {
 		a.checkDream(ctx)
 	}
-	a.settle(ctx, notified())
+	a.settle(ctx, timerFired())
 	a.show(ctx)
 }
 
@@ -152,7 +160,7 @@ func (a *agentRun) wait(ctx workflow.Context) {
 func (a *agentRun) called() bool {
 	for _, c := range []workflow.ReceiveChannel{
 		a.ended, a.active, a.settings, a.wakes, a.alarms, a.sleep, a.resume,
-		a.visited, a.calls,
+		a.connected, a.calls,
 	} {
 		if c.Len() > 0 {
 			return true

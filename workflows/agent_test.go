@@ -13,7 +13,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // world surrounds an agent's workflow in these tests: dreams that last an hour, and a planner that records its calls.
@@ -46,10 +46,10 @@ func newWorld(t *testing.T) *world {
 		}
 		o := testSpec("dream/echo/" + string(rune('a'+len(w.planned)-1)))
 		return activities.PlanResult{Spec: o, Reason: w.refuse, Active: w.newest}, nil
-	}, activity.RegisterOptions{Name: "Bed.Plan"})
+	}, activity.RegisterOptions{Name: activities.AgentPlan})
 	w.env.RegisterActivityWithOptions(func(context.Context, activities.RunningRequest) (bool, error) {
 		return w.running, nil
-	}, activity.RegisterOptions{Name: "Bed.Running"})
+	}, activity.RegisterOptions{Name: activities.AgentIsDreaming})
 	return w
 }
 
@@ -261,7 +261,7 @@ func TestAfterContinueAsNewTheEndOfADreamIsNoticed(t *testing.T) {
 		apply func(w *world)
 	}{
 		{"by its signal", func(w *world) {
-			w.env.SignalWorkflow(SignalEnded, Ended{Dream: "dream/echo/0001", Outcome: dream.Completed})
+			w.env.SignalWorkflow(SignalEnded, EndedDream{Dream: "dream/echo/0001", Outcome: dream.Completed})
 		}},
 		{"by a check, when the dream was terminated", func(w *world) { w.running = false }},
 	} {
@@ -270,7 +270,7 @@ func TestAfterContinueAsNewTheEndOfADreamIsNoticed(t *testing.T) {
 			w := newWorld(t)
 			carried := AgentState{
 				State: Dreaming,
-				Dream: &Begun{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1,
+				Dream: &StartedDream{Dream: "dream/echo/0001", Workflow: "dream/echo/0001", Run: "r"}, Dreams: 1,
 			}
 			w.env.RegisterDelayedCallback(func() { c.apply(w) }, 10*time.Minute)
 			var before, after AgentState
@@ -315,7 +315,7 @@ func TestNewSettingsEndTheQuietHoursOfTheFormerOnes(t *testing.T) {
 	w := newWorld(t)
 	start := w.env.Now().UTC()
 	var request []activities.PlanRequest
-	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).
+	w.env.OnActivity(activities.AgentPlan, mock.Anything, mock.Anything).
 		Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 			request = append(request, r)
 			if len(r.Quiet) > 0 {

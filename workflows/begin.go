@@ -10,28 +10,29 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 )
 
 // begin starts a dream as a child workflow that outlives this run. An interrupted dream is released first.
-func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, error) {
+func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (StartedDream, error) {
 	a.catchUp(ctx)
 	if a.state.State == Dreaming {
-		return Begun{}, a.alreadyDreaming()
+		return StartedDream{}, a.alreadyDreaming()
 	}
 	if a.state.State != Sleeping {
-		return Begun{}, a.heldAwake()
+		return StartedDream{}, a.heldAwake()
 	}
 	broken := a.state.Interrupted
 	a.state.State = Dreaming
-	a.state.Dream = &Begun{Dream: spec.Dream, Workflow: spec.Dream}
+	a.state.Dream = &StartedDream{Dream: spec.Dream, Workflow: spec.Dream}
 	a.state.Interrupted = nil
 	a.changed = true
 	a.dream = nil // it belonged to an earlier dream
-	restoreCalls := a.answered(workflow.Now(ctx))
+	restoreCalls := a.state.Triggering.answer(workflow.Now(ctx))
 	if broken != nil {
-		a.send(ctx, broken.Begun, SignalRelease, "another dream was begun")
+		a.send(ctx, broken.StartedDream, SignalRelease, "another dream was begun")
 	}
 	spec.Owner = workflow.GetInfo(ctx).WorkflowExecution.ID
 	child := workflow.ExecuteChildWorkflow(workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
@@ -39,7 +40,7 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 		WorkflowTaskTimeout:   TaskTimeout,
 		ParentClosePolicy:     enumspb.PARENT_CLOSE_POLICY_ABANDON,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		StaticSummary:         string(spec.Tier) + " night of " + spec.Handle,
+		StaticSummary:         string(spec.Tier) + " dream of " + spec.Handle,
 		Memo:                  DreamMemo(spec),
 	}), DreamType, spec)
 	var execution workflow.Execution
@@ -50,19 +51,19 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (Begun, err
 		}
 		a.changed = true
 		restoreCalls()
-		return Begun{}, fmt.Errorf("begin %s: %w", spec.Dream, err)
+		return StartedDream{}, fmt.Errorf("begin %s: %w", spec.Dream, err)
 	}
 	a.state.Dreams++
 	a.changed = true
 	if a.state.Dream != nil && a.state.Dream.Dream == spec.Dream { // it may have ended already
 		a.dream, a.state.Dream.Run = child, execution.RunID
 	}
-	return Begun{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
+	return StartedDream{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
 }
 
 // send signals a dream without waiting for delivery; awaitSent waits before the run ends. A failure only means that
 // the dream has ended.
-func (a *agentRun) send(ctx workflow.Context, to Begun, signal string, arg any) {
+func (a *agentRun) send(ctx workflow.Context, to StartedDream, signal string, arg any) {
 	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, to.Run, signal, arg))
 }
 
@@ -92,18 +93,18 @@ func (a *agentRun) mayResume(workflow.Context) error {
 }
 
 // handleResume handles the resume update.
-func (a *agentRun) handleResume(ctx workflow.Context) (Begun, error) {
+func (a *agentRun) handleResume(ctx workflow.Context) (StartedDream, error) {
 	a.catchUp(ctx)
 	if err := a.mayResume(ctx); err != nil {
-		return Begun{}, err
+		return StartedDream{}, err
 	}
 	return a.resumeDream(ctx)
 }
 
 // resumeDream signals the interrupted dream to go on. Its workflow begins the next stretch, or reports why it cannot.
-func (a *agentRun) resumeDream(ctx workflow.Context) (Begun, error) {
+func (a *agentRun) resumeDream(ctx workflow.Context) (StartedDream, error) {
 	broken := *a.state.Interrupted
-	begun := broken.Begun
+	begun := broken.StartedDream
 	a.state.State = Dreaming
 	a.state.Dream = &begun
 	a.state.Interrupted = nil
@@ -117,9 +118,9 @@ func (a *agentRun) resumeDream(ctx workflow.Context) (Begun, error) {
 			}
 		}
 		a.changed = true
-		return Begun{}, fmt.Errorf("resume %s: %w", broken.Dream, err)
+		return StartedDream{}, fmt.Errorf("resume %s: %w", broken.Dream, err)
 	}
-	return broken.Begun, nil
+	return broken.StartedDream, nil
 }
 
 // beginAutomatic begins a dream without a request, or resumes the interrupted one. If the store has a newer memory
@@ -141,7 +142,7 @@ func (a *agentRun) beginAutomatic(ctx workflow.Context) {
 	if b := a.state.Interrupted; b != nil && b.Until.After(request.Now) {
 		request.Resume = &activities.Stretch{Agent: a.request.Agent, Dream: b.Dream, Run: b.Run}
 	}
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), "Bed.Plan", request).Get(ctx, &plan)
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "plan a dream"), activities.AgentPlan, request).Get(ctx, &plan)
 	a.removed = plan.Removed
 	if a.removed {
 		return
@@ -174,7 +175,7 @@ func (a *agentRun) beginAutomatic(ctx workflow.Context) {
 		a.state.LastTry = a.retryBase(workflow.Now(ctx), err)
 	}
 	if plan.Reason != "" { // the reason reaches the person who asked, who may ask again
-		a.state.Triggering.drop(func(f activities.Fire) bool { return f.Kind == dream.OnRequest })
+		a.state.Triggering.drop(func(f triggers.Fire) bool { return f.Kind == dream.OnRequest })
 	}
 }
 

@@ -21,20 +21,21 @@ func TestSignalsThatArriveBeforeContinueAsNewAreNotLost(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	var epoch int64
-	env.RegisterActivityWithOptions(func(_ context.Context, r activities.GreetRequest) (activities.GreetResult, error) {
-		if r.Epoch == 1 {
-			env.SignalWorkflow(SignalWake, Wake{})
-		}
-		return activities.GreetResult{}, nil
-	}, activity.RegisterOptions{Name: "Bed.Greet"})
-	env.RegisterActivityWithOptions(func(_ context.Context, r activities.RouseRequest) (activities.Wake, error) {
+	env.RegisterActivityWithOptions(
+		func(_ context.Context, r activities.AnnounceWakeRequest) (activities.AnnounceWakeResult, error) {
+			if r.Epoch == 1 {
+				env.SignalWorkflow(SignalWake, Wake{})
+			}
+			return activities.AnnounceWakeResult{}, nil
+		}, activity.RegisterOptions{Name: activities.AgentAnnounceWake})
+	env.RegisterActivityWithOptions(func(_ context.Context, r activities.RaiseEpochRequest) (activities.Wake, error) {
 		epoch++
 		if epoch == 2 {
 			env.SignalWorkflow(SignalSettings, Settings{MinGap: 7 * time.Hour})
 		}
 		r.Wake.Epoch = epoch
 		return r.Wake, nil
-	}, activity.RegisterOptions{Name: "Bed.Rouse"})
+	}, activity.RegisterOptions{Name: activities.AgentRaiseEpoch})
 	env.RegisterDelayedCallback(func() {
 		env.SetContinueAsNewSuggested(true)
 		env.SignalWorkflow(SignalWake, Wake{})

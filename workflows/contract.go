@@ -6,16 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // Names on the wire. They are recorded in histories and typed by people into other tools: they must not change.
@@ -25,20 +24,20 @@ const (
 
 	TaskQueue = "oneiros" // the default queue of workflows and activities
 
-	UpdateDream     = "dream"       // on an agent: begin the dream of this activities.Spec; answers Begun
-	SignalEnded     = "dream-ended" // on an agent: a dream has ended or was interrupted; carries Ended
+	UpdateDream     = "dream"       // on an agent: begin the dream of this activities.Spec; answers StartedDream
+	SignalEnded     = "dream-ended" // on an agent: a dream has ended or was interrupted; carries EndedDream
 	SignalActive    = "active"      // on an agent: it was used; idleness counts from now
 	SignalSettings  = "settings"    // on an agent: new Settings
 	UpdateWake      = "wake"        // on an agent or a dream: wake up; carries Wake, answers WakeAnswer
 	SignalWake      = "wake"        // the same without an answer; the payload of both may be empty
 	SignalAlarm     = "alarm"       // on an agent or a dream: an alarm; carries Wake
 	SignalSleep     = "sleep"       // on an agent: the last client left; look again who is connected
-	SignalConnected = "visited"     // on an agent: a client connected while the store already held the agent awake
+	SignalConnected = "connected"   // on an agent: a client connected while the store already held the agent awake
 	SignalResume    = "resume"      // on a dream: resume; on an agent: resume its interrupted dream
-	SignalRelease   = "let-go"      // on an interrupted dream: end for good; carries the reason, a text
-	UpdateResume    = "resume"      // on an agent: resume the interrupted dream; answers Begun
-	SignalTrigger   = "trigger"     // on an agent: a trigger calls for a dream; carries activities.Fire
-	QueryAgentState = "life"        // on an agent: AgentState
+	SignalRelease   = "release"     // on an interrupted dream: end for good; carries the reason, a text
+	UpdateResume    = "resume"      // on an agent: resume the interrupted dream; answers StartedDream
+	SignalTrigger   = "trigger"     // on an agent: a trigger calls for a dream; carries triggers.Fire
+	QueryAgentState = "state"       // on an agent: AgentState
 	QueryProgress   = "progress"    // on a dream: Progress
 )
 
@@ -104,9 +103,9 @@ type Result struct {
 	Tallies []dream.Tally `json:"tallies"`
 }
 
-// Ended reports to an agent's workflow that a dream has ended or, with Until, was interrupted and may be resumed
+// EndedDream reports to an agent's workflow that a dream has ended or, with Until, was interrupted and may be resumed
 // until then.
-type Ended struct {
+type EndedDream struct {
 	Dream   string         `json:"dream"`
 	Outcome dream.Outcome  `json:"outcome"`
 	Until   time.Time      `json:"until,omitzero"`
@@ -125,8 +124,8 @@ type WakeAnswer struct {
 	Until time.Time `json:"until,omitzero"`  // the deadline for resuming it
 }
 
-// Begun names a dream that has begun.
-type Begun struct {
+// StartedDream names a dream that has begun.
+type StartedDream struct {
 	Dream    string `json:"dream"`
 	Workflow string `json:"workflow"`
 	Run      string `json:"run"`
@@ -151,35 +150,39 @@ type Settings struct {
 	Windows []string `json:"windows,omitempty"`
 	Quiet   []string `json:"quiet,omitempty"` // and never within these
 
-	Triggers []dream.Trigger  `json:"triggers,omitzero"` // the agent's own; nil: only idleness begins a dream
-	Zone     string           `json:"zone,omitempty"`    // of the schedules; empty: UTC
-	Eager    *circadian.Eager `json:"eager,omitempty"`   // the shorter idle time of an urgent agent; nil: none
+	Triggers    []dream.Trigger        `json:"triggers,omitzero"` // the agent's own; nil: only idleness begins a dream
+	Zone        string                 `json:"zone,omitempty"`    // of the schedules; empty: UTC
+	UrgencyRule *circadian.UrgencyRule `json:"eager,omitempty"`   // the shorter idle time of an urgent agent; nil: none
 
 	// the delay after a plan that failed, for example because the store was unreachable; 0: MinGap
 	TryAgain time.Duration `json:"try_again,omitempty"`
 }
 
-// Register registers every workflow with a worker, a replayer or a test environment.
+// Register registers every workflow with a worker, a replayer or a test environment. Under Worker Versioning each run
+// stays on the build that began it. A dream ends there; agents and feeds move to the current build when they continue
+// as new (continueAsNew).
 func Register(r worker.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(Agent, workflow.RegisterOptions{Name: AgentType})
-	r.RegisterWorkflowWithOptions(Dream, workflow.RegisterOptions{Name: DreamType})
+	r.RegisterWorkflowWithOptions(Agent, pinned(AgentType))
+	r.RegisterWorkflowWithOptions(Dream, pinned(DreamType))
 	RegisterFeed(r)
 }
 
-// RegisterActivities registers every activity under its wire name, such as "Onset.Partial" or "Bed.Rise".
-func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, agentStates activities.Executions,
-	planner activities.Planner,
-) {
-	p = activities.WithRunCache(p)
-	r.RegisterActivityWithOptions(&activities.DreamRun{Ports: p, Executions: agentStates, Planner: planner},
-		prefixed("Bed."))
-	r.RegisterActivityWithOptions(&activities.Chronicle{Ports: p}, prefixed("Chronicle."))
-	r.RegisterActivityWithOptions(&activities.Onset{Ports: p}, prefixed("Onset."))
-	r.RegisterActivityWithOptions(&activities.Replay{Ports: p}, prefixed("Replay."))
-	r.RegisterActivityWithOptions(&activities.Imagination{Ports: p}, prefixed("Imagination."))
-	r.RegisterActivityWithOptions(&activities.Integration{Ports: p}, prefixed("Integration."))
-	r.RegisterActivityWithOptions(&activities.Awakening{Ports: p}, prefixed("Awakening."))
-	r.RegisterActivityWithOptions(&activities.HookActivities{Ports: p}, prefixed("Frontier."))
+func pinned(name string) workflow.RegisterOptions {
+	return workflow.RegisterOptions{Name: name, VersioningBehavior: workflow.VersioningBehaviorPinned}
 }
 
-func prefixed(name string) activity.RegisterOptions { return activity.RegisterOptions{Name: name} }
+// shouldContinue says whether a run should continue as new: its history is long, or another build is current.
+func shouldContinue(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetTargetWorkerDeploymentVersionChanged()
+}
+
+// continueAsNew ends a run with the next one, on the current build.
+func continueAsNew(ctx workflow.Context, workflowType string, request any) error {
+	if !workflow.GetInfo(ctx).GetTargetWorkerDeploymentVersionChanged() {
+		return workflow.NewContinueAsNewError(ctx, workflowType, request)
+	}
+	return workflow.NewContinueAsNewErrorWithOptions(ctx, workflow.ContinueAsNewErrorOptions{
+		InitialVersioningBehavior: workflow.ContinueAsNewVersioningBehaviorAutoUpgrade,
+	}, workflowType, request)
+}

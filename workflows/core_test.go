@@ -14,20 +14,20 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // coreDream is a dream of the core tier whose activities succeed at once.
 type coreDream struct {
 	env    *testsuite.TestWorkflowEnvironment
-	pauses []activities.PauseRequest
+	pauses []activities.InterruptRequest
 	risen  []activities.FinishRequest
 	closed []activities.Mark
 	lies   int
 	lie    func()
-	mark   func(activities.MarkRequest) error
+	mark   func(activities.ProgressRequest) error
 	cause  presence.Cause
 }
 
@@ -40,58 +40,62 @@ func newCoreDream(t *testing.T) *coreDream {
 	activityName := func(name string, do any) {
 		b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	activityName("Bed.LieDown", func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
+	activityName(activities.DreamBegin, func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
 		b.lies++
 		if b.lie != nil {
 			b.lie()
 		}
 		return activities.BeginResult{Remaining: 1 << 40, Epoch: int64(b.lies - 1)}, nil
 	})
-	activityName("Bed.Pause", func(_ context.Context, r activities.PauseRequest) (activities.PauseResult, error) {
-		b.pauses = append(b.pauses, r)
-		w := r.Wake
-		w.Epoch, w.Cause = r.Epoch+1, b.cause
-		return activities.PauseResult{Wake: w, Until: b.env.Now().Add(time.Hour)}, nil
-	})
-	activityName("Bed.Rise", func(_ context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
-		b.risen = append(b.risen, r)
-		return activities.FinishResult{}, nil
-	})
-	activityName("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
-		if b.mark != nil {
-			if err := b.mark(r); err != nil {
-				return nil, err
+	activityName(activities.DreamInterrupt,
+		func(_ context.Context, r activities.InterruptRequest) (activities.InterruptResult, error) {
+			b.pauses = append(b.pauses, r)
+			w := r.Wake
+			w.Epoch, w.Cause = r.Epoch+1, b.cause
+			return activities.InterruptResult{Wake: w, Until: b.env.Now().Add(time.Hour)}, nil
+		})
+	activityName(activities.DreamFinish,
+		func(_ context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
+			b.risen = append(b.risen, r)
+			return activities.FinishResult{}, nil
+		})
+	activityName(activities.DreamRecordProgress,
+		func(_ context.Context, r activities.ProgressRequest) ([]dream.Tally, error) {
+			if b.mark != nil {
+				if err := b.mark(r); err != nil {
+					return nil, err
+				}
 			}
-		}
-		for _, m := range r.Marks {
-			if m.Name == "close" {
-				b.closed = append(b.closed, m)
+			for _, m := range r.Marks {
+				if m.Name == "close" {
+					b.closed = append(b.closed, m)
+				}
 			}
-		}
-		return make([]dream.Tally, len(r.Marks)), nil
-	})
-	activityName("Onset.Gather", func(context.Context, activities.GatherRequest) (activities.GatherResult, error) {
+			return make([]dream.Tally, len(r.Marks)), nil
+		})
+	activityName(activities.OnsetGather, func(context.Context, activities.GatherRequest) (activities.GatherResult, error) {
 		return activities.GatherResult{Shown: 3, Selected: 3}, nil
 	})
-	activityName("Onset.Induce", func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+	activityName(activities.OnsetInduce, func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+		return activities.StepResult{Made: []activities.MadeItem{{ID: "f", Score: .5, Kept: true}}}, nil
 	})
 	step := func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 		return activities.StepResult{}, nil
 	}
-	activityName("Onset.Place", step)
-	activityName("Onset.Capture", step)
-	activityName("Awakening.Surface", step)
-	activityName("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
-		return activities.SettleResult{}, nil
-	})
+	activityName(activities.OnsetEmbed, step)
+	activityName(activities.OnsetCapture, step)
+	activityName(activities.AwakeningSurface, step)
+	activityName(activities.AwakeningSettleMood,
+		func(context.Context, activities.SettleMoodRequest) (activities.SettleMoodResult, error) {
+			return activities.SettleMoodResult{}, nil
+		})
 	return b
 }
 
 // wokenOnce makes the opening of the onset report a wake, once.
 func (b *coreDream) wokenOnce() {
 	once := true
-	b.mark = func(r activities.MarkRequest) error {
+	b.mark = func(r activities.ProgressRequest) error {
 		if m := r.Marks[len(r.Marks)-1]; once && m.Name == "open" && m.Phase == dream.Onset {
 			once = false
 			return temporal.NewNonRetryableApplicationError("woken", activities.FailWoken, nil)
@@ -184,14 +188,14 @@ func TestAnUnreachableStoreIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	b := newCoreDream(t)
 	failing := 7
-	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).
+	b.env.OnActivity(activities.OnsetInduce, mock.Anything, mock.Anything).
 		Return(func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 			failing--
 			if failing >= 0 {
 				return activities.StepResult{},
 					temporal.NewApplicationError("no answer within 3s", activities.FailStore)
 			}
-			return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+			return activities.StepResult{Made: []activities.MadeItem{{ID: "f", Score: .5, Kept: true}}}, nil
 		})
 	ending := b.dream(t)
 	require.Equal(t, dream.Completed, ending.Outcome, ending.Reason)
@@ -207,8 +211,9 @@ func TestTheReasonOfTheEndIsThatOfTheRecord(t *testing.T) {
 		"":                               "",
 	} {
 		b := newCoreDream(t)
-		b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).Return(activities.FinishResult{Reason: recorded},
-			nil)
+		b.env.OnActivity(activities.DreamFinish, mock.Anything, mock.Anything).
+			Return(activities.FinishResult{Reason: recorded},
+				nil)
 		o := testSpec("dream/echo/0001")
 		b.env.ExecuteWorkflow(Dream, o)
 		var result Result
@@ -217,10 +222,25 @@ func TestTheReasonOfTheEndIsThatOfTheRecord(t *testing.T) {
 	}
 }
 
+// The notes of a dream are gone when its end is repeated, which must not become the reason of an end that had none.
+func TestAnEndThatWasRecordedWithoutAReasonHasNone(t *testing.T) {
+	t.Parallel()
+	b := newCoreDream(t)
+	b.env.OnActivity(activities.OnsetInduce, mock.Anything, mock.Anything).Return(activities.StepResult{},
+		temporal.NewApplicationError("away", activities.FailStore))
+	b.env.OnActivity(activities.DreamFinish, mock.Anything, mock.Anything).
+		Return(activities.FinishResult{Outcome: dream.Completed}, nil)
+	b.env.ExecuteWorkflow(Dream, testSpec("dream/echo/0001"))
+	var result Result
+	require.NoError(t, b.env.GetWorkflowResult(&result))
+	require.Equal(t, dream.Completed, result.Outcome)
+	require.Empty(t, result.Reason)
+}
+
 func TestAnUnreachableStoreEndsTheDreamAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	b := newCoreDream(t)
-	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{},
+	b.env.OnActivity(activities.OnsetInduce, mock.Anything, mock.Anything).Return(activities.StepResult{},
 		temporal.NewApplicationError("away", activities.FailStore))
 	ending := b.dream(t)
 	require.Equal(t, dream.Exhausted, ending.Outcome)
@@ -233,7 +253,7 @@ func TestAnOldWakeIsAnsweredAtOnce(t *testing.T) {
 	b.cause = presence.Connect
 	b.wokenOnce()
 	b.env.RegisterDelayedCallback(func() { b.env.SignalWorkflow(SignalResume, true) }, 30*time.Second)
-	b.env.OnActivity("Onset.Induce", mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(
+	b.env.OnActivity(activities.OnsetInduce, mock.Anything, mock.Anything).Return(activities.StepResult{}, nil).After(
 		3 * time.Hour)
 	var answered time.Time
 	var answer WakeAnswer
@@ -295,7 +315,8 @@ func TestTheEndOfAReleasedDreamIsNotTheEndOfTheNextOne(t *testing.T) {
 func TestAnAgentThatCannotPlanHandlesAWake(t *testing.T) {
 	t.Parallel()
 	w := newTown(t)
-	w.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).Return(activities.PlanResult{}, context.DeadlineExceeded)
+	w.env.OnActivity(activities.AgentPlan, mock.Anything, mock.Anything).
+		Return(activities.PlanResult{}, context.DeadlineExceeded)
 	w.at(31*time.Minute, func() {
 		w.epoch, w.until = 1, w.env.Now().Add(time.Hour)
 		w.env.SignalWorkflow(SignalWake, Wake{Epoch: 1, Cause: presence.Connect})
@@ -309,8 +330,8 @@ func TestAnAgentThatCannotPlanHandlesAWake(t *testing.T) {
 func TestADreamWhoseClosingFailsStillReportsItsSpend(t *testing.T) {
 	t.Parallel()
 	b := newCoreDream(t)
-	b.env.OnActivity("Chronicle.Mark", mock.Anything, mock.Anything).
-		Return(func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
+	b.env.OnActivity(activities.DreamRecordProgress, mock.Anything, mock.Anything).
+		Return(func(_ context.Context, r activities.ProgressRequest) ([]dream.Tally, error) {
 			tallies := make([]dream.Tally, len(r.Marks))
 			for i, m := range r.Marks {
 				tallies[i] = dream.Tally{Phase: m.Phase}
@@ -320,7 +341,7 @@ func TestADreamWhoseClosingFailsStillReportsItsSpend(t *testing.T) {
 			}
 			return tallies, nil
 		})
-	b.env.OnActivity("Bed.Rise", mock.Anything, mock.Anything).
+	b.env.OnActivity(activities.DreamFinish, mock.Anything, mock.Anything).
 		Return(func(context.Context, activities.FinishRequest) (activities.FinishResult, error) {
 			return activities.FinishResult{},
 				temporal.NewNonRetryableApplicationError("another holds the slot", activities.FailFenced, nil)

@@ -6,81 +6,82 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
 // descent is how deep the onset goes. Without a depth rule it is the zero value: always to the peak.
 type descent struct {
+	spec      *activities.Spec
 	aim       *dream.Depth
 	senses    []hypnagogia.Sense // of the current cycle
 	collapses int                // cycles that went too deep
 }
 
 // stages lists the stages of the onset in order.
-func (n *dreamRun) stages() []dream.Stage {
-	if n.descent.aim == nil {
-		return hypnagogia.Descent(n.spec.Knobs.Cycles, n.spec.Tier)
+func (d *descent) stages() []dream.Stage {
+	if d.aim == nil {
+		return hypnagogia.Descent(d.spec.Knobs.Cycles, d.spec.Tier)
 	}
-	return hypnagogia.DescentTo(n.descent.aim.Stage)
+	return hypnagogia.DescentTo(d.aim.Stage)
 }
 
 // deepest is the stage of the Dali cycles.
-func (n *dreamRun) deepest() dream.Stage {
-	if n.descent.aim == nil {
+func (d *descent) deepest() dream.Stage {
+	if d.aim == nil {
 		return dream.Peak
 	}
-	return n.descent.aim.Stage
+	return d.aim.Stage
 }
 
 // cycles is the number of Dali cycles.
-func (n *dreamRun) cycles() int {
-	if n.descent.aim == nil {
-		return n.spec.Knobs.Cycles
+func (d *descent) cycles() int {
+	if d.aim == nil {
+		return d.spec.Knobs.Cycles
 	}
-	return n.descent.aim.Cycles
+	return d.aim.Cycles
 }
 
 // inductionTemperature is the knob's value held within the range of the induction's stage: transitional, or the
 // target if that is shallower. Without a depth rule it may be hotter, not colder.
-func (n *dreamRun) inductionTemperature() float64 {
-	k := n.spec.Knobs
-	if n.descent.aim == nil {
+func (d *descent) inductionTemperature() float64 {
+	k := d.spec.Knobs
+	if d.aim == nil {
 		return max(hypnagogia.Floor(dream.Transitional), k.InductionTemperature)
 	}
-	if n.descent.aim.Stage == dream.Shallow {
+	if d.aim.Stage == dream.Shallow {
 		return hypnagogia.InductionTemperature(dream.Shallow, k)
 	}
 	return hypnagogia.InductionTemperature(dream.Transitional, k)
 }
 
 // temperatures are those of a cycle; every earlier cycle that went too deep makes it cooler.
-func (n *dreamRun) temperatures(cycle int, captured bool) (partial, judge []float64) {
-	k := n.spec.Knobs
-	return hypnagogia.TemperaturesAt(n.deepest(), cycle+hypnagogia.CollapseCools*n.descent.collapses, k.Partials,
+func (d *descent) temperatures(cycle int, captured bool) (partial, judge []float64) {
+	k := d.spec.Knobs
+	return hypnagogia.TemperaturesAt(d.deepest(), cycle+hypnagogia.CollapseCools*d.collapses, k.Partials,
 		k.Partials, k, captured)
 }
 
 // requestStage is the stage of the onset that a request names; empty without a depth rule, where activities derive it
 // themselves.
 func (p *phase) requestStage() dream.Stage {
-	if p.n.descent.aim == nil || p.name != dream.Onset {
+	if p.run.descent.aim == nil || p.name != dream.Onset {
 		return ""
 	}
-	return p.n.state.Stage
+	return p.run.state.Stage
 }
 
 // showDepth writes the depth as a search attribute, only when the dream stays there: every write costs an event.
-func (n *dreamRun) showDepth(ctx workflow.Context) {
-	if n.descent.aim == nil || n.state.Stage == n.deepest() {
-		n.setAttributes(ctx, AttrDepth.ValueSet(string(n.state.Stage)))
+func (r *dreamRun) showDepth(ctx workflow.Context) {
+	if r.descent.aim == nil || r.state.Stage == r.descent.deepest() {
+		r.setAttributes(ctx, AttrDepth.ValueSet(string(r.state.Stage)))
 	}
 }
 
 // surface judges whether a cycle went too deep, and returns the moves to TooDeep and back and the reason. The way
-// back leads to the same stage at the temperature of the next cycle.
-func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activities.Deeper, string) {
-	n := p.n
+// back leads to the same stage at the temperature of the next cycle, which no capture raises.
+func (p *phase) surface(cycle int, temperature float64) ([]activities.Deeper, string) {
+	n := p.run
 	why := hypnagogia.Collapsed(n.descent.senses)
 	n.descent.senses = nil
 	if n.descent.aim == nil || why == "" {
@@ -88,7 +89,7 @@ func (p *phase) surface(cycle int, temperature float64, captured bool) ([]activi
 	}
 	n.descent.collapses++
 	n.state.Collapses = n.descent.collapses
-	next, _ := n.temperatures(cycle+1, captured)
+	next, _ := n.descent.temperatures(cycle+1, false)
 	stage := n.state.Stage
 	return []activities.Deeper{
 		{From: stage, To: dream.TooDeep, Temperature: temperature},

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -15,17 +16,19 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
 // dive is the onset of a hardened dream whose activities succeed at once; it logs their requests.
 type dive struct {
-	env   *testsuite.TestWorkflowEnvironment
-	log   []string
-	aim   *dream.Depth
-	sense func(cycle, turn int) *hypnagogia.Sense
-	risen activities.Ending
+	env      *testsuite.TestWorkflowEnvironment
+	log      []string
+	aim      *dream.Depth
+	sense    func(cycle, turn int) *hypnagogia.Sense
+	partial  func(context.Context, activities.StepRequest) (activities.StepResult, error)
+	captured []string // the fragments that the lucid capture was asked about
+	risen    activities.Ending
 }
 
 func newDive(t *testing.T, aim *dream.Depth) *dive {
@@ -37,55 +40,73 @@ func newDive(t *testing.T, aim *dream.Depth) *dive {
 	activityName := func(name string, do any) {
 		d.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	activityName("Bed.LieDown", func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
+	activityName(activities.DreamBegin, func(context.Context, activities.BeginRequest) (activities.BeginResult, error) {
 		return activities.BeginResult{Remaining: 1 << 40}, nil
 	})
-	activityName("Bed.Rise", func(_ context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
-		d.risen = r.Ending
-		return activities.FinishResult{}, nil
-	})
-	activityName("Chronicle.Mark", func(_ context.Context, r activities.MarkRequest) ([]dream.Tally, error) {
-		for _, m := range r.Marks {
-			d.mark(m)
-		}
-		return make([]dream.Tally, len(r.Marks)), nil
-	})
-	activityName("Onset.Gather", func(_ context.Context, r activities.GatherRequest) (activities.GatherResult, error) {
-		g := activities.GatherResult{Shown: 3, Selected: 3, Cycle: r.Cycle, Same: r.Cycle > 0}
-		if r.Cycle == 0 {
-			g.Depth = d.aim
-		}
-		if m := r.Deeper; m != nil {
-			d.logf("%s to %s at %.3f", m.From, m.To, m.Temperature)
-		}
-		return g, nil
-	})
-	activityName("Onset.Induce", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+	activityName(activities.DreamFinish,
+		func(_ context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
+			d.risen = r.Ending
+			return activities.FinishResult{}, nil
+		})
+	activityName(activities.DreamRecordProgress,
+		func(_ context.Context, r activities.ProgressRequest) ([]dream.Tally, error) {
+			for _, m := range r.Marks {
+				d.mark(m)
+			}
+			return make([]dream.Tally, len(r.Marks)), nil
+		})
+	activityName(activities.OnsetGather,
+		func(_ context.Context, r activities.GatherRequest) (activities.GatherResult, error) {
+			g := activities.GatherResult{Shown: 3, Selected: 3, Cycle: r.Cycle, Same: r.Cycle > 0}
+			if r.Cycle == 0 {
+				g.Depth = d.aim
+			}
+			if m := r.Deeper; m != nil {
+				d.logf("%s to %s at %.3f", m.From, m.To, m.Temperature)
+			}
+			return g, nil
+		})
+	activityName(activities.OnsetInduce, func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		d.logf("induction at %.3f, requested at %q", r.Temperature, r.Stage)
-		return activities.StepResult{Made: []activities.Made{{ID: "f", Score: .5, Kept: true}}}, nil
+		return activities.StepResult{Made: []activities.MadeItem{{ID: "f", Score: .5, Kept: true}}}, nil
 	})
-	activityName("Onset.Partial", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+	d.partial = func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		if r.Turn == 1 {
 			d.logf("cycle %d from %.3f, requested at %q", r.Cycle, r.Temperature, r.Stage)
 		}
 		return activities.StepResult{}, nil
-	})
-	activityName("Onset.Judge", func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
-		made := activities.Made{ID: fmt.Sprintf("f%d.%d", r.Cycle, r.Turn), Score: .5, Kept: true}
+	}
+	activityName(activities.OnsetPartials,
+		func(ctx context.Context, r activities.SideBySideRequest) (activities.SideBySideResult, error) {
+			return activities.SideBySide(ctx, r, 0,
+				func(ctx context.Context, s activities.SideStep) (activities.StepResult, error) {
+					var one activities.StepRequest
+					if err := json.Unmarshal(s.Request, &one); err != nil || s.Activity != activities.OnsetPartial {
+						return activities.StepResult{}, fmt.Errorf("%s: %w", s.Activity, err)
+					}
+					return d.partial(ctx, one)
+				})
+		})
+	activityName(activities.OnsetJudge, func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		made := activities.MadeItem{ID: fmt.Sprintf("f%d.%d", r.Cycle, r.Turn), Score: .5, Kept: true}
 		if d.sense != nil {
 			made.Sense = d.sense(r.Cycle, r.Turn)
 		}
-		return activities.StepResult{Made: []activities.Made{made}}, nil
+		return activities.StepResult{Made: []activities.MadeItem{made}}, nil
 	})
 	step := func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 		return activities.StepResult{}, nil
 	}
-	for _, name := range []string{"Onset.Capture", "Awakening.Surface"} {
-		activityName(name, step)
-	}
-	activityName("Awakening.Settle", func(context.Context, activities.SettleRequest) (activities.SettleResult, error) {
-		return activities.SettleResult{}, nil
-	})
+	activityName(activities.AwakeningSurface, step)
+	activityName(activities.OnsetCapture,
+		func(_ context.Context, r activities.CaptureRequest) (activities.StepResult, error) {
+			d.captured = r.Fragments
+			return activities.StepResult{}, nil
+		})
+	activityName(activities.AwakeningSettleMood,
+		func(context.Context, activities.SettleMoodRequest) (activities.SettleMoodResult, error) {
+			return activities.SettleMoodResult{}, nil
+		})
 	return d
 }
 
@@ -242,9 +263,8 @@ func TestTheLiveSummaryShowsTheDepth(t *testing.T) {
 func TestAnInductionIsNeverBelowTheTemperatureOfItsStage(t *testing.T) {
 	t.Parallel()
 	for knob, want := range map[float64]float64{.3: 1, 1.2: 1.2, 1.4: 1.4} {
-		n := &dreamRun{}
-		n.spec.Knobs.InductionTemperature = knob
-		require.InDelta(t, want, n.inductionTemperature(), 1e-9)
+		d := descent{spec: &activities.Spec{Knobs: dream.Knobs{InductionTemperature: knob}}}
+		require.InDelta(t, want, d.inductionTemperature(), 1e-9)
 	}
 }
 
@@ -252,7 +272,10 @@ func TestADreamWhosePartialsAllFailedSaysWhy(t *testing.T) {
 	t.Parallel()
 	unreadable := func(reason string) func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 		return func(context.Context, activities.StepRequest) (activities.StepResult, error) {
-			return activities.StepResult{Done: activities.Done{End: activities.EndUnreadable, Reason: reason}}, nil
+			return activities.StepResult{CallOutcome: activities.CallOutcome{
+				End:    activities.EndUnreadable,
+				Reason: reason,
+			}}, nil
 		}
 	}
 	for _, c := range []struct {
@@ -272,10 +295,60 @@ func TestADreamWhosePartialsAllFailedSaysWhy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := newDive(t, &dream.Depth{Stage: dream.Shallow, Cycles: 1})
-			d.env.OnActivity("Onset.Partial", mock.Anything, mock.Anything).Return(c.partial)
+			d.partial = c.partial
 			d.run(t, adaptive())
 			require.Equal(t, dream.Aborted, d.risen.Outcome)
 			require.Equal(t, "all 4 partials of Dali cycle 1 failed: "+c.want, d.risen.Reason)
 		})
 	}
+}
+
+func TestOnlyPartialsWithoutAVerdictHaveAJudgeOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	d := newDive(t, &dream.Depth{Stage: dream.Shallow, Cycles: 1})
+	var judged []int
+	d.partial = func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		if r.Turn == 2 || r.JudgeTemperature == nil { // its judge gave no verdict
+			return activities.StepResult{}, nil
+		}
+		made := activities.MadeItem{ID: fmt.Sprint("at once ", r.Turn), Kept: r.Turn != 3}
+		return activities.StepResult{Judged: &activities.StepResult{Made: []activities.MadeItem{made}}}, nil
+	}
+	d.env.OnActivity(activities.OnsetJudge, mock.Anything, mock.Anything).Return(
+		func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+			judged = append(judged, r.Turn)
+			return activities.StepResult{Made: []activities.MadeItem{{ID: "alone 2", Kept: true}}}, nil
+		})
+	d.run(t, adaptive())
+	require.Equal(t, []int{2}, judged)
+	require.Equal(t, []string{"f", "at once 1", "alone 2", "at once 4"}, d.captured)
+}
+
+// A failure of one step of a round is counted as it is in an activity of its own, and the others count.
+func TestAFailedPartialDoesNotUndoTheOthersOfItsCycle(t *testing.T) {
+	t.Parallel()
+	d := newDive(t, &dream.Depth{Stage: dream.Shallow, Cycles: 1})
+	d.partial = func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		if r.Turn == 3 {
+			return activities.StepResult{}, temporal.NewNonRetryableApplicationError("gone", activities.FailMissing, nil)
+		}
+		return activities.StepResult{}, nil
+	}
+	d.run(t, adaptive())
+	require.Equal(t, []string{"f", "f1.1", "f1.2", "f1.4"}, d.captured)
+}
+
+// A dream that is refused for good by its provider ends, whichever step of a round was refused.
+func TestARefusedPartialEndsTheDream(t *testing.T) {
+	t.Parallel()
+	d := newDive(t, &dream.Depth{Stage: dream.Shallow, Cycles: 1})
+	d.partial = func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
+		if r.Turn == 2 {
+			return activities.StepResult{}, temporal.NewNonRetryableApplicationError("no key", activities.FailRefused, nil)
+		}
+		return activities.StepResult{}, nil
+	}
+	d.run(t, adaptive())
+	require.Equal(t, dream.Aborted, d.risen.Outcome)
+	require.Equal(t, "no key", d.risen.Reason)
 }

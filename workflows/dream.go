@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,51 +11,55 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
-// Dream is the workflow of one dream: onset, NREM, REM, integration, return. It always ends with an outcome; it fails
-// only when the spec itself is invalid.
+// Dream is the workflow of one dream: onset, NREM, REM, integration, return. A refused, failed or cancelled dream is a
+// Result as well. The workflow fails only when the spec is invalid or a handler cannot be registered.
 func Dream(ctx workflow.Context, spec activities.Spec) (Result, error) {
 	n := new(dreamRun)
 	if err := n.setup(ctx, spec); err != nil {
-		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), "BadOrder", nil)
+		return Result{}, temporal.NewNonRetryableApplicationError(err.Error(), InvalidSpec, nil)
 	}
 	return n.run(ctx)
 }
 
 // dreamRun is the state of a running dream.
 type dreamRun struct {
-	spec    activities.Spec
-	stretch stretch
-	away    time.Duration // total time between stretches
-	plan    budget.Plan
-	began   time.Time
-	state   Progress
-	ended   map[dream.Phase]string // phases ended early by a cap or a failure, and why
+	spec       activities.Spec
+	stretch    stretch
+	away       time.Duration // total time between stretches
+	plan       budget.Plan
+	began      time.Time
+	state      Progress
+	endedEarly map[dream.Phase]string // phases ended early by a cap or a failure, and why
 
-	gathered  activities.GatherResult
-	fragments []activities.Made // kept, in order of capture
-	shown     int               // the first so many fragments were shown to the capture hooks
-	selected  []activities.Made // rated "promote" at lucid capture
-	patterns  []activities.Made
-	gists     []activities.Made
-	scenarios []activities.Made // kept
-	staged    []activities.Made
-	insights  []activities.Made
-	taken     int // how many of all these another dream made
+	gathered     activities.GatherResult
+	fragments    []activities.MadeItem // kept, in order of capture
+	shownToHooks int                   // the first so many fragments were shown to the capture hooks
+	selected     []activities.MadeItem // rated "promote" at lucid capture
+	patterns     []activities.MadeItem
+	gists        []activities.MadeItem
+	scenarios    []activities.MadeItem // kept
+	staged       []activities.MadeItem
+	insights     []activities.MadeItem
+	inherited    int // how many of all these another dream made
 
 	behaviour dream.Behaviour // of the agent when memories were last gathered
 	descent   descent
 
-	broken []string          // phases in which every call failed
-	open   *phase            // the running phase
-	breaks []screen.Break    // where the dream was woken
-	marks  []activities.Mark // not yet announced
-	marked []int             // the indices of their tallies
+	grouping workflow.Version // of changeSideBySide: how steps are grouped into activities
+
+	attributes []temporal.SearchAttributeUpdate // not yet written
+
+	failedPhases   []string          // phases in which every call failed
+	currentPhase   *phase            // the running phase
+	wakes          []screen.Break    // where the dream was woken
+	pendingMarks   []activities.Mark // not yet announced
+	pendingTallies []int             // the indices of their tallies
 }
 
 // verdict is an error that ends a dream early with an outcome.
@@ -65,77 +70,80 @@ type verdict struct {
 
 func (v *verdict) Error() string { return string(v.outcome) + ": " + v.reason }
 
-func (n *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
+func (r *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
 	if err := spec.Validate(); err != nil {
 		return err
 	}
 	info := workflow.GetInfo(ctx)
-	n.spec = spec
-	n.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: info.WorkflowExecution.RunID}
-	n.plan = budget.Split(spec.Budget, spec.Knobs.Shares)
-	n.began = workflow.Now(ctx)
-	n.state = Progress{Dream: spec.Dream}
-	n.ended = map[dream.Phase]string{}
+	r.spec = spec
+	r.descent.spec = &r.spec
+	r.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: info.WorkflowExecution.RunID}
+	r.plan = budget.Split(spec.Budget, spec.Knobs.Shares)
+	r.began = workflow.Now(ctx)
+	r.state = Progress{Dream: spec.Dream}
+	r.endedEarly = map[dream.Phase]string{}
 	if err := workflow.SetQueryHandler(ctx, QueryProgress,
-		func() (Progress, error) { return n.state, nil }); err != nil {
+		func() (Progress, error) { return r.state, nil }); err != nil {
 		return err
 	}
-	n.receiveWakes(ctx)
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateWake, n.handleWake, workflow.UpdateHandlerOptions{
+	r.stretch.receiveWakes(ctx)
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateWake, r.handleWake, workflow.UpdateHandlerOptions{
 		Description: "stop dreaming at a token boundary; answers when the end of the stretch is recorded",
 	})
 }
 
-func (n *dreamRun) run(ctx workflow.Context) (Result, error) {
-	begun, err := n.begin(ctx, 1)
+func (r *dreamRun) run(ctx workflow.Context) (Result, error) {
+	r.grouping = workflow.GetVersion(ctx, changeSideBySide, workflow.DefaultVersion, 2)
+	begun, err := r.begin(ctx, 1)
 	if err != nil {
-		return n.finish(ctx, err)
+		return r.finish(ctx, err)
 	}
-	if begun.Refused != dream.Dreaming {
-		return n.refused(ctx, begun)
+	if !begun.MayRun() {
+		return r.refused(ctx, begun)
 	}
-	n.beginStretch(ctx, 1, begun.Epoch)
-	if err := n.takeOver(ctx); err != nil {
-		return n.finish(ctx, err)
+	r.stretch.start(ctx, 1, begun.Epoch)
+	if err := r.takeOver(ctx); err != nil {
+		return r.finish(ctx, err)
 	}
 	for _, phase := range []func(workflow.Context, activities.BeginResult) error{
-		n.descend, n.replay, n.imagine, n.integrate, n.awaken,
+		r.runOnset, r.runNREM, r.runREM, r.runIntegration, r.runReturn,
 	} {
 		if err := phase(ctx, begun); err != nil {
-			return n.finish(ctx, err)
+			return r.finish(ctx, err)
 		}
-		if err := n.watchClock(ctx); err != nil {
-			return n.finish(ctx, err)
+		if err := r.watchClock(ctx); err != nil {
+			return r.finish(ctx, err)
 		}
 	}
-	return n.finish(ctx, nil)
+	return r.finish(ctx, nil)
 }
 
-func (n *dreamRun) begin(ctx workflow.Context, number int) (activities.BeginResult, error) {
+func (r *dreamRun) begin(ctx workflow.Context, number int) (activities.BeginResult, error) {
 	info := workflow.GetInfo(ctx)
-	n.stretch.beginning = true
-	defer func() { n.stretch.beginning = false }()
+	r.stretch.beginning = true
+	defer func() { r.stretch.beginning = false }()
 	var begun activities.BeginResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "begin the dream"), "Bed.LieDown", activities.BeginRequest{
-		Spec: n.spec, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
-		Stretch: number, Now: workflow.Now(ctx), Phase: n.state.Phase,
-	}).Get(ctx, &begun)
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "begin the dream"), activities.DreamBegin,
+		activities.BeginRequest{
+			Spec: r.spec, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
+			Stretch: number, Now: workflow.Now(ctx), Phase: r.state.Phase,
+		}).Get(ctx, &begun)
 	return begun, err
 }
 
 // watchClock ends a dream that runs longer than Knobs.DreamWall. Time between stretches does not count.
-func (n *dreamRun) watchClock(ctx workflow.Context) error {
-	if lasted := workflow.Now(ctx).Sub(n.began) - n.away; lasted > n.spec.Knobs.DreamWall {
+func (r *dreamRun) watchClock(ctx workflow.Context) error {
+	if lasted := workflow.Now(ctx).Sub(r.began) - r.away; lasted > r.spec.Knobs.DreamWall {
 		return &verdict{
 			dream.Exhausted,
-			fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), n.spec.Knobs.DreamWall),
+			fmt.Sprintf("it lasted %s and may last %s", lasted.Round(time.Second), r.spec.Knobs.DreamWall),
 		}
 	}
 	return nil
 }
 
 // outcome is how the dream ended, and why.
-func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
+func (r *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
 	var early *verdict
 	switch {
 	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), workflow.ErrCanceled):
@@ -146,151 +154,174 @@ func (n *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, st
 		return dream.Aborted, plain(cause)
 	}
 	for _, phase := range []dream.Phase{dream.NREM, dream.REM, dream.Integration, dream.Return} {
-		if reason, ok := n.ended[phase]; ok {
+		if reason, ok := r.endedEarly[phase]; ok {
 			return dream.Exhausted, reason
 		}
 	}
-	if n.kept() == 0 {
-		if n.gathered.Shown == 0 {
+	if r.kept() == 0 {
+		if r.gathered.Shown == 0 {
 			return dream.Empty, "there were no memories to dream over"
 		}
 		// an onset that used up its budget does not end a dream, but here nothing followed
-		if reason, ok := n.ended[dream.Onset]; ok {
+		if reason, ok := r.endedEarly[dream.Onset]; ok {
 			return dream.Exhausted, reason
 		}
-		return n.nothingKept()
+		return r.nothingKept()
 	}
-	if len(n.broken) > 0 {
-		return dream.Completed, "every call of " + strings.Join(n.broken, " and ") + " failed"
+	if len(r.failedPhases) > 0 {
+		return dream.Completed, "every call of " + strings.Join(r.failedPhases, " and ") + " failed"
 	}
 	return dream.Completed, ""
 }
 
 // nothingKept says why a dream kept nothing although no cap ended a phase.
-func (n *dreamRun) nothingKept() (dream.Outcome, string) {
-	for _, t := range n.state.Tallies {
-		switch {
-		case n.spec.Tier != dream.Core || n.spec.Redreams != nil || t.Phase != dream.Onset || t.State != "skipped":
-		case t.Reason == hypnagogia.SkipBudget:
-			return dream.Exhausted,
-				"too little of the budget remained for the onset, and the core tier does nothing else"
-		default:
-			return dream.Empty, fmt.Sprintf("the onset was skipped (%s), and the core tier does nothing else", t.Reason)
-		}
+func (r *dreamRun) nothingKept() (dream.Outcome, string) {
+	skipped := slices.IndexFunc(r.state.Tallies, func(t dream.Tally) bool {
+		return t.Phase == dream.Onset && t.State == "skipped"
+	})
+	if skipped < 0 || r.spec.Tier != dream.Core || r.spec.Redreams != nil {
+		return dream.Empty, "nothing was worth keeping"
 	}
-	return dream.Empty, "nothing was worth keeping"
+	reason := r.state.Tallies[skipped].Reason
+	if reason == hypnagogia.SkipBudget {
+		return dream.Exhausted, "too little of the budget remained for the onset, and the core tier does nothing else"
+	}
+	return dream.Empty, fmt.Sprintf("the onset was skipped (%s), and the core tier does nothing else", reason)
 }
 
 // kept counts what the dream adds to memory or the journal.
-func (n *dreamRun) kept() int {
-	if n.state.Outcome == dream.Undone {
+func (r *dreamRun) kept() int {
+	if r.state.Outcome == dream.Undone {
 		return 0
 	}
-	kept := len(n.fragments) + len(n.scenarios) - n.taken
-	if n.spec.Review != dream.JournalOnly {
-		kept += len(n.patterns) + len(n.gists) + len(n.staged)
+	kept := len(r.fragments) + len(r.scenarios) - r.inherited
+	if r.spec.Review != dream.JournalOnly {
+		kept += len(r.patterns) + len(r.gists) + len(r.staged)
 	}
-	if n.spec.Review == dream.JournalOnly || n.spec.Redreams != nil {
-		kept += len(n.insights)
+	if r.spec.Review == dream.JournalOnly || r.spec.Redreams != nil {
+		kept += len(r.insights)
 	}
 	return kept
 }
 
 // finish closes the dream whatever ended it, even when the workflow was cancelled.
-func (n *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
-	outcome, reason := n.outcome(ctx, cause)
+func (r *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
+	outcome, reason := r.outcome(ctx, cause)
 	disconnected, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
-	n.state.Outcome, n.state.Reason, n.state.Until = outcome, reason, time.Time{}
-	if p := n.open; p != nil { // the dream ends within a phase
-		p.stopped = reason
-		state := "stopped"
-		if outcome == dream.Exhausted {
-			state = "exhausted"
-		}
-		p.note(activities.Mark{Name: "close", State: state})
+	r.state.Outcome, r.state.Reason, r.state.Until = outcome, reason, time.Time{}
+	if r.currentPhase != nil {
+		r.currentPhase.end(outcome, reason)
 	}
-	if n.stretch.over { // between two stretches: the marks were recorded with the last one
-		n.marks, n.marked = nil, nil
+	if r.stretch.over { // between two stretches: the marks were recorded with the last one
+		r.pendingMarks, r.pendingTallies = nil, nil
 	}
-	if err := n.announceLast(disconnected); err != nil {
-		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", n.spec.Dream, "error", err)
+	if err := r.announceLast(disconnected); err != nil {
+		workflow.GetLogger(ctx).Warn("the last phase could not be announced", "dream", r.spec.Dream, "error", err)
 	}
-	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: n.kept(), Tallies: n.state.Tallies}
+	ending := activities.Ending{Outcome: outcome, Reason: reason, Kept: r.kept(), Tallies: r.state.Tallies}
 	var finished activities.FinishResult
-	err := workflow.ExecuteLocalActivity(quickWrite(disconnected, "close the dream"), "Bed.Rise",
-		activities.FinishRequest{Stretch: n.currentStretch(disconnected), Ending: ending}).Get(disconnected, &finished)
+	err := workflow.ExecuteLocalActivity(quickWrite(disconnected, "close the dream"), activities.DreamFinish,
+		activities.FinishRequest{Stretch: r.stretch.current(disconnected), Ending: ending}).Get(disconnected, &finished)
 	if err != nil {
 		workflow.GetLogger(ctx).Error("the dream could not be closed; the reconciler will close it", "dream",
-			n.spec.Dream,
+			r.spec.Dream,
 			"error", err)
+	} else { // otherwise the figures of the announced phases are the best there are
+		r.state.Spent = finished.Spent
 	}
-	if err == nil { // otherwise the figures of the announced phases are the best there are
-		n.state.Spent = finished.Spent
-	}
-	if len(finished.Tallies) > 0 {
-		n.state.Tallies = finished.Tallies
-	}
-	if finished.Reason != "" {
-		n.state.Reason = finished.Reason
-	}
-	if finished.Outcome != "" { // the dream was undone
-		outcome, n.state.Outcome = finished.Outcome, finished.Outcome
+	r.adopt(finished)
+	if finished.Outcome != "" { // it was undone, or another end was recorded first
+		outcome = finished.Outcome
 		ending.Outcome, ending.Reason = finished.Outcome, finished.Reason
 	}
-	n.setAttributes(disconnected, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(outcome)),
-		AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(n.state.Spent)))
-	n.show(disconnected)
-	n.report(disconnected, Ended{Dream: n.spec.Dream, Outcome: outcome, Epoch: n.state.Epoch})
-	n.callExitHooks(disconnected, ending, finished)
-	return n.result(), nil
+	r.setAttributes(disconnected, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(outcome)),
+		AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(r.state.Spent)))
+	r.show(disconnected)
+	r.report(disconnected, EndedDream{Dream: r.spec.Dream, Outcome: outcome, Epoch: r.state.Epoch})
+	r.callExitHooks(disconnected, ending, finished)
+	return r.result(), nil
 }
 
-// refused ends a dream that was not allowed to begin. Bed.LieDown has closed its record already.
-func (n *dreamRun) refused(ctx workflow.Context, begun activities.BeginResult) (Result, error) {
-	n.state.Outcome, n.state.Reason = begun.Refused, begun.Reason
-	n.setAttributes(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(begun.Refused)),
+// end notes that the dream ends within the phase.
+func (p *phase) end(outcome dream.Outcome, reason string) {
+	p.stopped = reason
+	state := "stopped"
+	if outcome == dream.Exhausted {
+		state = "exhausted"
+	}
+	p.note(activities.Mark{Name: "close", State: state})
+}
+
+// adopt takes over what the closed record says otherwise than the workflow.
+func (r *dreamRun) adopt(finished activities.FinishResult) {
+	if len(finished.Tallies) > 0 {
+		r.state.Tallies = finished.Tallies
+	}
+	if finished.Reason != "" {
+		r.state.Reason = finished.Reason
+	}
+	if finished.Outcome != "" { // the recorded end, which may have no reason
+		r.state.Outcome, r.state.Reason = finished.Outcome, finished.Reason
+	}
+}
+
+// refused ends a workflow whose first stretch was not allowed to begin. dreamrun.DreamRun.Begin has closed the record
+// of a dream that never began. When Refused is Interrupted, the stretch was over already, and its record stays open.
+func (r *dreamRun) refused(ctx workflow.Context, begun activities.BeginResult) (Result, error) {
+	r.state.Outcome, r.state.Reason = begun.Refused, begun.Reason
+	r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(begun.Refused)),
 		AttrPhase.ValueSet("ended"))
-	n.show(ctx)
-	n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: begun.Refused})
-	return n.result(), nil
+	r.show(ctx)
+	r.report(ctx, EndedDream{Dream: r.spec.Dream, Outcome: begun.Refused})
+	return r.result(), nil
 }
 
-func (n *dreamRun) result() Result {
+func (r *dreamRun) result() Result {
 	return Result{
-		Dream:   n.spec.Dream,
-		Outcome: n.state.Outcome,
-		Reason:  n.state.Reason,
-		Spent:   n.state.Spent,
-		Kept:    n.kept(),
-		Tallies: n.state.Tallies,
+		Dream:   r.spec.Dream,
+		Outcome: r.state.Outcome,
+		Reason:  r.state.Reason,
+		Spent:   r.state.Spent,
+		Kept:    r.kept(),
+		Tallies: r.state.Tallies,
 	}
 }
 
 // report signals the agent's workflow that a stretch has ended.
-func (n *dreamRun) report(ctx workflow.Context, ended Ended) {
-	if n.spec.Owner == "" {
+func (r *dreamRun) report(ctx workflow.Context, ended EndedDream) {
+	writeAttributes(ctx, r)
+	if r.spec.Owner == "" {
 		return
 	}
-	err := workflow.SignalExternalWorkflow(ctx, n.spec.Owner, "", SignalEnded, ended).Get(ctx, nil)
-	if err != nil { // the agent's workflow has ended
-		workflow.GetLogger(ctx).Info("the agent's workflow is gone; the end of the stretch was not reported", "owner",
-			n.spec.Owner, "error", err)
+	err := workflow.SignalExternalWorkflow(ctx, r.spec.Owner, "", SignalEnded, ended).Get(ctx, nil)
+	if err != nil { // usually because the agent's workflow has ended; it is not needed for the dream to end
+		workflow.GetLogger(ctx).Info("the end of the stretch was not reported to the agent's workflow", "owner",
+			r.spec.Owner, "error", err)
 	}
 }
 
-// setAttributes writes search attributes if the cluster has them.
-func (n *dreamRun) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
-	if !n.spec.Searchable {
+// setAttributes changes search attributes if the cluster has them. They are written before the workflow waits for a
+// paid activity or reports the end of a stretch, because each write costs an event and a row of the cluster's index.
+func (r *dreamRun) setAttributes(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
+	if !r.spec.Searchable {
 		return
 	}
-	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
+	r.attributes = append(r.attributes, updates...)
+	if r.grouping < 2 {
+		writeAttributes(ctx, r)
+	}
+}
+
+// writeAttributes writes the search attributes that have changed.
+func writeAttributes(ctx workflow.Context, r *dreamRun) {
+	if len(r.attributes) == 0 {
+		return
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, r.attributes...); err != nil {
 		workflow.GetLogger(ctx).Warn("search attributes were refused", "error", err)
 	}
-}
-
-func skipReason(spec activities.Spec, begun activities.BeginResult) string {
-	return SkipReason(spec, begun.Remaining)
+	r.attributes = nil
 }
 
 // SkipReason is why the onset of a dream is skipped when this amount remains under every cap; empty when it is not

@@ -3,7 +3,7 @@ package workflows
 import "time"
 
 // next is the longest time to wait; false when there is nothing to wait for.
-func (a *agentRun) next(now time.Time) (time.Duration, bool) {
+func (a *timetable) next(now time.Time) (time.Duration, bool) {
 	switch a.state.State {
 	case Dreaming:
 		if a.state.Unraised != nil {
@@ -29,7 +29,7 @@ func (a *agentRun) next(now time.Time) (time.Duration, bool) {
 }
 
 // dueAt is when the next automatic dream begins or the interrupted one is resumed; false for never.
-func (a *agentRun) dueAt(now time.Time) (time.Time, bool) {
+func (a *timetable) dueAt(now time.Time) (time.Time, bool) {
 	next := a.rhythm().Due(now, a.past())
 	if !next.Resume && (!a.state.Settings.Auto || !a.state.Settings.idles()) {
 		next.At = time.Time{}
@@ -46,7 +46,7 @@ func (a *agentRun) dueAt(now time.Time) (time.Time, bool) {
 	return next.At, true
 }
 
-func (a *agentRun) due(now time.Time) bool {
+func (a *timetable) due(now time.Time) bool {
 	at, ok := a.dueAt(now)
 	return a.state.State == Sleeping && ok && !at.After(now)
 }

@@ -10,9 +10,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Wire names of a feed's workflow.
@@ -62,22 +61,22 @@ func (s FeedSettings) validate() error {
 type FeedState struct {
 	Settings    FeedSettings `json:"settings"`
 	Watch       alarm.Watch  `json:"watch"`
-	RequestedAt time.Time    `json:"asked,omitzero"` // the last pull
-	LastReading time.Time    `json:"heard,omitzero"` // the last accepted reading
-	Readings    int          `json:"readings"`       // matched by a rule, since Watch.Since
+	RequestedAt time.Time    `json:"requested_at,omitzero"` // the last pull
+	LastReading time.Time    `json:"last_reading,omitzero"` // the last accepted reading
+	Readings    int          `json:"readings"`              // matched by a rule, since Watch.Since
 	// readings that were malformed, too large or of a wrong time
 	Refused    int                  `json:"refused"`
 	Refusal    string               `json:"refusal,omitempty"`
-	RefusedAt  time.Time            `json:"turned,omitzero"`  // when the last reading was refused
-	Unused     alarm.UnusedReadings `json:"untaken,omitzero"` // readings that no rule matches
-	Failures   int                  `json:"failures"`         // of pulls and of soundings
-	InARow     int                  `json:"in_a_row"`         // pulls that failed since the last success
+	RefusedAt  time.Time            `json:"refused_at,omitzero"` // when the last reading was refused
+	Unused     alarm.UnusedReadings `json:"unused,omitzero"`     // readings that no rule matches
+	Failures   int                  `json:"failures"`            // of pulls and of soundings
+	InARow     int                  `json:"in_a_row"`            // pulls that failed since the last success
 	Failure    string               `json:"failure,omitempty"`
 	Failed     time.Time            `json:"failed,omitzero"`
 	Alarms     int                  `json:"alarms"`
-	Hints      int                  `json:"hints,omitempty"`    // firings of quiet rules, which wake nobody
-	Last       *RaisedAlarm         `json:"last,omitempty"`     // the newest alarm
-	Delivering []RaisedAlarm        `json:"sounding,omitempty"` // alarms that have not reached every agent yet
+	Hints      int                  `json:"hints,omitempty"`      // firings of quiet rules, which wake nobody
+	Last       *RaisedAlarm         `json:"last,omitempty"`       // the newest alarm
+	Delivering []RaisedAlarm        `json:"delivering,omitempty"` // alarms that have not reached every agent yet
 }
 
 // RaisedAlarm is an alarm that is being delivered to the agents that follow the feed.
@@ -102,12 +101,7 @@ func Feed(ctx workflow.Context, r FeedRequest) error {
 
 // RegisterFeed registers the feed workflow.
 func RegisterFeed(r worker.WorkflowRegistry) {
-	r.RegisterWorkflowWithOptions(Feed, workflow.RegisterOptions{Name: FeedType})
-}
-
-// RegisterFeeds registers the activities of feeds: "Feed.Pull", "Feed.Read", "Feed.Sound".
-func RegisterFeeds(r worker.ActivityRegistry, p activities.Ports, fetch activities.Fetcher, alarms activities.Alarms) {
-	r.RegisterActivityWithOptions(&activities.Feed{Ports: p, Fetch: fetch, Alarms: alarms}, prefixed("Feed."))
+	r.RegisterWorkflowWithOptions(Feed, pinned(FeedType))
 }
 
 // show writes the summary that Temporal's tools display.
@@ -153,9 +147,9 @@ func cut(s string, most int) string {
 // learns of the next alarm only.
 const patience = 10 * time.Minute
 
-// pullOptions is the option set of a pull: short, and retried once only when our own store failed, because the next pull
-// is near.
-func pullOptions(ctx workflow.Context, summary string) workflow.Context {
+// pollOptions is the option set of a pull: short, and retried once only when our own store failed, because the next
+// pull is near.
+func pollOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second, ScheduleToCloseTimeout: time.Minute, Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{
@@ -165,9 +159,9 @@ func pullOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// soundOptions is the option set of an activity that wakes agents: retried until every agent is reached or the alarm is
+// alarmOptions is the option set of an activity that wakes agents: retried until every agent is reached or the alarm is
 // too old.
-func soundOptions(ctx workflow.Context, within time.Duration, summary string) workflow.Context {
+func alarmOptions(ctx workflow.Context, within time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute, ScheduleToCloseTimeout: max(time.Second, within), Summary: summary,
 		RetryPolicy: &temporal.RetryPolicy{

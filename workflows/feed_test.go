@@ -15,8 +15,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/feeds"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // ticker is a feed, its store and the agents that follow it, as the feed's workflow sees them.
@@ -24,11 +25,11 @@ type ticker struct {
 	env        *testsuite.TestWorkflowEnvironment
 	price      float64
 	pulled     []time.Time
-	sounded    []activities.SoundRequest
+	sounded    []feeds.AlarmRequest
 	fault      string
 	removed    bool
 	failSounds int // how many soundings fail first
-	store      activities.ReadResult
+	store      feeds.FeedSettingsResult
 	reads      int
 }
 
@@ -37,28 +38,29 @@ func newTicker(t *testing.T) *ticker {
 	var suite testsuite.WorkflowTestSuite
 	k := &ticker{env: suite.NewTestWorkflowEnvironment(), price: 100}
 	k.env.SetStartTime(time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC))
-	k.env.RegisterActivityWithOptions(func(context.Context, activities.PullRequest) (activities.PullResult, error) {
+	k.env.RegisterActivityWithOptions(func(context.Context, feeds.PollRequest) (feeds.PollResult, error) {
 		k.pulled = append(k.pulled, k.env.Now())
 		price := k.price
 		if k.fault != "" || k.removed {
-			return activities.PullResult{Fault: k.fault, Removed: k.removed}, nil
+			return feeds.PollResult{Fault: k.fault, Removed: k.removed}, nil
 		}
-		return activities.PullResult{Readings: []dream.Reading{{Number: &price}}}, nil
-	}, activity.RegisterOptions{Name: "Feed.Pull"})
+		return feeds.PollResult{Readings: []dream.Reading{{Number: &price}}}, nil
+	}, activity.RegisterOptions{Name: activities.FeedPoll})
 	k.env.RegisterActivityWithOptions(func(_ context.Context,
-		r activities.SoundRequest,
-	) (activities.SoundResult, error) {
+		r feeds.AlarmRequest,
+	) (feeds.AlarmResult, error) {
 		k.sounded = append(k.sounded, r)
 		if k.failSounds > 0 {
 			k.failSounds--
-			return activities.SoundResult{}, errors.New("wake echo: no worker answered")
+			return feeds.AlarmResult{}, errors.New("wake echo: no worker answered")
 		}
-		return activities.SoundResult{Agents: 2}, nil
-	}, activity.RegisterOptions{Name: "Feed.Sound"})
-	k.env.RegisterActivityWithOptions(func(context.Context, activities.ReadRequest) (activities.ReadResult, error) {
-		k.reads++
-		return k.store, nil
-	}, activity.RegisterOptions{Name: "Feed.Read"})
+		return feeds.AlarmResult{Agents: 2}, nil
+	}, activity.RegisterOptions{Name: activities.FeedDeliverAlarm})
+	k.env.RegisterActivityWithOptions(
+		func(context.Context, feeds.FeedSettingsRequest) (feeds.FeedSettingsResult, error) {
+			k.reads++
+			return k.store, nil
+		}, activity.RegisterOptions{Name: activities.FeedLoadSettings})
 	return k
 }
 
@@ -99,7 +101,7 @@ func TestAPriceThatMovesSixPerCentSoundsOneAlarm(t *testing.T) {
 	k.at(10*time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })
 	k.run(FeedSettings{Every: time.Minute, Rules: rules("price")})
 	require.Len(t, k.sounded, 1)
-	require.Equal(t, activities.SoundRequest{
+	require.Equal(t, feeds.AlarmRequest{
 		Feed: "chain",
 		Rule: "price",
 		Kind: dream.RelativeMove,
@@ -295,7 +297,7 @@ func TestTheWorkflowOfARemovedFeedCompletes(t *testing.T) {
 func TestAFeedThatWasCreatedAgainKeepsItsWorkflow(t *testing.T) {
 	t.Parallel()
 	k := newTicker(t)
-	k.store = activities.ReadResult{Every: time.Hour, Rules: rules("pause")}
+	k.store = feeds.FeedSettingsResult{Every: time.Hour, Rules: rules("pause")}
 	k.at(time.Second, func() { k.env.SignalWorkflow(SignalStop, nil) })
 	var seen FeedState
 	k.at(time.Minute, func() { seen = k.state(t); k.env.CancelWorkflow() })

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // The process that raised the epoch has signalled the dream as well: the agent's workflow waits for the dream's

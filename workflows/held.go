@@ -8,20 +8,20 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 )
 
-// reviewUnshown shows fragments to the capture hooks that an alarm kept from them, so that nothing is developed that a hook
-// might have held.
-func (p *phase) reviewUnshown(ctx workflow.Context) error {
-	return untilNotAlarmed(func() error { return p.review(ctx, p.n.state.Cycle, p.n.shown) })
+// showUnshownToHooks shows fragments to the capture hooks that an alarm kept from them, so that nothing is developed
+// that a hook might have held.
+func (p *phase) showUnshownToHooks(ctx workflow.Context) error {
+	return untilNotAlarmed(func() error { return p.showToHooks(ctx, p.run.state.Cycle, p.run.shownToHooks) })
 }
 
 // hold applies the policy's rules in words to fragments that had no lucid capture.
 func (p *phase) hold(ctx workflow.Context) error {
-	n := p.n
+	n := p.run
 	if n.spec.Policy == nil || len(n.spec.Policy.Sentences) == 0 {
 		return nil
 	}
 	return untilNotAlarmed(func() error {
-		_, err := p.one(ctx, ask{"rules in words", "Onset.Hold", func() any {
+		_, err := p.one(ctx, paidStep{"rules in words", activities.OnsetCheckPolicy, func() any {
 			return activities.CaptureRequest{
 				StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.CaptureTemperature),
 				Fragments:   ids(n.fragments),

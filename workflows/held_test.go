@@ -10,9 +10,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // withHooks is a core dream with capture hooks and a rule in words, which logs the activities that concern them.
@@ -25,22 +25,22 @@ func withHooks(t *testing.T, review func(n int) (activities.StepResult, error),
 	var lines []string
 	as := func(name string, do any) { b.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name}) }
 	reviews := 0
-	as("Frontier.Review", func(_ context.Context, r activities.ReviewRequest) (activities.StepResult, error) {
+	as(activities.HooksCapture, func(_ context.Context, r activities.CaptureHookRequest) (activities.StepResult, error) {
 		require.Equal(t, []string{"f"}, r.Fragments)
 		lines = append(lines, "review")
 		reviews++
 		return review(reviews)
 	})
-	as("Onset.Hold", func(_ context.Context, r activities.CaptureRequest) (activities.StepResult, error) {
+	as(activities.OnsetCheckPolicy, func(_ context.Context, r activities.CaptureRequest) (activities.StepResult, error) {
 		require.Equal(t, []string{"f"}, r.Fragments)
 		lines = append(lines, "hold")
-		return activities.StepResult{Made: []activities.Made{{ID: "f", Kept: true}}}, nil
+		return activities.StepResult{Made: []activities.MadeItem{{ID: "f", Kept: true}}}, nil
 	})
-	as("Onset.Capture", func(context.Context, activities.CaptureRequest) (activities.StepResult, error) {
+	as(activities.OnsetCapture, func(context.Context, activities.CaptureRequest) (activities.StepResult, error) {
 		lines = append(lines, "capture")
 		return capture()
 	})
-	as("Awakening.Surface", func(context.Context, activities.StepRequest) (activities.StepResult, error) {
+	as(activities.AwakeningSurface, func(context.Context, activities.StepRequest) (activities.StepResult, error) {
 		lines = append(lines, "surface")
 		return activities.StepResult{}, nil
 	})
@@ -64,7 +64,7 @@ func withHooks(t *testing.T, review func(n int) (activities.StepResult, error),
 func passed(int) (activities.StepResult, error) { return activities.StepResult{}, nil }
 
 func captured() (activities.StepResult, error) {
-	return activities.StepResult{Made: []activities.Made{{ID: "f", Kept: true, Chosen: true}}}, nil
+	return activities.StepResult{Made: []activities.MadeItem{{ID: "f", Kept: true, Chosen: true}}}, nil
 }
 
 func TestAHookAndTheRulesInWordsAreCalledOnceAtTheCapture(t *testing.T) {

@@ -4,33 +4,35 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// integrate stages hypotheses for the playbook.
-func (n *dreamRun) integrate(ctx workflow.Context, _ activities.BeginResult) error {
-	if n.takenOver(ctx, dream.Integration) || n.skipForCore(ctx, dream.Integration) {
+// runIntegration stages hypotheses for the playbook.
+func (r *dreamRun) runIntegration(ctx workflow.Context, _ activities.BeginResult) error {
+	if r.takenOver(ctx, dream.Integration) || r.leavesOut(ctx, dream.Integration, r.spec.Knobs.Shares.Integration) {
 		return nil
 	}
-	p, err := n.enter(ctx, dream.Integration, n.plan.Integration, activities.Mark{})
+	p, err := r.enter(ctx, dream.Integration, r.plan.Integration, activities.Mark{})
 	if err != nil {
 		return err
 	}
-	if items := ids(n.scenarios, n.patterns, n.selected); len(items) > 0 {
-		r, err := p.one(ctx, ask{"consolidate", "Integration.Consolidate", func() any {
+	if items := ids(r.scenarios, r.patterns, r.selected); len(items) > 0 {
+		result, err := p.one(ctx, paidStep{"consolidate", activities.IntegrationConsolidate, func() any {
 			return activities.ConsolidateRequest{
-				StepRequest: p.step(ctx, 0, 0, n.spec.Knobs.IntegrateTemperature),
+				StepRequest: p.step(ctx, 0, 0, r.spec.Knobs.IntegrateTemperature),
 				Items:       items,
 			}
 		}})
 		if endsDream(err) {
 			return err
 		}
-		if r.NoCall {
-			p.remark = r.Reason
+		if len(result.Made) == 0 {
+			p.remark = result.Reason
 		}
-		n.staged = r.Made
-		p.made, p.kept = len(r.Made), activities.Kept(r.Made)
+		r.staged = result.Made
+		p.made, p.kept = len(result.Made), activities.Kept(result.Made)
+	} else {
+		p.remark = "the dream made nothing that hypotheses could rest on"
 	}
 	return p.leave()
 }

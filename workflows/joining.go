@@ -6,8 +6,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // wakeForClient wakes an agent that a client connected to while an alarm or an operator held it: both leave the agent
@@ -18,9 +18,9 @@ func (a *agentRun) wakeForClient(ctx workflow.Context) {
 		return
 	}
 	now := workflow.Now(ctx)
-	var found activities.LookResult
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "which client connected"), "Bed.Look",
-		activities.LookRequest{Agent: a.request.Agent, Now: now, Asleep: true}).Get(ctx, &found)
+	var found activities.CheckClientsResult
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "which client connected"), activities.AgentCheckClients,
+		activities.CheckClientsRequest{Agent: a.request.Agent, Now: now, Asleep: true}).Get(ctx, &found)
 	if err != nil {
 		workflow.GetLogger(ctx).Warn(
 			"connected clients could not be read; the agent counts as asleep until its next wake",

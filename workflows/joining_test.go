@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // An alarm leaves a sleeping agent asleep and holds it awake in the store: a client that connects then raises no

@@ -7,11 +7,11 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// heartbeat is how long a paid activity may be silent before it counts as lost: three beats of activities.beat, and
-// the five seconds that the task of a killed worker waits at least.
+// heartbeat is how long a paid activity may be silent before it counts as lost: three beats of the activity
+// (activities.HeartbeatEvery) and a second.
 const heartbeat = 10 * time.Second
 
 // TaskTimeout is how long a workflow task may run before another worker gets it, and so how long a workflow stalls
@@ -23,10 +23,11 @@ const TaskTimeout = 3 * time.Second
 var nonRetryable = []string{activities.FailRefused, activities.FailFenced, activities.FailMissing}
 
 // paidCall is the option set of an activity that spends money: few attempts, each with a reservation of its own. Its
-// partial result counts when it is cancelled, so the workflow waits for it.
-func paidCall(ctx workflow.Context, k dream.Knobs, summary string) workflow.Context {
+// partial result counts when it is cancelled, so the workflow waits for it. It makes up to so many model calls, one
+// after the other.
+func paidCall(ctx workflow.Context, k dream.Knobs, calls int, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: k.CallTimeout,
+		StartToCloseTimeout: time.Duration(calls) * k.CallTimeout,
 		HeartbeatTimeout:    heartbeat,
 		WaitForCancellation: true,
 		Summary:             summary,

@@ -8,104 +8,132 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 // errAlarmed says that an alarm ended the onset; when the dream is resumed it continues with NREM.
 var errAlarmed = errors.New("an alarm ended the onset")
 
-// pause records the end of a stretch that was woken, reports it to the agent's workflow, and waits until the dream is
-// resumed, its time runs out, or it is cancelled. It returns nil when the dream has begun its next stretch.
-func (n *dreamRun) pause(ctx workflow.Context, cuts []activities.Cut, light, forced bool) error {
+// interruption is what the wake that ended a stretch met.
+type interruption struct {
+	cuts   []activities.CutCall // the calls that it interrupted
+	light  bool                 // no call was running
+	forced bool                 // a call did not stop in time and was left running
+}
+
+// pause ends a stretch that was woken and waits until the dream is resumed, its time runs out, or it is cancelled. It
+// returns nil when the dream has begun its next stretch.
+func (r *dreamRun) pause(ctx workflow.Context, i interruption) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	n.stretch.cut()
+	r.stretch.cut()
 	left := workflow.Now(ctx)
-	request := activities.PauseRequest{
-		Stretch: n.currentStretch(ctx),
-		Number:  n.stretch.number,
-		Phase:   n.state.Phase,
-		Cycle:   n.state.Cycle,
-		Kept:    n.state.Fragments,
-		Tallies: n.state.Tallies,
-		Cuts:    cuts,
-		Light:   light,
-		Forced:  forced,
-		TTL:     n.spec.ResumeTTL,
-		Onset:   n.open != nil && n.open.name == dream.Onset,
-	}
-	last := n.spec.Stretches > 0 && n.stretch.number >= n.spec.Stretches
-	if last {
-		request.TTL = 0
-	}
-	if n.stretch.wake != nil {
-		request.Wake = *n.stretch.wake
-	}
-	var paused activities.PauseResult
-	if err := workflow.ExecuteLocalActivity(quickWrite(ctx, "record the stretch"), "Bed.Pause", request).Get(ctx,
-		&paused); err != nil {
+	inOnset := r.currentPhase != nil && r.currentPhase.name == dream.Onset
+	paused, err := r.recordInterruption(ctx, i, inOnset)
+	if err != nil {
 		return err
 	}
-	n.stretch.over, n.stretch.wake = true, nil
-	if last {
-		paused.Until = time.Time{}
-	}
-	here := screen.Break{Phase: n.state.Phase, Open: true}
-	for _, t := range paused.Tallies {
-		if t.Phase == here.Phase {
-			here.Calls = t.Calls
-		}
-	}
-	if len(paused.Tallies) == len(n.state.Tallies) {
-		n.state.Tallies = paused.Tallies
-	}
-	n.breaks = append(n.breaks, here)
-	n.state.Outcome = dream.Interrupted
-	n.state.Until = paused.Until
-	n.state.Epoch = paused.Wake.Epoch
-	n.state.Spent = paused.Spent
-	n.state.Reason = string(paused.Wake.Cause)
-	n.setAttributes(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
-		AttrSpend.ValueSet(int64(paused.Spent)))
-	n.show(ctx)
-	n.report(ctx, Ended{
-		Dream:   n.spec.Dream,
-		Outcome: dream.Interrupted,
-		Until:   paused.Until,
-		Epoch:   paused.Wake.Epoch,
-		Cause:   paused.Wake.Cause,
-	})
 	if paused.Until.IsZero() {
-		switch {
-		case n.spec.ResumeTTL <= 0:
-			return &verdict{dream.Interrupted, "it may not be resumed"}
-		case last:
-			return &verdict{
-				dream.Interrupted,
-				fmt.Sprintf("it was woken in the last of the %d stretches that a dream may have", n.spec.Stretches),
-			}
-		}
-		return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
+		return whyNotResumable(r.spec, r.stretch.isLast(r.spec.Stretches))
 	}
-	if err := n.resume(ctx, paused.Until); err != nil {
+	if err := r.awaitResume(ctx, paused.Until); err != nil {
 		return err
 	}
-	n.away += workflow.Now(ctx).Sub(left)
-	if request.Onset && paused.Wake.Cause == presence.Alarm {
-		n.open.alarm = "an alarm ended it"
+	r.away += workflow.Now(ctx).Sub(left)
+	if inOnset && paused.Wake.Cause == presence.Alarm {
+		r.currentPhase.alarm = "an alarm ended it"
 		if paused.Wake.Trigger != "" {
-			n.open.alarm = "an alarm ended it: " + paused.Wake.Trigger
+			r.currentPhase.alarm = "an alarm ended it: " + paused.Wake.Trigger
 		}
 		return errAlarmed
 	}
 	return nil
 }
 
-// resume waits until the dream may go on, and begins its next stretch.
-func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
+// recordInterruption records the end of a stretch in the store and in the workflow's state, and reports it to the
+// agent's workflow. Until of the result is zero when the dream may not be resumed.
+func (r *dreamRun) recordInterruption(ctx workflow.Context, i interruption,
+	inOnset bool,
+) (activities.InterruptResult, error) {
+	request := activities.InterruptRequest{
+		Stretch: r.stretch.current(ctx),
+		Number:  r.stretch.number,
+		Phase:   r.state.Phase,
+		Cycle:   r.state.Cycle,
+		Kept:    r.state.Fragments,
+		Tallies: r.state.Tallies,
+		Cuts:    i.cuts,
+		Light:   i.light,
+		Forced:  i.forced,
+		TTL:     r.spec.ResumeTTL,
+		Onset:   inOnset,
+	}
+	if r.stretch.isLast(r.spec.Stretches) {
+		request.TTL = 0
+	}
+	if r.stretch.wake != nil {
+		request.Wake = *r.stretch.wake
+	}
+	var paused activities.InterruptResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "record the stretch"), activities.DreamInterrupt,
+		request).Get(ctx, &paused)
+	if err != nil {
+		return paused, err
+	}
+	r.stretch.over, r.stretch.wake = true, nil
+	if r.stretch.isLast(r.spec.Stretches) {
+		paused.Until = time.Time{}
+	}
+	here := screen.Break{Phase: r.state.Phase, Open: true}
+	for _, t := range paused.Tallies {
+		if t.Phase == here.Phase {
+			here.Calls = t.Calls
+		}
+	}
+	if len(paused.Tallies) == len(r.state.Tallies) {
+		r.state.Tallies = paused.Tallies
+	}
+	r.wakes = append(r.wakes, here)
+	r.state.Outcome = dream.Interrupted
+	r.state.Until = paused.Until
+	r.state.Epoch = paused.Wake.Epoch
+	r.state.Spent = paused.Spent
+	r.state.Reason = string(paused.Wake.Cause)
+	r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
+		AttrSpend.ValueSet(int64(paused.Spent)))
+	r.show(ctx)
+	r.report(ctx, EndedDream{
+		Dream:   r.spec.Dream,
+		Outcome: dream.Interrupted,
+		Until:   paused.Until,
+		Epoch:   paused.Wake.Epoch,
+		Cause:   paused.Wake.Cause,
+	})
+	return paused, nil
+}
+
+// isLast says whether a dream that may have so many stretches, 0 for any number, may have none after this one.
+func (s *stretch) isLast(allowed int) bool { return allowed > 0 && s.number >= allowed }
+
+// whyNotResumable is the end of a dream that may not be resumed after an interruption.
+func whyNotResumable(spec activities.Spec, last bool) error {
+	switch {
+	case spec.ResumeTTL <= 0:
+		return &verdict{dream.Interrupted, "it may not be resumed"}
+	case last:
+		return &verdict{
+			dream.Interrupted,
+			fmt.Sprintf("it was woken in the last of the %d stretches that a dream may have", spec.Stretches),
+		}
+	}
+	return &verdict{dream.Interrupted, "nothing was left of its budget to go on with"}
+}
+
+// awaitResume waits until the dream may go on, and begins its next stretch.
+func (r *dreamRun) awaitResume(ctx workflow.Context, until time.Time) error {
 	resumes, releases := workflow.GetSignalChannel(ctx, SignalResume), workflow.GetSignalChannel(ctx, SignalRelease)
 	timed, cancel := workflow.WithCancel(ctx)
 	defer cancel()
@@ -121,25 +149,28 @@ func (n *dreamRun) resume(ctx workflow.Context, until time.Time) error {
 			return &verdict{dream.Interrupted, joined(why, "it was released")}
 		}
 		if !resumes.ReceiveAsync(nil) {
-			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", n.spec.ResumeTTL)}
+			return &verdict{dream.Interrupted, fmt.Sprintf("nobody resumed it within %s", r.spec.ResumeTTL)}
 		}
 		for resumes.ReceiveAsync(nil) { // several resume signals count as one
 		}
-		begun, err := n.begin(ctx, n.stretch.number+1)
+		begun, err := r.begin(ctx, r.stretch.number+1)
 		switch {
 		case err != nil:
 			return err
 		case begun.Awake:
-			n.stretch.wake = nil
-			n.report(ctx, Ended{Dream: n.spec.Dream, Outcome: dream.Interrupted, Until: until, Epoch: n.state.Epoch})
-		case begun.Refused != dream.Dreaming:
+			r.stretch.wake = nil
+			r.report(ctx, EndedDream{
+				Dream: r.spec.Dream, Outcome: dream.Interrupted, Until: until,
+				Epoch: r.state.Epoch,
+			})
+		case !begun.MayRun():
 			return &verdict{dream.Interrupted, begun.Reason}
 		default:
-			n.beginStretch(ctx, n.stretch.number+1, begun.Epoch)
-			n.state.Outcome, n.state.Reason, n.state.Until = dream.Dreaming, "", time.Time{}
-			n.breaks[len(n.breaks)-1].Open = false
-			n.setAttributes(ctx, AttrAgent.ValueSet(n.spec.Handle), AttrOutcome.ValueSet("resumed"))
-			n.show(ctx)
+			r.stretch.start(ctx, r.stretch.number+1, begun.Epoch)
+			r.state.Outcome, r.state.Reason, r.state.Until = dream.Dreaming, "", time.Time{}
+			r.wakes[len(r.wakes)-1].Open = false
+			r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet("resumed"))
+			r.show(ctx)
 			return nil
 		}
 	}

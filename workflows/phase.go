@@ -9,13 +9,13 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // phase is the bookkeeping of one phase of a dream.
 type phase struct {
-	n       *dreamRun
+	run     *dreamRun
 	name    dream.Phase
 	limit   budget.Micros
 	began   time.Time
@@ -34,41 +34,41 @@ type phase struct {
 }
 
 // enter opens a phase and announces it together with the end of the phase before.
-func (n *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros,
+func (r *dreamRun) enter(ctx workflow.Context, name dream.Phase, limit budget.Micros,
 	open activities.Mark,
 ) (*phase, error) {
 	p := &phase{
-		n:     n,
+		run:   r,
 		name:  name,
 		limit: limit,
 		began: workflow.Now(ctx),
-		away:  n.away,
-		tally: len(n.state.Tallies),
+		away:  r.away,
+		tally: len(r.state.Tallies),
 	}
-	n.state.Phase = name
-	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
-	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(n.spec.Handle), AttrPhase.ValueSet(string(name))}
+	r.state.Phase = name
+	r.state.Tallies = append(r.state.Tallies, dream.Tally{Phase: name, State: "running", Cap: limit})
+	updates := []temporal.SearchAttributeUpdate{AttrAgent.ValueSet(r.spec.Handle), AttrPhase.ValueSet(string(name))}
 	if name == dream.Onset {
 		updates = append(updates, AttrDepth.ValueSet(string(dream.Shallow)))
 	}
-	n.setAttributes(ctx, updates...)
-	n.open = p
+	r.setAttributes(ctx, updates...)
+	r.currentPhase = p
 	open.Name, open.State = "open", "running"
 	p.note(open)
-	return p, n.announce(ctx)
+	return p, r.announce(ctx)
 }
 
 // skip records a phase that is not run.
-func (n *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
+func (r *dreamRun) skip(ctx workflow.Context, name dream.Phase, reason string) {
 	p := &phase{
-		n:       n,
+		run:     r,
 		name:    name,
 		began:   workflow.Now(ctx),
-		away:    n.away,
-		tally:   len(n.state.Tallies),
+		away:    r.away,
+		tally:   len(r.state.Tallies),
 		stopped: reason,
 	}
-	n.state.Tallies = append(n.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
+	r.state.Tallies = append(r.state.Tallies, dream.Tally{Phase: name, State: "skipped", Reason: reason})
 	p.note(activities.Mark{Name: "skip", State: "skipped"})
 }
 
@@ -85,41 +85,41 @@ func (p *phase) note(m activities.Mark) {
 	m.Kept = p.kept
 	m.Cycles = p.cycles
 	m.Failed = p.failed
-	m.Reused, m.Away = p.reused, p.n.away-p.away
-	p.n.marks = append(p.n.marks, m)
-	p.n.marked = append(p.n.marked, p.tally)
+	m.Reused, m.Away = p.reused, p.run.away-p.away
+	p.run.pendingMarks = append(p.run.pendingMarks, m)
+	p.run.pendingTallies = append(p.run.pendingTallies, p.tally)
 }
 
 // announce writes the queued marks and updates the phases' tallies from the spend ledger.
-func (n *dreamRun) announce(ctx workflow.Context) error { return n.write(ctx, false) }
+func (r *dreamRun) announce(ctx workflow.Context) error { return r.write(ctx, false) }
 
 // announceLast announces the remaining marks when the dream is over; a wake does not stop it.
-func (n *dreamRun) announceLast(ctx workflow.Context) error { return n.write(ctx, true) }
+func (r *dreamRun) announceLast(ctx workflow.Context) error { return r.write(ctx, true) }
 
-func (n *dreamRun) write(ctx workflow.Context, parting bool) error {
-	if len(n.marks) == 0 {
+func (r *dreamRun) write(ctx workflow.Context, parting bool) error {
+	if len(r.pendingMarks) == 0 {
 		return nil
 	}
 	var tallies []dream.Tally
-	last := n.marks[len(n.marks)-1]
-	request := activities.MarkRequest{Marks: n.marks, Last: parting}
-	places := n.marked
-	n.marks, n.marked = nil, nil
-	err := n.storeCall(ctx, string(last.Phase)+" "+last.Name, "Chronicle.Mark", func() any {
-		request.Stretch, request.Now = n.currentStretch(ctx), workflow.Now(ctx)
+	last := r.pendingMarks[len(r.pendingMarks)-1]
+	request := activities.ProgressRequest{Marks: r.pendingMarks, Last: parting}
+	places := r.pendingTallies
+	r.pendingMarks, r.pendingTallies = nil, nil
+	err := r.storeCall(ctx, string(last.Phase)+" "+last.Name, activities.DreamRecordProgress, func() any {
+		request.Stretch, request.Now = r.stretch.current(ctx), workflow.Now(ctx)
 		return request
 	}, &tallies)
 	if err != nil {
 		return err
 	}
 	for i, t := range tallies {
-		n.state.Tallies[places[i]] = t
+		r.state.Tallies[places[i]] = t
 	}
-	n.state.Spent = 0
-	for _, t := range n.state.Tallies {
-		n.state.Spent += t.Spent
+	r.state.Spent = 0
+	for _, t := range r.state.Tallies {
+		r.state.Spent += t.Spent
 	}
-	n.show(ctx)
+	r.show(ctx)
 	return nil
 }
 
@@ -133,14 +133,14 @@ func (p *phase) leave() error {
 		state, p.stopped = "stopped", p.alarm
 	case p.stopped != "":
 		state = "exhausted"
-		p.n.ended[p.name] = p.stopped
+		p.run.endedEarly[p.name] = p.stopped
 	case failed:
 		state = "failed"
-		p.n.broken = append(p.n.broken, string(p.name))
+		p.run.failedPhases = append(p.run.failedPhases, string(p.name))
 	}
-	p.n.open = nil
+	p.run.currentPhase = nil
 	p.note(activities.Mark{Name: "close", State: state, Alarm: p.alarm != ""})
-	if failed && p.n.kept() == 0 {
+	if failed && p.run.kept() == 0 {
 		return &verdict{dream.Aborted, fmt.Sprintf("every call of %s failed: %s", p.name, p.fault)}
 	}
 	return nil
@@ -149,13 +149,13 @@ func (p *phase) leave() error {
 // step is the part of a request that most paid activities share.
 func (p *phase) step(ctx workflow.Context, cycle, turn int, temperature float64) activities.StepRequest {
 	return activities.StepRequest{
-		Stretch:     p.n.currentStretch(ctx),
+		Stretch:     p.run.stretch.current(ctx),
 		Limit:       p.limit,
 		Cycle:       cycle,
 		Turn:        turn,
 		Temperature: temperature,
-		Source:      p.n.gathered.Cycle,
-		Tone:        p.n.gathered.Affect,
+		Source:      p.run.gathered.Cycle,
+		Tone:        p.run.gathered.Affect,
 		Stage:       p.requestStage(),
 	}
 }
@@ -174,6 +174,9 @@ func endsDream(err error) bool { return err != nil && !endsPhase(err) }
 func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.StepResult, error) {
 	var r activities.StepResult
 	if err := f.Get(ctx, &r); err != nil {
+		if errors.Is(err, errNotMade) {
+			return r, err
+		}
 		if temporal.IsCanceledError(err) && ctx.Err() == nil { // the stretch's calls were cancelled, not the dream
 			return r, errWoken
 		}
@@ -184,9 +187,7 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		}
 		return r, p.failedCall(ctx, err)
 	}
-	if r.Reused {
-		p.reused++
-	}
+	p.count(r)
 	switch r.End {
 	case activities.EndWoken:
 		return r, errWoken
@@ -196,7 +197,7 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		}
 		return r, &verdict{dream.Canceled, "cancelled by an operator"}
 	case activities.EndCap:
-		if r.Scope == activities.PhaseScope(p.n.spec.Dream, p.name) {
+		if r.Scope == activities.PhaseScope(p.run.spec.Dream, p.name) {
 			p.stopped = r.Reason
 			return r, errSpent
 		}
@@ -204,15 +205,20 @@ func (p *phase) settle(ctx workflow.Context, f workflow.Future) (activities.Step
 		return r, &verdict{dream.Exhausted, r.Reason}
 	case activities.EndUnreadable:
 		p.failed++
-		p.bought++
 		p.fault = joined(r.Reason, "the answer could not be read")
-		return activities.StepResult{Done: r.Done}, nil
-	case activities.EndDone:
-		if !r.NoCall {
-			p.bought++
-		}
+		return activities.StepResult{CallOutcome: r.CallOutcome}, nil
 	}
 	return r, nil
+}
+
+// count adds a call to the phase's figures.
+func (p *phase) count(r activities.StepResult) {
+	if r.Reused {
+		p.reused++
+	}
+	if r.End == activities.EndUnreadable || r.End == activities.EndDone && !r.NoCall {
+		p.bought++
+	}
 }
 
 // unavailable says whether an activity failed because the store was unreachable or the worker was stopping. Both
@@ -254,7 +260,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-func ids(made ...[]activities.Made) []string {
+func ids(made ...[]activities.MadeItem) []string {
 	var out []string
 	for _, list := range made {
 		for _, m := range list {
@@ -264,8 +270,8 @@ func ids(made ...[]activities.Made) []string {
 	return out
 }
 
-func keptOf(made []activities.Made) []activities.Made {
-	var kept []activities.Made
+func keptOf(made []activities.MadeItem) []activities.MadeItem {
+	var kept []activities.MadeItem
 	for _, m := range made {
 		if m.Kept {
 			kept = append(kept, m)

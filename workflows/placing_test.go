@@ -10,10 +10,10 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// placed runs do in a phase of a dream whose memory has two items without a vector. Onset.Place returns answer(n) for
+// placed runs do in a phase of a dream whose memory has two items without a vector. Onset.Embed returns answer(n) for
 // the n-th call, counted from 1.
 func placed(
 	t *testing.T, name dream.Phase, answer func(call int) activities.StepResult,
@@ -25,14 +25,14 @@ func placed(
 	env.RegisterActivityWithOptions(func(_ context.Context, r activities.StepRequest) (activities.StepResult, error) {
 		requests = append(requests, r)
 		return answer(len(requests)), nil
-	}, activity.RegisterOptions{Name: "Onset.Place"})
-	n := &dreamRun{ended: map[dream.Phase]string{}}
+	}, activity.RegisterOptions{Name: activities.OnsetEmbed})
+	n := &dreamRun{endedEarly: map[dream.Phase]string{}}
 	n.spec.Dream, n.spec.Knobs = "d", dream.DefaultKnobs()
-	n.gathered.Bare = 2
-	p := &phase{n: n, name: name}
+	n.gathered.WithoutVector = 2
+	p := &phase{run: n, name: name}
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
 		n.began = workflow.Now(ctx)
-		n.beginStretch(ctx, 1, 0)
+		n.stretch.start(ctx, 1, 0)
 		return do(p, ctx)
 	})
 	return requests, env.GetWorkflowError()
@@ -40,13 +40,13 @@ func placed(
 
 func TestADreamWaitsForMemoriesThatAreEmbeddedInTheBackground(t *testing.T) {
 	t.Parallel()
-	waits := activities.StepResult{Waiting: true, Done: activities.Done{NoCall: true}}
+	waits := activities.StepResult{Waiting: true, CallOutcome: activities.CallOutcome{NoCall: true}}
 	requests, err := placed(t, dream.Onset, func(call int) activities.StepResult {
 		if call < 8 {
 			return waits
 		}
-		return activities.StepResult{Done: activities.Done{NoCall: true}}
-	}, (*phase).place)
+		return activities.StepResult{CallOutcome: activities.CallOutcome{NoCall: true}}
+	}, (*phase).embed)
 	require.NoError(t, err)
 	require.Len(t, requests, 8, "until nothing is waiting, although only two items lack a vector")
 	for _, r := range requests {
@@ -57,11 +57,13 @@ func TestADreamWaitsForMemoriesThatAreEmbeddedInTheBackground(t *testing.T) {
 
 func TestADreamWhoseOnsetWasSkippedEmbedsBeforeItMeasuresScenarios(t *testing.T) {
 	t.Parallel()
-	nothing := func(int) activities.StepResult { return activities.StepResult{Done: activities.Done{NoCall: true}} }
+	nothing := func(int) activities.StepResult {
+		return activities.StepResult{CallOutcome: activities.CallOutcome{NoCall: true}}
+	}
 	for state, calls := range map[string]int{"skipped": 1, "ran": 0} {
 		requests, err := placed(t, dream.REM, nothing, func(p *phase, ctx workflow.Context) error {
-			p.n.state.Tallies = []dream.Tally{{Phase: dream.Onset, State: state}}
-			return p.placeIfOnsetSkipped(ctx)
+			p.run.state.Tallies = []dream.Tally{{Phase: dream.Onset, State: state}}
+			return p.embedIfOnsetSkipped(ctx)
 		})
 		require.NoError(t, err)
 		require.Len(t, requests, calls, state)

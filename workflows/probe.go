@@ -10,8 +10,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/feeds"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // probe is the running workflow of a feed.
@@ -31,7 +32,7 @@ type probe struct {
 func (p *probe) setup(ctx workflow.Context, r FeedRequest) error {
 	if err := r.Settings.validate(); err != nil || r.Feed == "" {
 		return temporal.NewNonRetryableApplicationError(fmt.Sprintf("feed %q: its settings: %v", r.Feed, err),
-			"BadRequest", nil)
+			InvalidRequest, nil)
 	}
 	p.name, p.sounds = r.Feed, map[string]workflow.Future{}
 	p.state = FeedState{Settings: r.Settings, Watch: alarm.Watch{Since: workflow.Now(ctx)}}
@@ -55,12 +56,12 @@ func (p *probe) run(ctx workflow.Context) error {
 		if p.stopping && p.removed(ctx) {
 			return ctx.Err()
 		}
-		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+		if shouldContinue(ctx) {
 			p.drain(ctx) // nothing below may block: signals would be lost
 			if p.pull != nil {
 				p.state.RequestedAt = time.Time{} // the answer of the running pull is lost with this run: pull again
 			}
-			return workflow.NewContinueAsNewError(ctx, FeedType,
+			return continueAsNew(ctx, FeedType,
 				FeedRequest{Feed: p.name, Settings: p.state.Settings, Carried: &p.state})
 		}
 	}
@@ -71,14 +72,14 @@ func (p *probe) begin(ctx workflow.Context) {
 	now := workflow.Now(ctx)
 	if p.pull == nil && p.state.Settings.Every > 0 && !p.state.RequestedAt.Add(p.state.Settings.Every).After(now) {
 		p.state.RequestedAt = now
-		p.pull = workflow.ExecuteActivity(pullOptions(ctx, "ask "+p.name), "Feed.Pull",
-			activities.PullRequest{Feed: p.name, Rules: p.state.Settings.Rules})
+		p.pull = workflow.ExecuteActivity(pollOptions(ctx, "ask "+p.name), activities.FeedPoll,
+			feeds.PollRequest{Feed: p.name, Rules: p.state.Settings.Rules})
 	}
 	for _, s := range p.state.Delivering {
 		if p.sounds[s.id()] == nil {
 			p.sounds[s.id()] = workflow.ExecuteActivity(
-				soundOptions(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), "Feed.Sound",
-				activities.SoundRequest{
+				alarmOptions(ctx, s.At.Add(patience).Sub(now), "alarm "+p.name+"/"+s.Rule), activities.FeedDeliverAlarm,
+				feeds.AlarmRequest{
 					Feed:  p.name,
 					Rule:  s.Rule,
 					Kind:  s.Kind,
@@ -107,16 +108,19 @@ func (p *probe) wait(ctx workflow.Context) error {
 			workflow.TimerOptions{Summary: "look at " + p.name})
 	}
 	err := workflow.Await(ctx, func() bool {
-		return p.notified() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 ||
+		return p.timerFired() || p.answered() || p.sounded() || p.reading.Len() > 0 || p.settings.Len() > 0 ||
 			p.stop.Len() > 0
 	})
-	if err == nil && p.notified() {
+	if err == nil && p.timerFired() {
 		p.timer = nil
 	}
 	return err
 }
 
-func (p *probe) notified() bool { return p.timer != nil && p.timer.IsReady() }
+// timerFired says whether the time to look again has come.
+func (p *probe) timerFired() bool { return p.timer != nil && p.timer.IsReady() }
+
+// answered says whether the poll has returned.
 func (p *probe) answered() bool { return p.pull != nil && p.pull.IsReady() }
 
 func (p *probe) sounded() bool {
@@ -130,8 +134,8 @@ func (p *probe) sounded() bool {
 func (p *probe) next() (time.Time, bool) {
 	at, ok := p.state.Watch.Due(p.state.Settings.Rules)
 	if p.pull == nil && p.state.Settings.Every > 0 {
-		if ask := p.state.RequestedAt.Add(p.state.Settings.Every); !ok || ask.Before(at) {
-			at, ok = ask, true
+		if poll := p.state.RequestedAt.Add(p.state.Settings.Every); !ok || poll.Before(at) {
+			at, ok = poll, true
 		}
 	}
 	return at, ok
@@ -148,7 +152,7 @@ func (p *probe) catchUp(ctx workflow.Context) {
 
 // pulled handles the result of a pull.
 func (p *probe) pulled(ctx workflow.Context) {
-	var answer activities.PullResult
+	var answer feeds.PollResult
 	err := p.pull.Get(ctx, &answer)
 	p.pull = nil
 	if answer.Fault != "" {
@@ -187,7 +191,7 @@ func (p *probe) settleSounded(ctx workflow.Context) {
 			return false
 		}
 		delete(p.sounds, s.id())
-		var to activities.SoundResult
+		var to feeds.AlarmResult
 		if err := f.Get(ctx, &to); err != nil {
 			p.failed(ctx, err)
 		} else if p.state.Last != nil && p.state.Last.id() == s.id() {
@@ -234,7 +238,7 @@ func (p *probe) adopt(ctx workflow.Context, settings FeedSettings) {
 // alarms, one per rule.
 func (p *probe) judge(ctx workflow.Context, fresh []dream.Reading, oldest time.Duration) {
 	now := workflow.Now(ctx)
-	var fired []alarm.Fired
+	var fired []alarm.FiredRule
 	p.state.Watch, fired = p.state.Watch.Update(p.state.Settings.Rules, p.admitted(fresh, oldest, now), now)
 	for _, f := range fired {
 		s := RaisedAlarm{
@@ -266,7 +270,7 @@ func (p *probe) quiet(rule string) bool {
 func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.Time) []dream.Reading {
 	var admitted []dream.Reading
 	for _, r := range alarm.WithMetrics(fresh, p.state.Settings.Rules) {
-		if err := errors.Join(alarm.Sane(r), alarm.Timely(r, oldest, now)); err != nil {
+		if err := errors.Join(alarm.ValidateReading(r), alarm.Timely(r, oldest, now)); err != nil {
 			p.state.Refused++
 			p.state.Refusal, p.state.RefusedAt = cut(err.Error(), longestFailure), now
 			continue
@@ -288,9 +292,9 @@ func (p *probe) admitted(fresh []dream.Reading, oldest time.Duration, now time.T
 // was removed and that it was created again may arrive in either order.
 func (p *probe) removed(ctx workflow.Context) bool {
 	p.stopping = false
-	var now activities.ReadResult
-	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is the feed still there"), "Feed.Read",
-		activities.ReadRequest{Feed: p.name}).Get(ctx, &now)
+	var now feeds.FeedSettingsResult
+	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "is the feed still there"), activities.FeedLoadSettings,
+		feeds.FeedSettingsRequest{Feed: p.name}).Get(ctx, &now)
 	switch {
 	case err != nil:
 		p.failed(ctx, err)

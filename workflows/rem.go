@@ -7,23 +7,23 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// imagine is REM: a search over scenarios or, without rounds, scenarios in parallel that are weighed once.
-func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error {
-	if n.takenOver(ctx, dream.REM) || n.skipForCore(ctx, dream.REM) {
+// runREM is REM: a search over scenarios or, without rounds, scenarios in parallel that are weighed once.
+func (r *dreamRun) runREM(ctx workflow.Context, _ activities.BeginResult) error {
+	if r.takenOver(ctx, dream.REM) || r.leavesOut(ctx, dream.REM, r.spec.Knobs.Shares.REM) {
 		return nil
 	}
-	p, err := n.enter(ctx, dream.REM, n.plan.REM, activities.Mark{})
+	p, err := r.enter(ctx, dream.REM, r.plan.REM, activities.Mark{})
 	if err != nil {
 		return err
 	}
 	run := p.imagine
-	if n.spec.Knobs.RemRounds > 0 {
+	if r.spec.Knobs.RemRounds > 0 {
 		run = p.search
 	}
-	err = p.placeIfOnsetSkipped(ctx)
+	err = p.embedIfOnsetSkipped(ctx)
 	if err == nil {
 		err = run(ctx)
 	}
@@ -33,31 +33,36 @@ func (n *dreamRun) imagine(ctx workflow.Context, _ activities.BeginResult) error
 	return p.leave()
 }
 
-// placeIfOnsetSkipped embeds memories before scenarios are compared with them, in a dream whose onset was skipped.
-func (p *phase) placeIfOnsetSkipped(ctx workflow.Context) error {
-	skipped := slices.ContainsFunc(p.n.state.Tallies,
+// embedIfOnsetSkipped embeds memories before scenarios are compared with them, in a dream whose onset was skipped.
+func (p *phase) embedIfOnsetSkipped(ctx workflow.Context) error {
+	skipped := slices.ContainsFunc(p.run.state.Tallies,
 		func(t dream.Tally) bool { return t.Phase == dream.Onset && t.State == "skipped" })
-	if !skipped || p.n.gathered.Bare == 0 {
+	if !skipped || p.run.gathered.WithoutVector == 0 {
 		return nil
 	}
-	if workflow.GetVersion(ctx, EmbedBeforeREM, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return nil
-	}
-	return p.place(ctx)
+	return p.embed(ctx)
 }
 
 func (p *phase) imagine(ctx workflow.Context) error {
-	n, k := p.n, p.n.spec.Knobs
-	branches := make([]ask, k.Branches)
-	seeds := n.seeds()
+	n, k := p.run, p.run.spec.Knobs
+	branches := make([]paidStep, k.Branches)
+	seeds := seedsOf(n.selected, n.fragments)
 	for i := range branches {
 		summary := fmt.Sprintf("scenario %d of %d, T %.2f", i+1, k.Branches, k.RemTemperature)
-		branches[i] = ask{summary, "Imagination.Branch", func() any {
+		branches[i] = paidStep{summary, activities.ImaginationBranch, func() any {
 			return activities.BranchRequest{StepRequest: p.step(ctx, 0, i+1, k.RemTemperature), Fragment: nth(seeds, i)}
 		}}
 	}
-	grown, stop := p.pay(ctx, branches...)
-	var imagined []activities.Made
+	summary := fmt.Sprintf("%d scenarios, T %.2f", len(branches), k.RemTemperature)
+	var imagined []activities.MadeItem
+	with := &followUp{paidStep: paidStep{"weigh scenarios", activities.ImaginationScore, func() any {
+		return activities.ScoreRequest{
+			StepRequest: p.step(ctx, 0, 0, k.ScoreTemperature), Scenarios: ids(imagined),
+			Keep: k.Keep,
+		}
+	}}}
+	how := round{calls: 1, activityName: activities.ImaginationMoves, summary: summary, then: with}
+	grown, stop := p.payRound(ctx, how, branches)
 	for _, a := range grown {
 		imagined = append(imagined, a.Made...)
 	}
@@ -65,26 +70,17 @@ func (p *phase) imagine(ctx workflow.Context) error {
 	if len(imagined) == 0 || endsDream(stop) {
 		return stop
 	}
-	r, err := p.one(ctx, ask{"weigh scenarios", "Imagination.Weigh", func() any {
-		return activities.WeighRequest{
-			StepRequest: p.step(ctx, 0, 0, k.ScoreTemperature), Scenarios: ids(imagined),
-			Keep: k.Keep,
-		}
-	}})
+	r, err := p.follow(ctx, with, with.paidStep)
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)
 	return worse(stop, err)
 }
 
-// seeds are the fragments to develop, one per branch: first the selected ones, then the other kept ones.
-func (n *dreamRun) seeds() []string {
-	seeds := ids(n.selected)
-	for _, f := range n.fragments {
-		chosen := false
-		for _, s := range n.selected {
-			chosen = chosen || s.ID == f.ID
-		}
-		if !chosen {
+// seedsOf are the fragments to develop, one per branch: first the selected ones, then the other kept ones.
+func seedsOf(selected, fragments []activities.MadeItem) []string {
+	seeds := ids(selected)
+	for _, f := range fragments {
+		if !slices.ContainsFunc(selected, func(s activities.MadeItem) bool { return s.ID == f.ID }) {
 			seeds = append(seeds, f.ID)
 		}
 	}

@@ -21,7 +21,7 @@ func (a *agentRun) mayBegin(_ workflow.Context, spec activities.Spec) error {
 	}
 	if spec.Agent != a.request.Agent {
 		return temporal.NewNonRetryableApplicationError(
-			fmt.Sprintf("the dream spec is for agent %q and this is %q", spec.Agent, a.request.Agent), "BadOrder", nil)
+			fmt.Sprintf("the dream spec is for agent %q and this is %q", spec.Agent, a.request.Agent), InvalidSpec, nil)
 	}
 	return spec.Validate()
 }
@@ -38,7 +38,7 @@ func (a *agentRun) heldAwake() error {
 }
 
 // handleDream handles the dream update, which counts as a use of the agent.
-func (a *agentRun) handleDream(ctx workflow.Context, spec activities.Spec) (Begun, error) {
+func (a *agentRun) handleDream(ctx workflow.Context, spec activities.Spec) (StartedDream, error) {
 	a.state.LastActive = workflow.Now(ctx)
 	return a.begin(ctx, spec)
 }

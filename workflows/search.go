@@ -7,7 +7,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -22,7 +22,7 @@ type search struct {
 // search imagines in rounds. Before each round, hypnagogia plans the moves from the graph, the remaining money and
 // the price of a call; then the new scenarios are weighed. However it ends, the best weighed scenarios are kept.
 func (p *phase) search(ctx workflow.Context) error {
-	n, k := p.n, p.n.spec.Knobs
+	n, k := p.run, p.run.spec.Knobs
 	s := &search{}
 	var stop error
 	var why string
@@ -37,9 +37,10 @@ func (p *phase) search(ctx workflow.Context) error {
 		}
 		before := len(s.ids)
 		s.Round++
-		stop = p.grow(ctx, s, plan.Moves)
+		with := &followUp{paidStep: p.weighing(ctx, s, before)}
+		stop = p.grow(ctx, s, plan.Moves, with)
 		if len(s.ids) > before && !endsDream(stop) {
-			stop = worse(stop, p.weigh(ctx, s, before))
+			stop = worse(stop, p.weigh(ctx, s, before, with))
 		}
 		p.made = len(s.ids)
 	}
@@ -50,8 +51,8 @@ func (p *phase) search(ctx workflow.Context) error {
 		why = p.stopped
 	}
 	var r activities.StepResult
-	err := n.storeCall(ctx, "keep scenarios", "Imagination.Keep", func() any {
-		return activities.KeepRequest{Stretch: n.currentStretch(ctx), Scenarios: s.ids, Keep: k.Keep, Why: why}
+	err := n.storeCall(ctx, "keep scenarios", activities.ImaginationKeep, func() any {
+		return activities.KeepRequest{Stretch: n.stretch.current(ctx), Scenarios: s.ids, Keep: k.Keep, Reason: why}
 	}, &r)
 	n.scenarios = keptOf(r.Made)
 	p.kept = len(n.scenarios)
@@ -66,35 +67,37 @@ func spentDream(err error) bool {
 }
 
 // plan computes the next round.
-func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.Plan, error) {
-	n, k := p.n, p.n.spec.Knobs
+func (p *phase) plan(ctx workflow.Context, s *search) (hypnagogia.SearchPlan, error) {
+	n, k := p.run, p.run.spec.Knobs
 	request := activities.SurveyRequest{Limit: p.limit}
 	if s.Round == 0 {
-		request.Fragments = n.seeds()
+		request.Fragments = seedsOf(n.selected, n.fragments)
 	}
 	var survey activities.SurveyResult
-	err := n.storeCall(ctx, fmt.Sprintf("survey before round %d", s.Round+1), "Imagination.Survey", func() any {
-		request.Stretch = n.currentStretch(ctx)
+	err := n.storeCall(ctx, fmt.Sprintf("survey before round %d", s.Round+1), activities.ImaginationSurvey, func() any {
+		request.Stretch = n.stretch.current(ctx)
 		return request
 	}, &survey)
 	if err != nil {
-		return hypnagogia.Plan{}, err
+		return hypnagogia.SearchPlan{}, err
 	}
 	if s.Round == 0 {
 		s.seeds = survey.Seeds
 	}
-	reach := hypnagogia.Reach{Branches: k.Branches, Beam: k.RemBeam, Rounds: k.RemRounds, Seeds: len(s.seeds)}
-	return s.Next(reach, survey.Means), nil
+	reach := hypnagogia.SearchLimits{Branches: k.Branches, Beam: k.RemBeam, Rounds: k.RemRounds, Seeds: len(s.seeds)}
+	return s.Next(reach, survey.Budget), nil
 }
 
-// grow makes the moves of a round in parallel.
-func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) error {
-	asks := make([]ask, len(moves))
+// grow makes the moves of a round in parallel, and the weighing with them.
+func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move, with *followUp) error {
+	steps := make([]paidStep, len(moves))
 	for i, move := range moves {
 		s.turn++
-		asks[i] = p.move(ctx, s, s.turn, move)
+		steps[i] = p.move(ctx, s, s.turn, move)
 	}
-	grown, stop := p.pay(ctx, asks...)
+	summary := fmt.Sprintf("round %d: %d scenarios", s.Round, len(steps))
+	how := round{calls: 1, activityName: activities.ImaginationMoves, summary: summary, then: with}
+	grown, stop := p.payRound(ctx, how, steps)
 	for i, a := range grown {
 		for _, made := range a.Made {
 			s.ids = append(s.ids, made.ID)
@@ -106,15 +109,15 @@ func (p *phase) grow(ctx workflow.Context, s *search, moves []hypnagogia.Move) e
 }
 
 // move is the paid activity of one move.
-func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.Move) ask {
-	temperature, round := p.n.spec.Knobs.RemTemperature, s.Round
+func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.Move) paidStep {
+	temperature, round := p.run.spec.Knobs.RemTemperature, s.Round
 	of := make([]string, len(move.Parents))
 	for i, parent := range move.Parents {
 		of[i] = s.ids[parent]
 	}
 	if move.Op == dream.Branch {
-		return ask{
-			fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, temperature), "Imagination.Branch",
+		return paidStep{
+			fmt.Sprintf("round %d: scenario %d, T %.2f", round, turn, temperature), activities.ImaginationBranch,
 			func() any {
 				return activities.BranchRequest{
 					StepRequest: p.step(ctx, round, turn, temperature),
@@ -123,11 +126,11 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 			},
 		}
 	}
-	activityName := "Imagination.Refine"
+	activityName := activities.ImaginationRefine
 	if move.Op == dream.Merge {
-		activityName = "Imagination.Merge"
+		activityName = activities.ImaginationMerge
 	}
-	return ask{
+	return paidStep{
 		fmt.Sprintf("round %d: scenario %d, %s, T %.2f", round, turn, move.Op, temperature), activityName,
 		func() any {
 			return activities.GrowRequest{StepRequest: p.step(ctx, round, turn, temperature), Scenarios: of}
@@ -135,15 +138,21 @@ func (p *phase) move(ctx workflow.Context, s *search, turn int, move hypnagogia.
 	}
 }
 
-// weigh scores the scenarios of a round, from index from on.
-func (p *phase) weigh(ctx workflow.Context, s *search, from int) error {
-	k := p.n.spec.Knobs
-	r, err := p.one(ctx, ask{fmt.Sprintf("round %d: weigh", s.Round), "Imagination.Weigh", func() any {
-		return activities.WeighRequest{
-			StepRequest: p.step(ctx, s.Round, 0, k.ScoreTemperature),
+// weighing is the step that scores the scenarios of a round, from index from on. The activity that makes them fills
+// them in.
+func (p *phase) weighing(ctx workflow.Context, s *search, from int) paidStep {
+	k, round := p.run.spec.Knobs, s.Round
+	return paidStep{fmt.Sprintf("round %d: weigh", round), activities.ImaginationScore, func() any {
+		return activities.ScoreRequest{
+			StepRequest: p.step(ctx, round, 0, k.ScoreTemperature),
 			Scenarios:   s.ids[from:], Beside: s.ids[:from], Keep: k.Keep,
 		}
-	}})
+	}}
+}
+
+// weigh notes the scores of the scenarios of a round, from index from on.
+func (p *phase) weigh(ctx workflow.Context, s *search, from int, with *followUp) error {
+	r, err := p.follow(ctx, with, with.paidStep)
 	for _, made := range r.Made {
 		for at := from; at < len(s.ids); at++ {
 			if s.ids[at] == made.ID {

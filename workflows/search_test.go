@@ -2,7 +2,9 @@ package workflows
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,8 +13,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -24,13 +26,17 @@ type rehearsal struct {
 	capped    map[string]bool // activities that reach the cap of the phase
 	left      []budget.Micros // before each round; unlimited past the last
 	prices    map[string]budget.Micros
-	barred    string   // a fragment that may not be developed
-	requested []string // the activities in the order of their requests
+	barred    string // a fragment that may not be developed
+	mu        sync.Mutex
+	requested []string // the steps in the order of their requests
 	kept      []string // the request of Keep
 	why       string   // why the search ended
-	above     bool     // the cap that is reached is above the phase's
-	ended     error    // the error that the search returned
-	settled   *phase
+	apart     bool     // each step is an activity of its own, as in older histories
+	// how often scenarios were weighed by an activity of its own
+	weighedApart int
+	above        bool  // the cap that is reached is above the phase's
+	ended        error // the error that the search returned
+	settled      *phase
 }
 
 func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...string) (activities.StepResult, error) {
@@ -39,19 +45,63 @@ func (r *rehearsal) step(activityName string, s activities.StepRequest, of ...st
 	for _, id := range of {
 		text += " " + id
 	}
+	r.mu.Lock()
 	r.requested = append(r.requested, text)
+	r.mu.Unlock()
 	switch {
 	case r.capped[name]:
 		scope := activities.PhaseScope("d", dream.REM)
 		if r.above {
 			scope = activities.DreamScope("d")
 		}
-		return activities.StepResult{Done: activities.Done{End: activities.EndCap, Scope: scope, Reason: "the cap"}},
+		return activities.StepResult{CallOutcome: activities.CallOutcome{
+				End: activities.EndCap, Scope: scope,
+				Reason: "the cap",
+			}},
 			nil
 	case r.fails[name]:
-		return activities.StepResult{Done: activities.Done{End: activities.EndUnreadable}}, nil
+		return activities.StepResult{CallOutcome: activities.CallOutcome{End: activities.EndUnreadable}}, nil
 	}
-	return activities.StepResult{Made: []activities.Made{{ID: fmt.Sprint(s.Turn), Kept: true}}}, nil
+	return activities.StepResult{Made: []activities.MadeItem{{ID: fmt.Sprint(s.Turn), Kept: true}}}, nil
+}
+
+// move makes one of several steps of an activity.
+func (r *rehearsal) move(_ context.Context, s activities.SideStep) (activities.StepResult, error) {
+	var q struct {
+		activities.StepRequest
+		Fragment  string   `json:"fragment"`
+		Scenarios []string `json:"scenarios"`
+	}
+	if err := json.Unmarshal(s.Request, &q); err != nil {
+		return activities.StepResult{}, err
+	}
+	switch s.Activity {
+	case activities.ImaginationBranch:
+		return r.step("branch", q.StepRequest, q.Fragment)
+	case activities.ImaginationRefine:
+		return r.step("refine", q.StepRequest, q.Scenarios...)
+	case activities.ImaginationMerge:
+		return r.step("merge", q.StepRequest, q.Scenarios...)
+	case activities.ImaginationScore:
+		return r.weigh(q.StepRequest, s.Made)
+	}
+	return activities.StepResult{}, fmt.Errorf("no such step: %s", s.Activity)
+}
+
+// weigh scores scenarios.
+func (r *rehearsal) weigh(q activities.StepRequest, scenarios []string) (activities.StepResult, error) {
+	q.Turn = q.Cycle
+	result, err := r.step("weigh", q, scenarios...)
+	if result.Made == nil {
+		return result, err
+	}
+	result.Made = nil
+	for _, id := range scenarios {
+		if score, ok := r.scores[id]; ok {
+			result.Made = append(result.Made, activities.MadeItem{ID: id, Score: score})
+		}
+	}
+	return result, nil
 }
 
 func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []string) *dreamRun {
@@ -59,58 +109,55 @@ func (r *rehearsal) play(t *testing.T, k dream.Knobs, fragments, selected []stri
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	as := func(name string, f any) {
-		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: "Imagination." + name})
+		env.RegisterActivityWithOptions(f, activity.RegisterOptions{Name: name})
 	}
-	as("Survey", func(_ context.Context, q activities.SurveyRequest) (activities.SurveyResult, error) {
-		result := activities.SurveyResult{Means: hypnagogia.Means{Left: budget.Unlimited, Prices: r.prices}}
+	as(activities.ImaginationSurvey, func(_ context.Context, q activities.SurveyRequest) (activities.SurveyResult, error) {
+		result := activities.SurveyResult{Budget: hypnagogia.SearchBudget{Left: budget.Unlimited, Prices: r.prices}}
 		for _, id := range q.Fragments {
 			if id != r.barred {
 				result.Seeds = append(result.Seeds, id)
 			}
 		}
 		if len(r.left) > 0 {
-			result.Means.Left, r.left = r.left[0], r.left[1:]
+			result.Budget.Left, r.left = r.left[0], r.left[1:]
 		}
 		return result, nil
 	})
-	as("Branch", func(_ context.Context, q activities.BranchRequest) (activities.StepResult, error) {
+	as(activities.ImaginationBranch, func(_ context.Context, q activities.BranchRequest) (activities.StepResult, error) {
 		return r.step("branch", q.StepRequest, q.Fragment)
 	})
-	as("Refine", func(_ context.Context, q activities.GrowRequest) (activities.StepResult, error) {
+	as(activities.ImaginationRefine, func(_ context.Context, q activities.GrowRequest) (activities.StepResult, error) {
 		return r.step("refine", q.StepRequest, q.Scenarios...)
 	})
-	as("Merge", func(_ context.Context, q activities.GrowRequest) (activities.StepResult, error) {
+	as(activities.ImaginationMerge, func(_ context.Context, q activities.GrowRequest) (activities.StepResult, error) {
 		return r.step("merge", q.StepRequest, q.Scenarios...)
 	})
-	as("Weigh", func(_ context.Context, q activities.WeighRequest) (activities.StepResult, error) {
-		q.Turn = q.Cycle
-		result, err := r.step("weigh", q.StepRequest, q.Scenarios...)
-		if result.Made == nil {
-			return result, err
-		}
-		result.Made = nil
-		for _, id := range q.Scenarios {
-			if score, ok := r.scores[id]; ok {
-				result.Made = append(result.Made, activities.Made{ID: id, Score: score})
-			}
-		}
-		return result, nil
+	as(activities.ImaginationScore, func(_ context.Context, q activities.ScoreRequest) (activities.StepResult, error) {
+		r.weighedApart++
+		return r.weigh(q.StepRequest, q.Scenarios)
 	})
-	as("Keep", func(_ context.Context, q activities.KeepRequest) (activities.StepResult, error) {
-		r.kept, r.why = q.Scenarios, q.Why
-		return activities.StepResult{Made: []activities.Made{{ID: q.Scenarios[0], Kept: true}, {ID: "other"}}}, nil
+	as(activities.ImaginationKeep, func(_ context.Context, q activities.KeepRequest) (activities.StepResult, error) {
+		r.kept, r.why = q.Scenarios, q.Reason
+		return activities.StepResult{Made: []activities.MadeItem{{ID: q.Scenarios[0], Kept: true}, {ID: "other"}}}, nil
 	})
-	n := &dreamRun{ended: map[dream.Phase]string{}}
+	as(activities.ImaginationMoves,
+		func(ctx context.Context, q activities.SideBySideRequest) (activities.SideBySideResult, error) {
+			return activities.SideBySide(ctx, q, 0, r.move)
+		})
+	n := &dreamRun{endedEarly: map[dream.Phase]string{}, grouping: 2}
+	if r.apart {
+		n.grouping = workflow.DefaultVersion
+	}
 	n.spec.Dream, n.spec.Knobs = "d", k
 	for _, id := range fragments {
-		n.fragments = append(n.fragments, activities.Made{ID: id})
+		n.fragments = append(n.fragments, activities.MadeItem{ID: id})
 	}
 	for _, id := range selected {
-		n.selected = append(n.selected, activities.Made{ID: id})
+		n.selected = append(n.selected, activities.MadeItem{ID: id})
 	}
 	env.ExecuteWorkflow(func(ctx workflow.Context) error {
-		n.beginStretch(ctx, 1, 0)
-		r.settled = &phase{n: n, name: dream.REM, limit: 1000}
+		n.stretch.start(ctx, 1, 0)
+		r.settled = &phase{run: n, name: dream.REM, limit: 1000}
 		r.ended = r.settled.search(ctx)
 		return nil
 	})
@@ -137,7 +184,16 @@ func sideBySide(t *testing.T, questions []string, rounds ...[]string) {
 
 func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
 	t.Parallel()
-	r := &rehearsal{scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7, "5": .2, "6": .8, "7": .75}}
+	for _, apart := range []bool{false, true} {
+		searches(t, apart)
+	}
+}
+
+func searches(t *testing.T, apart bool) {
+	t.Helper()
+	r := &rehearsal{
+		scores: map[string]float64{"1": .6, "2": .5, "3": .4, "4": .7, "5": .2, "6": .8, "7": .75}, apart: apart,
+	}
 	n := r.play(t, knobs(3, 2, 3), []string{"f1", "f2", "f3"}, []string{"f3"})
 	sideBySide(t, r.requested,
 		[]string{"1:branch-1 f3", "1:branch-2 f1", "1:branch-3 f2"}, []string{"1:weigh-1 1 2 3"},
@@ -146,12 +202,17 @@ func TestASearchMergesRefinesAndTurnsBack(t *testing.T) {
 		[]string{"3:merge-6 4 3", "3:refine-7 4"}, []string{"3:weigh-3 6 7"},
 	)
 	require.Equal(t, []string{"1", "2", "3", "4", "5", "6", "7"}, r.kept)
-	require.Equal(t, []activities.Made{{ID: "1", Kept: true}}, n.scenarios)
+	require.Equal(t, []activities.MadeItem{{ID: "1", Kept: true}}, n.scenarios)
 	require.Equal(t, 7, r.settled.made)
 	require.Equal(t, 1, r.settled.kept)
 	require.Empty(t, r.settled.stopped)
 	require.Equal(t, "its rounds are used", r.why)
 	require.NoError(t, r.ended)
+	if apart {
+		require.Equal(t, 3, r.weighedApart)
+	} else {
+		require.Zero(t, r.weighedApart, "the activity that makes the scenarios weighs them")
+	}
 }
 
 func TestABarredFragmentIsNotDeveloped(t *testing.T) {

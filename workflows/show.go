@@ -9,27 +9,27 @@ import (
 )
 
 // show writes the live summary that Temporal's tools display. It holds counts and money, never text of a dream.
-func (n *dreamRun) show(ctx workflow.Context) {
+func (r *dreamRun) show(ctx workflow.Context) {
 	var b []byte
-	b = fmt.Appendf(b, "%s, seed %d, %s of %s", n.spec.Tier, n.spec.Seed, n.state.Spent, n.spec.Budget)
-	if n.stretch.number > 1 {
-		b = fmt.Appendf(b, ", stretch %d", n.stretch.number)
+	b = fmt.Appendf(b, "%s, seed %d, %s of %s", r.spec.Tier, r.spec.Seed, r.state.Spent, r.spec.Budget)
+	if r.stretch.number > 1 {
+		b = fmt.Appendf(b, ", stretch %d", r.stretch.number)
 	}
-	if n.descent.aim != nil {
-		b = append(b, n.descent.summary(n.state)...)
+	if r.descent.aim != nil {
+		b = append(b, r.descent.summary(r.state)...)
 	}
-	b = fmt.Appendf(b, "\n\n```\n%s\n```\n\n", screen.Timeline(n.state.Tallies, screen.Style{Width: 100}, n.breaks...))
-	b = fmt.Appendf(b, "| phase | state | calls | made | kept | spent | cap |\n|---|---|---|---|---|---|---|\n")
-	for _, t := range n.state.Tallies {
-		b = fmt.Appendf(b, "| %s | %s | %d | %d | %d | %s | %s |\n", t.Phase, t.State, t.Calls, t.Made, t.Kept,
+	b = fmt.Appendf(b, "\r\r```\r%s\r```\r\r", screen.Timeline(r.state.Tallies, screen.Style{Width: 100}, r.wakes...))
+	b = fmt.Appendf(b, "| phase | state | calls | made | kept | spent | cap |\r|---|---|---|---|---|---|---|\r")
+	for _, t := range r.state.Tallies {
+		b = fmt.Appendf(b, "| %s | %s | %d | %d | %d | %s | %s |\r", t.Phase, t.State, t.Calls, t.Made, t.Kept,
 			t.Spent, t.Cap)
 	}
-	if n.state.Outcome != "" {
-		b = fmt.Appendf(b, "\n**%s** %s", n.state.Outcome, n.state.Reason)
-		if !n.state.Until.IsZero() {
-			b = fmt.Appendf(b, "; it may be resumed until %s", n.state.Until.UTC().Format("2006-01-02 15:04 MST"))
+	if r.state.Outcome != "" {
+		b = fmt.Appendf(b, "\r**%s** %s", r.state.Outcome, r.state.Reason)
+		if !r.state.Until.IsZero() {
+			b = fmt.Appendf(b, "; it may be resumed until %s", r.state.Until.UTC().Format("2006-01-02 15:04 MST"))
 		}
-		b = append(b, '\n')
+		b = append(b, '\r')
 	}
 	workflow.SetCurrentDetails(ctx, string(b))
 }

@@ -15,7 +15,7 @@ func (a *agentRun) dreamClosed() bool { return a.dream != nil && a.dream.IsReady
 func (a *agentRun) catchUp(ctx workflow.Context) {
 	if a.dreamClosed() {
 		if a.state.Dream != nil {
-			a.noteEnd(ctx, Ended{Dream: a.state.Dream.Dream})
+			a.noteEnd(ctx, EndedDream{Dream: a.state.Dream.Dream})
 		} else { // it was interrupted before, and has now ended for good
 			a.state.Interrupted = nil
 		}
@@ -26,10 +26,10 @@ func (a *agentRun) catchUp(ctx workflow.Context) {
 
 // drain reads every signal, so that none is lost at continue-as-new.
 func (a *agentRun) drain(ctx workflow.Context) {
-	var ended Ended
+	var ended EndedDream
 	for a.ended.ReceiveAsync(&ended) {
 		a.noteEnd(ctx, ended)
-		ended = Ended{}
+		ended = EndedDream{}
 	}
 	var when time.Time
 	for a.active.ReceiveAsync(&when) {
@@ -42,12 +42,12 @@ func (a *agentRun) drain(ctx workflow.Context) {
 		a.state.Settings = settings
 		settings = Settings{}
 		a.forget()
-		a.reopenHours(ctx)
+		a.reopenHours()
 	}
 	a.drainCalls()
 	a.drainWakes(ctx)
 	connected := false
-	for a.visited.ReceiveAsync(nil) {
+	for a.connected.ReceiveAsync(nil) {
 		connected = true
 	}
 	if connected {
@@ -57,16 +57,14 @@ func (a *agentRun) drain(ctx workflow.Context) {
 
 // reopenHours forgets the end of the quiet hours of the former settings, so that a due dream is planned by the new
 // ones.
-func (a *agentRun) reopenHours(ctx workflow.Context) {
-	if a.state.NotBefore.IsZero() ||
-		workflow.GetVersion(ctx, HoursFollowSettings, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
-		return
+func (a *agentRun) reopenHours() {
+	if !a.state.NotBefore.IsZero() {
+		a.state.NotBefore, a.state.LastReason = time.Time{}, ""
 	}
-	a.state.NotBefore, a.state.LastReason = time.Time{}, ""
 }
 
 // noteEnd notes once that a dream has ended for good or was interrupted.
-func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
+func (a *agentRun) noteEnd(ctx workflow.Context, ended EndedDream) {
 	if b := a.state.Interrupted; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
 		a.state.Interrupted = nil
 	}
@@ -74,7 +72,7 @@ func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
 		return
 	}
 	if !ended.Until.IsZero() {
-		a.state.Interrupted = &InterruptedDream{Begun: *a.state.Dream, Until: ended.Until}
+		a.state.Interrupted = &InterruptedDream{StartedDream: *a.state.Dream, Until: ended.Until}
 		a.recordMissed(ctx, ended)
 	} else {
 		a.dream = nil
@@ -93,9 +91,9 @@ func (a *agentRun) noteEnd(ctx workflow.Context, ended Ended) {
 func (a *agentRun) checkDream(ctx workflow.Context) {
 	held := *a.state.Dream
 	var running bool
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "does the dream still run"), "Bed.Running",
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "does the dream still run"), activities.AgentIsDreaming,
 		activities.RunningRequest{Workflow: held.Workflow, Run: held.Run}).Get(ctx, &running)
 	if err == nil && !running {
-		a.noteEnd(ctx, Ended{Dream: held.Dream})
+		a.noteEnd(ctx, EndedDream{Dream: held.Dream})
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // cooperative is how long calls have to stop by themselves after a wake; then the dream continues without their
@@ -25,81 +25,81 @@ type stretch struct {
 	beginning bool                // the stretch is about to begin
 }
 
-// beginStretch sets up a new stretch.
-func (n *dreamRun) beginStretch(ctx workflow.Context, number int, epoch int64) {
-	n.stretch.number, n.stretch.Epoch, n.stretch.over = number, epoch, false
-	n.stretch.calls, n.stretch.cut = workflow.WithCancel(ctx)
-	early := n.stretch.wake // received while the stretch was beginning
-	n.stretch.wake = nil
+// start sets up a new stretch.
+func (s *stretch) start(ctx workflow.Context, number int, epoch int64) {
+	s.number, s.Epoch, s.over = number, epoch, false
+	s.calls, s.cut = workflow.WithCancel(ctx)
+	early := s.wake // received while the stretch was beginning
+	s.wake = nil
 	if early != nil {
-		n.woken(*early)
+		s.stop(*early)
 	}
 }
 
-// currentStretch is the stretch as activities receive it, with the current time.
-func (n *dreamRun) currentStretch(ctx workflow.Context) activities.Stretch {
-	s := n.stretch.Stretch
-	s.Now = workflow.Now(ctx)
-	return s
+// current is the stretch as activities receive it, with the current time.
+func (s *stretch) current(ctx workflow.Context) activities.Stretch {
+	now := s.Stretch
+	now.Now = workflow.Now(ctx)
+	return now
 }
 
 // receiveWakes reads wake and alarm signals of any Temporal client.
-func (n *dreamRun) receiveWakes(ctx workflow.Context) {
+func (s *stretch) receiveWakes(ctx workflow.Context) {
 	wakes, alarms := workflow.GetSignalChannel(ctx, SignalWake), workflow.GetSignalChannel(ctx, SignalAlarm)
 	workflow.Go(ctx, func(ctx workflow.Context) {
 		for {
 			var w Wake
 			received := false // a signal that cannot be decoded is ignored
-			s := workflow.NewSelector(ctx)
-			s.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { received = c.ReceiveAsync(&w) })
-			s.AddReceive(alarms, func(c workflow.ReceiveChannel, _ bool) {
+			next := workflow.NewSelector(ctx)
+			next.AddReceive(wakes, func(c workflow.ReceiveChannel, _ bool) { received = c.ReceiveAsync(&w) })
+			next.AddReceive(alarms, func(c workflow.ReceiveChannel, _ bool) {
 				received = c.ReceiveAsync(&w)
 				w.Cause = presence.Alarm
 			})
-			s.Select(ctx)
+			next.Select(ctx)
 			if !received {
 				continue
 			}
-			n.woken(w)
+			s.stop(w)
 		}
 	})
 }
 
-// woken stops the current stretch, or the one that is about to begin. It returns false when there is nothing to stop:
+// stop stops the current stretch, or the one that is about to begin. It returns false when there is nothing to stop:
 // the wake is older than the stretch, or the dream is waiting to be resumed.
-func (n *dreamRun) woken(w Wake) bool {
+func (s *stretch) stop(w Wake) bool {
 	switch {
-	case n.stretch.beginning || n.stretch.cut == nil:
-		if n.stretch.wake == nil || w.Epoch > n.stretch.wake.Epoch {
-			n.stretch.wake = &w
+	case s.beginning || s.cut == nil:
+		if s.wake == nil || w.Epoch > s.wake.Epoch {
+			s.wake = &w
 		}
 		return true
-	case n.stretch.over || w.Epoch > 0 && w.Epoch <= n.stretch.Epoch:
+	case s.over || w.Epoch > 0 && w.Epoch <= s.Epoch:
 		return false
-	case n.stretch.wake == nil:
-		n.stretch.wake = &w
-		n.stretch.cut()
+	case s.wake == nil:
+		s.wake = &w
+		s.cut()
 	}
 	return true
 }
 
 // handleWake answers the wake update: when the end of the stretch is recorded, or at once when there is nothing to
 // stop.
-func (n *dreamRun) handleWake(ctx workflow.Context, w Wake) (WakeAnswer, error) {
-	if n.woken(w) {
+func (r *dreamRun) handleWake(ctx workflow.Context, w Wake) (WakeAnswer, error) {
+	if r.stretch.stop(w) {
 		err := workflow.Await(ctx, func() bool {
-			return !n.stretch.beginning && n.stretch.cut != nil && (n.stretch.over || n.stretch.wake == nil) ||
-				n.state.Outcome != dream.Dreaming
+			return !r.stretch.beginning && r.stretch.cut != nil && (r.stretch.over || r.stretch.wake == nil) ||
+				r.state.Outcome != dream.Dreaming
 		})
 		if err != nil {
 			return WakeAnswer{}, err
 		}
 	}
 	answer := WakeAnswer{
-		Epoch: max(n.state.Epoch, n.stretch.Epoch), State: Awake, Dream: n.spec.Dream,
-		Until: n.state.Until,
+		Epoch: max(r.state.Epoch, r.stretch.Epoch), State: Awake, Dream: r.spec.Dream,
+		Until: r.state.Until,
 	}
-	if n.state.Outcome == dream.Dreaming {
+	if r.state.Outcome == dream.Dreaming {
 		answer.State = Dreaming
 	}
 	return answer, nil

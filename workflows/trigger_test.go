@@ -15,14 +15,16 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 )
 
 // heeded is a world that checks triggers, with the real computation of schedules.
 type heeded struct {
 	*world
-	heeds  []activities.HeedRequest
+	heeds  []activities.CheckTriggersRequest
 	plans  []activities.PlanRequest
 	early  bool
 	away   bool // the store is unreachable
@@ -33,18 +35,19 @@ type heeded struct {
 func newHeeded(t *testing.T) *heeded {
 	t.Helper()
 	h := &heeded{world: newWorld(t)}
-	h.env.RegisterActivityWithOptions(func(_ context.Context, r activities.HeedRequest) (activities.HeedResult, error) {
-		h.heeds = append(h.heeds, r)
-		if h.away {
-			return activities.HeedResult{}, context.DeadlineExceeded
-		}
-		result := activities.HeedResult{Appointments: activities.Appointments(r.Schedules, r.Zone, r.Now)}
-		if r.Eager != nil {
-			result.Urgency, result.Early = &circadian.Urgency{Value: .9}, h.early
-		}
-		return result, nil
-	}, activity.RegisterOptions{Name: "Bed.Heed"})
-	h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).
+	h.env.RegisterActivityWithOptions(
+		func(_ context.Context, r activities.CheckTriggersRequest) (activities.CheckTriggersResult, error) {
+			h.heeds = append(h.heeds, r)
+			if h.away {
+				return activities.CheckTriggersResult{}, context.DeadlineExceeded
+			}
+			result := activities.CheckTriggersResult{Appointments: dreamrun.Appointments(r.Schedules, r.Zone, r.Now)}
+			if r.UrgencyRule != nil {
+				result.Urgency, result.Early = &circadian.Urgency{Value: .9}, h.early
+			}
+			return result, nil
+		}, activity.RegisterOptions{Name: activities.AgentCheckTriggers})
+	h.env.OnActivity(activities.AgentPlan, mock.Anything, mock.Anything).
 		Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 			h.plans = append(h.plans, r)
 			if h.awake.After(r.Now) {
@@ -61,7 +64,7 @@ func (h *heeded) live(hours int, s Settings) {
 	h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: s})
 }
 
-func (h *heeded) signal(after time.Duration, f activities.Fire) {
+func (h *heeded) signal(after time.Duration, f triggers.Fire) {
 	h.env.RegisterDelayedCallback(func() {
 		if f.At.IsZero() {
 			f.At = h.env.Now()
@@ -122,10 +125,10 @@ func TestACallDuringATalkIsKeptUntilTheAgentIsIdle(t *testing.T) {
 	start := h.env.Now()
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, start.Add(30*time.Minute)) },
 		30*time.Minute)
-	h.signal(31*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
-	h.signal(32*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // repeated
+	h.signal(31*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(32*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"}) // repeated
 	// of a trigger that the agent does not have
-	h.signal(33*time.Minute, activities.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})
+	h.signal(33*time.Minute, triggers.Fire{Trigger: "gone", Kind: dream.OnEvent, Key: "2"})
 	var waits, after AgentState
 	h.env.RegisterDelayedCallback(func() { waits = h.world.agentState(t) }, 35*time.Minute)
 	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 45*time.Minute)
@@ -142,7 +145,7 @@ func TestACallWhileTheAgentIsAwakeIsKept(t *testing.T) {
 	h := newHeeded(t)
 	start := h.env.Now()
 	h.awake = start.Add(3 * time.Hour)
-	h.signal(time.Hour, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(time.Hour, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 	h.live(12, by(dream.Trigger{Name: "full", Kind: dream.OnEpisodes, Episodes: 50}))
 	require.Len(t, h.dreamt, 1)
 	require.WithinDuration(t, h.awake, h.plans[1].Now, 2*time.Second)
@@ -155,8 +158,8 @@ func TestACallFromBeforeTheDreamIsAnsweredByIt(t *testing.T) {
 	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Hour)
 	// arrives late
 	h.signal(70*time.Minute,
-		activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)})
-	h.signal(80*time.Minute, activities.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
+		triggers.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "1", At: start.Add(30 * time.Minute)})
+	h.signal(80*time.Minute, triggers.Fire{Trigger: "price", Kind: dream.OnEvent, Key: "2"})
 	var before, after AgentState
 	h.env.RegisterDelayedCallback(func() { before = h.world.agentState(t) }, 75*time.Minute)
 	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 85*time.Minute)
@@ -173,12 +176,15 @@ func TestAnUrgentAgentDreamsAfterAShorterIdleTime(t *testing.T) {
 		h := newHeeded(t)
 		h.early = early
 		start := h.env.Now()
-		s := Settings{Auto: true, IdleTimeout: time.Hour, MinGap: 6 * time.Hour, Eager: &circadian.DefaultEager}
+		s := Settings{
+			Auto: true, IdleTimeout: time.Hour, MinGap: 6 * time.Hour,
+			UrgencyRule: &circadian.DefaultUrgencyRule,
+		}
 		h.live(12, s)
 		want := map[bool]time.Duration{true: 10 * time.Minute, false: time.Hour}[early]
 		require.WithinDuration(t, start.Add(want), h.plans[0].Now, 2*time.Second)
 		require.WithinDuration(t, start.Add(want+7*time.Hour), h.plans[1].Now, 2*time.Second, "never within the gap")
-		require.NotNil(t, h.heeds[0].Eager)
+		require.NotNil(t, h.heeds[0].UrgencyRule)
 		require.LessOrEqual(t, len(h.heeds), 3, "once in each stretch of idleness")
 	}
 }
@@ -189,7 +195,10 @@ func TestAnUrgentCallExpiresWhenTheAgentIsUsed(t *testing.T) {
 	h.early, h.refuse = true, "its models cost money"
 	start := h.env.Now()
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, 20*time.Minute)
-	h.live(2, Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour, Eager: &circadian.DefaultEager})
+	h.live(2, Settings{
+		Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour,
+		UrgencyRule: &circadian.DefaultUrgencyRule,
+	})
 	require.WithinDuration(t, start.Add(10*time.Minute), h.plans[0].Now, 2*time.Second)
 	require.WithinDuration(t, start.Add(70*time.Minute), h.plans[1].Now, 2*time.Second,
 		"checked again one gap after the failed attempt")
@@ -200,7 +209,7 @@ func TestARequestedDreamBeginsAsSoonAsTheAgentSleeps(t *testing.T) {
 	h := newHeeded(t)
 	start := h.env.Now()
 	h.env.RegisterDelayedCallback(func() { h.ask(testSpec("dream/echo/0001"), func(error, error) {}) }, time.Minute)
-	h.signal(2*time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
+	h.signal(2*time.Minute, triggers.Fire{Trigger: "manual", Kind: dream.OnRequest})
 	s := Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour, Windows: []string{"03:00-04:00"}}
 	h.live(12, s)
 	require.Len(t, h.plans, 1, "it does not dream by itself")
@@ -214,7 +223,7 @@ func TestARefusedRequestIsReportedAndDropped(t *testing.T) {
 	t.Parallel()
 	h := newHeeded(t)
 	h.refuse = "its models cost money"
-	h.signal(time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
+	h.signal(time.Minute, triggers.Fire{Trigger: "manual", Kind: dream.OnRequest})
 	var after AgentState
 	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, time.Hour)
 	h.live(2, Settings{IdleTimeout: time.Hour, MinGap: 6 * time.Hour})
@@ -229,14 +238,14 @@ func TestACallIsDroppedWithItsTriggerOrByHand(t *testing.T) {
 	for name, drop := range map[string]func(h *heeded){
 		"its trigger": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by()) },
 		"by hand": func(h *heeded) {
-			h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true})
+			h.env.SignalWorkflow(SignalTrigger, triggers.Fire{Trigger: "full", Drop: true})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHeeded(t)
 			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
-			h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			h.signal(2*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 			h.env.RegisterDelayedCallback(func() { drop(h) }, 3*time.Minute)
 			h.live(12, by(full))
 			require.Empty(t, h.plans)
@@ -252,7 +261,7 @@ func TestDroppingACallKeepsTheOthers(t *testing.T) {
 	for name, drop := range map[string]func(h *heeded){
 		"with its trigger": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(torn)) },
 		"by hand": func(h *heeded) {
-			h.env.SignalWorkflow(SignalTrigger, activities.Fire{Trigger: "full", Drop: true})
+			h.env.SignalWorkflow(SignalTrigger, triggers.Fire{Trigger: "full", Drop: true})
 		},
 		"the other one": func(h *heeded) { h.env.SignalWorkflow(SignalSettings, by(full)) },
 	} {
@@ -260,8 +269,8 @@ func TestDroppingACallKeepsTheOthers(t *testing.T) {
 			t.Parallel()
 			h := newHeeded(t)
 			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
-			h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
-			h.signal(2*time.Minute, activities.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
+			h.signal(2*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			h.signal(2*time.Minute, triggers.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
 			h.env.RegisterDelayedCallback(func() { drop(h) }, 3*time.Minute)
 			h.live(12, by(full, torn))
 			require.Len(t, h.plans, 1, "the one that is left calls once")
@@ -275,8 +284,8 @@ func TestARefusedRequestKeepsTheOtherCalls(t *testing.T) {
 	h := newHeeded(t)
 	h.refuse = "the cap is used up"
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
-	h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
-	h.signal(3*time.Minute, activities.Fire{Trigger: "manual", Kind: dream.OnRequest})
+	h.signal(2*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(3*time.Minute, triggers.Fire{Trigger: "manual", Kind: dream.OnRequest})
 	h.env.RegisterDelayedCallback(func() { h.refuse = "" }, time.Hour)
 	h.live(12, by(full))
 	require.Len(t, h.plans, 2, "the request, and after the gap the call that waited before it")
@@ -294,10 +303,10 @@ func TestADreamThatCannotBeginAnswersNoCall(t *testing.T) {
 		testsuite.ErrMockStartChildWorkflowFailed).Once()
 	h.env.OnWorkflow(DreamType, mock.Anything, mock.Anything).Return(Result{Outcome: dream.Completed}, nil)
 	h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
-	h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
-	h.signal(3*time.Minute, activities.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
+	h.signal(2*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+	h.signal(3*time.Minute, triggers.Fire{Trigger: "torn", Kind: dream.OnEvent, Key: "2"})
 	h.signal(20*time.Minute,
-		activities.Fire{Trigger: "late", Kind: dream.OnEvent, Key: "3", At: h.env.Now().Add(10 * time.Minute)})
+		triggers.Fire{Trigger: "late", Kind: dream.OnEvent, Key: "3", At: h.env.Now().Add(10 * time.Minute)})
 	var between, after AgentState
 	h.env.RegisterDelayedCallback(func() { between = h.world.agentState(t) }, 30*time.Minute)
 	h.env.RegisterDelayedCallback(func() { after = h.world.agentState(t) }, 11*time.Hour)
@@ -366,11 +375,11 @@ func TestACallThatWaitedWhenItWasSwitchedOffIsForgotten(t *testing.T) {
 			off := by(full)
 			off.Auto = false
 			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalActive, h.env.Now()) }, time.Minute)
-			h.signal(2*time.Minute, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+			h.signal(2*time.Minute, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, off) }, 3*time.Minute)
 			h.env.RegisterDelayedCallback(func() { h.env.SignalWorkflow(SignalSettings, by(full)) }, 50*time.Hour)
 			if again {
-				h.signal(51*time.Hour, activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
+				h.signal(51*time.Hour, triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, Key: "1"})
 			}
 			h.live(60, by(full))
 			if !again {
@@ -400,7 +409,7 @@ func TestTriggersCrossContinueAsNew(t *testing.T) {
 	h.env.RegisterDelayedCallback(func() {
 		h.env.SetContinueAsNewSuggested(true)
 		h.env.SignalWorkflow(SignalTrigger,
-			activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: h.env.Now(), Key: "1"})
+			triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: h.env.Now(), Key: "1"})
 	}, 3*time.Minute)
 	h.env.ExecuteWorkflow(Agent, AgentRequest{Agent: "a1", Handle: "echo", Settings: by(full, nightly)})
 	var again *workflow.ContinueAsNewError
@@ -445,7 +454,7 @@ func TestAFailedPlanIsRetriedSoon(t *testing.T) {
 			t.Parallel()
 			h := newWorld(t)
 			var plans []time.Time
-			h.env.OnActivity("Bed.Plan", mock.Anything, mock.Anything).
+			h.env.OnActivity(activities.AgentPlan, mock.Anything, mock.Anything).
 				Return(func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 					plans = append(plans, r.Now)
 					if r.Now.Sub(plans[0]) < 10*time.Minute {
@@ -463,7 +472,7 @@ func TestAFailedPlanIsRetriedSoon(t *testing.T) {
 			} else {
 				h.env.RegisterDelayedCallback(func() {
 					h.env.SignalWorkflow(SignalTrigger,
-						activities.Fire{
+						triggers.Fire{
 							Trigger: map[dream.TriggerKind]string{
 								dream.OnEpisodes: "full",
 								dream.OnRequest:  "manual",

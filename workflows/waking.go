@@ -8,8 +8,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // handleWake handles the wake update and returns when the agent is awake. Of simultaneous wakes the first wakes the
@@ -90,12 +90,12 @@ func (a *agentRun) wake(ctx workflow.Context, w Wake) error {
 	}
 	joined := false
 	if w.Epoch == 0 {
-		request := activities.RouseRequest{
+		request := activities.RaiseEpochRequest{
 			Agent: a.request.Agent, Wake: w, Now: workflow.Now(ctx),
 			Lock: a.state.Settings.WakeLock,
 		}
-		var raised activities.RouseResult
-		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), "Bed.Rouse", request).Get(ctx,
+		var raised activities.RaiseEpochResult
+		if err := workflow.ExecuteLocalActivity(shortly(ctx, "raise the epoch"), activities.AgentRaiseEpoch, request).Get(ctx,
 			&raised); err != nil {
 			return err
 		}
@@ -131,7 +131,7 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	case presence.Connect:
 	}
 	a.changed = true
-	// lookAround then takes the time from the store's leases; the client may have left already
+	// checkClients then takes the time from the store's leases; the client may have left already
 	a.state.Until = now.Add(max(time.Second, a.state.Settings.WakeLock))
 	state, err := circadian.Step(circadian.State(a.state.State), event)
 	if err != nil || string(state) == a.state.State {
@@ -150,12 +150,12 @@ func (a *agentRun) record(ctx workflow.Context, w Wake) {
 	}
 }
 
-// forwardDelay is how long a dream that another process has signalled may take to stop before the agent's workflow signals
-// it as well.
+// forwardDelay is how long a dream that another process has signalled may take to stop before the agent's workflow
+// signals it as well.
 const forwardDelay = 250 * time.Millisecond
 
 // signalledElsewhere says whether another process has signalled the dream and this workflow has not.
-func (a *agentRun) signalledElsewhere() bool {
+func (a *timetable) signalledElsewhere() bool {
 	d := a.state.Dream
 	return a.state.State == Waking && a.state.Wake != nil && d != nil && a.state.Wake.SignalledDream == d.Workflow
 }
@@ -169,7 +169,7 @@ func (a *agentRun) forwardWake(ctx workflow.Context, now time.Time) {
 }
 
 // clientTimeout is how long a client request keeps the agent awake.
-func (a *agentRun) clientTimeout() time.Duration {
+func (a *timetable) clientTimeout() time.Duration {
 	if a.state.Settings.ClientTimeout > 0 {
 		return a.state.Settings.ClientTimeout
 	}
@@ -177,7 +177,7 @@ func (a *agentRun) clientTimeout() time.Duration {
 }
 
 // recordMissed records a wake that reached the dream before this workflow, by the wake bus or from another client.
-func (a *agentRun) recordMissed(ctx workflow.Context, ended Ended) {
+func (a *agentRun) recordMissed(ctx workflow.Context, ended EndedDream) {
 	if ended.Epoch <= a.state.Epoch {
 		return
 	}
@@ -199,22 +199,23 @@ func (a *agentRun) ready(ctx workflow.Context) {
 }
 
 // settle does what the state requires now. A waking agent whose dream has stopped, or does not answer in time,
-// becomes awake; an awake agent that nothing holds awake falls asleep.
-func (a *agentRun) settle(ctx workflow.Context, notified bool) {
+// becomes awake; an awake agent that nothing holds awake falls asleep. timerFired says that the time to look again has
+// come: a wake whose epoch could not be raised is tried again, and the store is asked who is connected.
+func (a *agentRun) settle(ctx workflow.Context, timerFired bool) {
 	now := workflow.Now(ctx)
 	a.forwardWake(ctx, now)
 	if a.state.State == Waking && (a.state.Dream == nil || !a.state.Since.Add(wakeDeadline).After(now)) {
 		a.ready(ctx)
 	}
 	a.unsettled = false
-	if w := a.state.Unraised; w != nil && notified {
+	if w := a.state.Unraised; w != nil && timerFired {
 		a.state.Unraised = nil
 		a.receiveWake(ctx, *w)
 	}
 	if a.state.State != Waking && a.state.Greeted < a.state.Epoch {
 		a.announceWake(ctx, now)
 	}
-	if a.state.State == Awake && (notified || !a.state.Until.After(now)) {
+	if a.state.State == Awake && (timerFired || !a.state.Until.After(now)) {
 		a.checkClients(ctx, now)
 	}
 }
@@ -226,7 +227,7 @@ type TraceKey struct{}
 // announceWake announces that the agent is awake and notes in the store that its wake is recorded. A wake that left the
 // agent asleep, as an alarm does, is only noted. A failure is logged and tried again by later calls.
 func (a *agentRun) announceWake(ctx workflow.Context, now time.Time) {
-	request := activities.GreetRequest{
+	request := activities.AnnounceWakeRequest{
 		Agent: a.request.Agent, Epoch: a.state.Epoch, Now: now,
 		Asleep: a.state.State != Awake,
 	}
@@ -239,9 +240,10 @@ func (a *agentRun) announceWake(ctx workflow.Context, now time.Time) {
 	if a.wakeTrace != nil {
 		ctx, a.wakeTrace = workflow.WithValue(ctx, TraceKey{}, a.wakeTrace), nil
 	}
-	var greeted activities.GreetResult
-	if err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), "Bed.Greet", request).Get(ctx,
-		&greeted); err != nil {
+	var greeted activities.AnnounceWakeResult
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "announce the wake"), activities.AgentAnnounceWake,
+		request).Get(ctx, &greeted)
+	if err != nil {
 		workflow.GetLogger(ctx).Warn("the wake could not be announced; it is tried again", "error",
 			err)
 		return
@@ -262,9 +264,9 @@ func (a *agentRun) checkClients(ctx workflow.Context, now time.Time) {
 	if b := a.state.Dream; b != nil {
 		a.checkDream(ctx)
 	}
-	var found activities.LookResult
-	err := workflow.ExecuteLocalActivity(shortly(ctx, "which clients are connected"), "Bed.Look",
-		activities.LookRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
+	var found activities.CheckClientsResult
+	err := workflow.ExecuteLocalActivity(shortly(ctx, "which clients are connected"), activities.AgentCheckClients,
+		activities.CheckClientsRequest{Agent: a.request.Agent, Now: now}).Get(ctx, &found)
 	if err != nil {
 		a.state.Until = now.Add(a.clientTimeout())
 		return
@@ -284,7 +286,7 @@ func (a *agentRun) checkClients(ctx workflow.Context, now time.Time) {
 		}
 		return
 	}
-	if state, err := circadian.Step(circadian.Awake, circadian.Left); err == nil {
+	if state, err := circadian.Step(circadian.Awake, circadian.ClientLeft); err == nil {
 		a.state.State, a.changed = string(state), true
 		a.state.LastActive = now // idle time begins when nothing holds the agent awake
 	}

@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // town is a world with clients: dreams react to wakes, and clients hold the agent awake until a given time.
@@ -42,41 +42,43 @@ func newTown(t *testing.T) *town {
 	activityName := func(name string, do any) {
 		w.env.RegisterActivityWithOptions(do, activity.RegisterOptions{Name: name})
 	}
-	activityName("Bed.Plan", func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
+	activityName(activities.AgentPlan, func(_ context.Context, r activities.PlanRequest) (activities.PlanResult, error) {
 		w.planned = append(w.planned, w.env.Now())
 		if r.Resume != nil {
 			return activities.PlanResult{Resume: true}, nil
 		}
 		return activities.PlanResult{Spec: testSpec("dream/echo/alone")}, nil
 	})
-	activityName("Bed.Running",
+	activityName(activities.AgentIsDreaming,
 		func(context.Context, activities.RunningRequest) (bool, error) { return w.running, nil })
-	activityName("Bed.Rouse", func(_ context.Context, r activities.RouseRequest) (activities.RouseResult, error) {
-		w.rousedFor = r.Wake.Hold
-		if w.held != "" {
-			w.until = later(w.until, r.Now.Add(r.Wake.Hold))
-			if r.Wake.Cause == presence.Connect {
-				w.visit = Wake{Epoch: w.epoch, Cause: presence.Connect, Client: r.Wake.Client, At: r.Now}
+	activityName(activities.AgentRaiseEpoch,
+		func(_ context.Context, r activities.RaiseEpochRequest) (activities.RaiseEpochResult, error) {
+			w.rousedFor = r.Wake.Hold
+			if w.held != "" {
+				w.until = later(w.until, r.Now.Add(r.Wake.Hold))
+				if r.Wake.Cause == presence.Connect {
+					w.visit = Wake{Epoch: w.epoch, Cause: presence.Connect, Client: r.Wake.Client, At: r.Now}
+				}
+				r.Wake.Epoch, r.Wake.Cause, r.Wake.Client = w.epoch, w.held, ""
+				return activities.RaiseEpochResult{Wake: r.Wake, Joined: w.joins}, nil
 			}
-			r.Wake.Epoch, r.Wake.Cause, r.Wake.Client = w.epoch, w.held, ""
-			return activities.RouseResult{Wake: r.Wake, Joined: w.joins}, nil
-		}
-		w.epoch++
-		r.Wake.Epoch = w.epoch
-		w.until = r.Now.Add(max(time.Minute, r.Wake.Hold))
-		if r.Wake.Cause == "" {
-			r.Wake.Cause = presence.Operator
-		}
-		return activities.RouseResult{Wake: r.Wake}, nil
-	})
-	activityName("Bed.Greet", func(_ context.Context, r activities.GreetRequest) error {
+			w.epoch++
+			r.Wake.Epoch = w.epoch
+			w.until = r.Now.Add(max(time.Minute, r.Wake.Hold))
+			if r.Wake.Cause == "" {
+				r.Wake.Cause = presence.Operator
+			}
+			return activities.RaiseEpochResult{Wake: r.Wake}, nil
+		})
+	activityName(activities.AgentAnnounceWake, func(_ context.Context, r activities.AnnounceWakeRequest) error {
 		w.greeted = append(w.greeted, r.Epoch)
 		return nil
 	})
-	activityName("Bed.Look", func(context.Context, activities.LookRequest) (activities.LookResult, error) {
-		w.lookups++
-		return activities.LookResult{Until: w.until, Epoch: w.epoch, Visit: w.visit}, nil
-	})
+	activityName(activities.AgentCheckClients,
+		func(context.Context, activities.CheckClientsRequest) (activities.CheckClientsResult, error) {
+			w.lookups++
+			return activities.CheckClientsResult{Until: w.until, Epoch: w.epoch, Visit: w.visit}, nil
+		})
 	return w
 }
 
@@ -101,7 +103,7 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 		}
 		left -= workflow.Now(ctx).Sub(began)
 		reportEnd(ctx, spec,
-			Ended{
+			EndedDream{
 				Dream: spec.Dream, Outcome: dream.Interrupted, Until: workflow.Now(ctx).Add(2 * time.Hour),
 				Epoch: wake.Epoch,
 			})
@@ -109,17 +111,17 @@ func (w *town) dream(ctx workflow.Context, spec activities.Spec) (Result, error)
 		ok, err := workflow.AwaitWithTimeout(ctx, 2*time.Hour,
 			func() bool { return words.Len() > 0 || w.endOnRelease && lets.Len() > 0 })
 		if err != nil || !ok || words.Len() == 0 {
-			reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Interrupted})
+			reportEnd(ctx, spec, EndedDream{Dream: spec.Dream, Outcome: dream.Interrupted})
 			return Result{Dream: spec.Dream, Outcome: dream.Interrupted}, err
 		}
 		words.ReceiveAsync(nil)
 		w.dreamt = append(w.dreamt, spec.Dream+" again")
 	}
-	reportEnd(ctx, spec, Ended{Dream: spec.Dream, Outcome: dream.Completed})
+	reportEnd(ctx, spec, EndedDream{Dream: spec.Dream, Outcome: dream.Completed})
 	return Result{Dream: spec.Dream, Outcome: dream.Completed}, nil
 }
 
-func reportEnd(ctx workflow.Context, o activities.Spec, e Ended) {
+func reportEnd(ctx workflow.Context, o activities.Spec, e EndedDream) {
 	_ = workflow.SignalExternalWorkflow(ctx, o.Owner, "", SignalEnded, e).Get(ctx, nil)
 }
 

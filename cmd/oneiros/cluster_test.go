@@ -20,8 +20,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
@@ -174,11 +175,11 @@ func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
 		"duped":    "certificate signed by unknown authority",
 	} {
 		_, beside, code := h.run("worker", "--profile", name)
-		require.Equal(t, console.Unreachable, code, beside)
+		require.Equal(t, exit.Unreachable, code, beside)
 		require.Contains(t, flat(beside), "reach Temporal at "+address+", namespace nights", name)
 		require.Contains(t, flat(beside), says, name)
 		out, _, code := h.run("doctor", "--profile", name)
-		require.Equal(t, console.Failure, code)
+		require.Equal(t, exit.Failure, code)
 		require.Contains(t, flat(out), "Check the address, the network and the credentials", name)
 	}
 }
@@ -214,4 +215,47 @@ func TestAClusterThatNobodyPreparedIsExplainedAndDreamsAllTheSame(t *testing.T) 
 	h.must("memory", "import", sampleFile(t))
 	h.up()
 	require.Contains(t, h.must("dream", "--watch"), "echo dreamt")
+}
+
+func TestAClusterWithoutWorkerDeploymentsIsRefusedWhenTheyAreSet(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t, temporal.WithoutWorkerDeployments())
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+server.Address)
+	versioned := []string{"--set", "worker.deployment=oneiros", "--set", "worker.build_id=b1"}
+	for _, command := range []string{"worker", "up"} {
+		_, beside, code := h.run(append([]string{command}, versioned...)...)
+		require.Equal(t, exit.Unreachable, code, "%s: %s", command, beside)
+		require.Contains(t, flat(beside), `worker.deployment is "oneiros", and the cluster offers no Worker Deployments (`)
+		require.Contains(t, flat(beside), "set system.enableDeploymentVersions on the cluster, or leave worker.deployment")
+	}
+	found := flat(h.must(append([]string{"doctor"}, versioned...)...))
+	require.Contains(t, found, "! temporal")
+	require.Contains(t, found, "no worker starts")
+
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	h.up()
+	require.Contains(t, h.must("dream", "--watch"), "echo dreamt", "without the setting the cluster serves")
+}
+
+func TestTheDoctorMissesACurrentBuild(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t)
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+server.Address, "ONEIROS_WORKER_DEPLOYMENT=oneiros",
+		"ONEIROS_WORKER_BUILD_ID=b1")
+	command := "temporal worker deployment set-current-version --deployment-name oneiros --build-id b1"
+	found := flat(h.must("doctor"))
+	require.Contains(t, found, "no build of the Worker Deployment oneiros is its current version")
+	require.Contains(t, found, command)
+
+	h.up()
+	c := server.Dial(t)
+	handle := c.WorkerDeploymentClient().GetHandle("oneiros")
+	require.Eventually(t, func() bool {
+		_, err := handle.SetCurrentVersion(t.Context(), client.WorkerDeploymentSetCurrentVersionOptions{BuildID: "b1"})
+		return err == nil
+	}, time.Minute, 50*time.Millisecond, "a worker of the build has polled")
+	require.NotContains(t, flat(h.must("doctor")), "Worker Deployment")
 }

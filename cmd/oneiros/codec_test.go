@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
@@ -62,10 +62,10 @@ func TestTheDoctorSaysWhichKeySealsAndWhatIsWrongWithKeys(t *testing.T) {
 
 	h.env = append(h.env, "SEAL=spring")
 	out, _, code := h.run("doctor")
-	require.Equal(t, console.Failure, code)
+	require.Equal(t, exit.Failure, code)
 	require.Contains(t, flat(out), "seal.keys_env SEAL: read the sealing keys: line 1: it has 1 words")
 	_, beside, code := h.run("dream")
-	require.Equal(t, console.Usage, code, beside)
+	require.Equal(t, exit.Usage, code, beside)
 	require.Contains(t, beside, "seal.keys_env SEAL")
 	require.NotContains(t, out+beside, strings.Fields(line)[1])
 }

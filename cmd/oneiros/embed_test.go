@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap moves an agent's memory from the built-in embedder to a paid one,
@@ -17,12 +17,12 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	t.Parallel()
 	h, server := paying(t)
 	_, beside, code := h.run("agents", "edit", "echo", "--model", "embedder=scripted/vectors")
-	require.Equal(t, console.OK, code, beside)
+	require.Equal(t, exit.OK, code, beside)
 	require.Contains(t, beside, "oneiros memory embed --agent echo")
 	_, beside, code = h.run("memory", "import", sampleFile(t), "--no-vectors")
-	require.Equal(t, console.OK, code, beside)
+	require.Equal(t, exit.OK, code, beside)
 	_, beside, code = h.run("dream", "--watch", "--yes")
-	require.NotEqual(t, console.OK, code)
+	require.NotEqual(t, exit.OK, code)
 	require.Contains(t, beside, "oneiros memory embed --agent echo")
 	spent := server.Billing.Total()
 
@@ -34,7 +34,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.Greater(t, result.Memories, 64)
 	require.Positive(t, result.Worst)
 	_, beside, code = h.run("memory", "embed")
-	require.Equal(t, console.Refused, code)
+	require.Equal(t, exit.Refused, code)
 	require.Contains(t, beside, "add --yes to agree")
 	require.Equal(t, spent, server.Billing.Total(), "a search of the catalogue and the store costs nothing")
 
@@ -43,7 +43,7 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	for share := budget.Micros(1); !strings.Contains(beside, "goes on from there"); share++ {
 		h.must("agents", "edit", "echo", "--cap-dream", "0", "--cap-day", (spent + share*result.Worst/24).String()[1:])
 		_, beside, code = h.run("memory", "embed", "--yes")
-		require.Equal(t, console.Refused, code, beside)
+		require.Equal(t, exit.Refused, code, beside)
 		require.Contains(t, beside, "cap day:echo/")
 	}
 
@@ -62,5 +62,5 @@ func TestAChangeOfEmbedderIsPaidOnceAndGoesOnAfterACap(t *testing.T) {
 	require.LessOrEqual(t, server.Billing.Total()-spent, result.Worst)
 	require.Contains(t, h.must("memory", "search", "the", "tide"), "SCORE")
 	out, beside, code := h.run("dream", "--watch", "--yes")
-	require.Equal(t, console.OK, code, "%s%s", out, beside)
+	require.Equal(t, exit.OK, code, "%s%s", out, beside)
 }

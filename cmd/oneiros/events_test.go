@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // The events of `oneiros up` are followed by another process, archived although up is killed meanwhile, and counted
@@ -30,7 +30,7 @@ func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
 	_, beside, code := h.run("events", "archive", "--set", "archive.url=")
-	require.Equal(t, console.Refused, code, beside)
+	require.Equal(t, exit.Refused, code, beside)
 
 	follower := h.command("events", "--follow", "--from", "1", "--json")
 	result, err := follower.StdoutPipe()

@@ -14,7 +14,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // TestARealModelIsServedSteeredAndStopped runs everything on a real model: a vector is learned, the model is served
@@ -38,15 +39,15 @@ func TestARealModelIsServedSteeredAndStopped(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(pairs, []byte(text), 0o600))
 	output, code := say(t, env, "steering", "train", "--pairs", pairs, "--layers", "9-12", "--threads", "1", "-o", vector)
-	require.Equal(t, console.OK, code, output)
+	require.Equal(t, exit.OK, code, output)
 	require.Contains(t, output, "Written to "+vector)
 	output, code = say(t, env, "steering", "train", "-o", vector)
-	require.Equal(t, console.Usage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Contains(t, output, "add --force")
 	output, code = say(t, env, "steering", "check", "--vector", vector, "--alphas", "2", "--prompts", "1", "--seeds",
 		"1", "--tokens", "8", "--threads", "1", "--json")
-	require.Equal(t, console.OK, code, output)
-	var tried console.TrialResult
+	require.Equal(t, exit.OK, code, output)
+	var tried deploy.TrialResult
 	require.NoError(t, json.Unmarshal([]byte(output), &tried))
 	require.Len(t, tried.Rows, 2)
 	require.Equal(t, 11, tried.From)

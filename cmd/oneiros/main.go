@@ -3,13 +3,12 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 	_ "time/tzdata" // for machines without a time zone database
@@ -17,8 +16,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"golang.org/x/term"
 
-	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -30,6 +30,7 @@ func init() {
 	if ok && version == "dev" && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		version = info.Main.Version
 	}
+	deploy.Version = version
 }
 
 func main() {
@@ -43,52 +44,28 @@ func run() int {
 		<-ctx.Done()
 		stop()
 	}()
-	d := newApp(os.Environ())
-	d.args = os.Args
-	return console.Run(ctx, d.app(), os.Args[1:])
+	d := deploy.NewProcess(os.Environ())
+	d.Args = os.Args
+	return console.Run(ctx, app(d), os.Args[1:])
 }
 
-// app connects the console's commands with this package's functions.
-func (d *app) app() *console.App {
-	app := &console.App{
-		In:            os.Stdin,
-		Out:           os.Stdout,
-		Err:           os.Stderr,
-		Now:           time.Now,
-		Version:       builtFrom(),
-		Zone:          machineZone(d.getenv("TZ")),
-		Flags:         d.flags,
-		Configuration: d.configuration,
-		Reference:     config.Reference,
-		Span:          config.ParseSpan,
-		Open:          d.open,
-		Checks:        d.checks,
-		Policy:        d.policy,
-		Codec:         d.codec(),
-		Hooks:         d.hooks(),
-		Stores:        d.stores(),
-		Llama:         d.llama(),
-		Dream: console.DreamCommand{
-			ConfirmAbove:  d.confirmAbove,
-			Estimate:      d.estimate,
-			Reach:         d.reach,
-			Work:          d.work,
-			Up:            d.up,
-			Serve:         d.serve,
-			ServeMCP:      d.serveMCP,
-			Here:          d.forOneDream,
-			Demo:          d.demo,
-			Active:        d.active,
-			Abandon:       d.abandon,
-			Waker:         d.waker,
-			Rehearse:      d.rehearse,
-			EstimateAgain: d.estimateAgain,
-		},
+// app is the command line on this process's streams, screen and configuration.
+func app(d *deploy.Process) *cli.App {
+	app := &cli.App{
+		In:      os.Stdin,
+		Out:     os.Stdout,
+		Err:     os.Stderr,
+		Now:     time.Now,
+		Random:  rand.Reader,
+		Version: builtFrom(),
+		Zone:    deploy.MachineZone(d.Getenv("TZ")),
+		Flags:   d.Flags,
+		Backend: d,
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
-		app.Width, app.Colour = screenWidth(d.getenv("COLUMNS")), d.getenv("NO_COLOR") == "" &&
-			d.getenv("TERM") != "dumb"
-		app.Terminal = d.getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdin.Fd()))
+		app.Width, app.Colour = screenWidth(d.Getenv("COLUMNS")), d.Getenv("NO_COLOR") == "" &&
+			d.Getenv("TERM") != "dumb"
+		app.Terminal = d.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdin.Fd()))
 	}
 	return app
 }
@@ -103,24 +80,8 @@ func screenWidth(columns string) int {
 	return 80
 }
 
-// machineZone returns the IANA name of this machine's time zone; UTC when it is not known.
-func machineZone(named string) string {
-	if named == "" {
-		path, _ := filepath.EvalSymlinks("/etc/localtime")
-		_, named, _ = strings.Cut(path, "zoneinfo/")
-	}
-	named = strings.TrimPrefix(named, ":")
-	if named == "" || named == "Local" || named == "Etc/UTC" {
-		return "UTC"
-	}
-	if _, err := time.LoadLocation(named); err != nil {
-		return "UTC"
-	}
-	return named
-}
-
-func builtFrom() console.Version {
-	v := console.Version{Oneiros: version, Go: runtime.Version(), SDK: "v" + temporal.SDKVersion}
+func builtFrom() cli.Version {
+	v := cli.Version{Oneiros: version, Go: runtime.Version(), SDK: "v" + temporal.SDKVersion}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if s.Key == "vcs.revision" {

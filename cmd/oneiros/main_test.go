@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -16,7 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
@@ -87,7 +88,7 @@ func (h *home) run(args ...string) (out, beside string, code int) {
 func (h *home) must(args ...string) string {
 	h.Helper()
 	out, beside, code := h.run(args...)
-	require.Equal(h, console.OK, code, "%v: %s%s", args, out, beside)
+	require.Equal(h, exit.OK, code, "%v: %s%s", args, out, beside)
 	return out
 }
 
@@ -141,7 +142,7 @@ func TestTheDemoDreamsWithNothingConfigured(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	out, beside, code := h.run("dream", "--demo", "--seed", "7")
-	require.Equal(t, console.OK, code, "%s%s", out, beside)
+	require.Equal(t, exit.OK, code, "%s%s", out, beside)
 	require.Contains(t, beside, "built-in model, for trying things out")
 	require.Contains(t, out, "completed")
 	require.Contains(t, out, "echo dreamt")
@@ -150,8 +151,81 @@ func TestTheDemoDreamsWithNothingConfigured(t *testing.T) {
 	require.NoFileExists(t, h.data("oneiros.db"), "the demo has a deployment of its own")
 
 	again, beside, code := h.run("dream", "--demo", "--agent", "tally", "--json")
-	require.Equal(t, console.OK, code, beside)
+	require.Equal(t, exit.OK, code, beside)
 	require.Contains(t, again, `"dream":"dream/tally/0001"`)
+}
+
+// shortLife is a diary of 16 days with two entries a day.
+func shortLife(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	for i := range 16 {
+		day := time.Date(2026, 9, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+		fmt.Fprintf(&b, "## %s, 08:00\n\nFog lay over field number %d, and the ferry was late by %d minutes.\n\n", day, i, 7*i+3)
+		fmt.Fprintf(&b, "## %s, 20:00\n\nI mended %d nets, ate soup and read to the end of page %d.\n\n", day, i+1, 11*i)
+	}
+	path := filepath.Join(t.TempDir(), "short.md")
+	require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o600))
+	return path
+}
+
+func TestTheDemoPlaysALifeNightByNight(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	diary := shortLife(t)
+	var played struct {
+		Name string `json:"life"`
+		Days []struct {
+			Day, Dream, Outcome string
+			Entries             int
+		}
+		Judged  struct{ Days int }
+		Answers []struct{ Agent, Answer string }
+	}
+	for range 2 { // the second one begins with an empty folder
+		out, beside, code := h.run("demo", "--life", diary, "--ask", "How late was the ferry?", "--json")
+		require.Equal(t, exit.OK, code, "%s%s", out, beside)
+		require.NoError(t, json.Unmarshal([]byte(out), &played))
+		require.Equal(t, "short", played.Name)
+		require.Len(t, played.Days, 16)
+		require.Equal(t, 14, played.Judged.Days)
+		for i, d := range played.Days {
+			require.Equal(t, 2, d.Entries, d.Day)
+			if i < 2 {
+				require.Equal(t, fmt.Sprintf("dream/short/%04d", i+1), d.Dream)
+				require.Contains(t, []string{"completed", "empty"}, d.Outcome, "so short a memory may give nothing")
+			} else {
+				require.Empty(t, d.Dream, "the last two weeks only judge")
+			}
+		}
+		require.Len(t, played.Answers, 3)
+		require.Equal(t, "never-dreamt", played.Answers[1].Agent)
+		require.Contains(t, played.Answers[1].Answer, "the ferry was late", "it lived all days")
+		require.Equal(t, "first-evening", played.Answers[2].Agent)
+		require.Contains(t, played.Answers[2].Answer, "late by 3 minutes", "it lived the first day")
+	}
+	require.NoFileExists(t, h.data("life", "temporal.json"), "the server was stopped")
+	out, _, code := h.run("demo", "--life", diary)
+	require.Equal(t, exit.OK, code)
+	require.Regexp(t, `(?m)^ +1  1 Sep +2 `, out)
+	require.Contains(t, out, "In the last 14 days, which no dream knew of:")
+
+	other := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(other, "mine.txt"), nil, 0o600))
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"--dir", other}, exit.Refused, "holds other files than those of a life"},
+		{[]string{"--life", "nowhere.md"}, exit.NotFound, "there is no life nowhere.md; name a file, a folder, or one that ships"},
+		{[]string{"--life", other}, exit.Usage, "holds no dated entry"},
+	} {
+		_, beside, code := h.run(append([]string{"demo"}, c.args...)...)
+		require.Equal(t, c.code, code, beside)
+		require.Contains(t, beside, c.says)
+	}
+	require.FileExists(t, filepath.Join(other, "mine.txt"))
 }
 
 func TestUpFailsWhereItsPortIsTaken(t *testing.T) {
@@ -162,7 +236,7 @@ func TestUpFailsWhereItsPortIsTaken(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
 	h.env = append(h.env, "ONEIROS_SERVE_LISTEN="+other.Addr().String())
 	out, beside, code := h.run("up")
-	require.Equal(t, console.Unreachable, code, "%s%s", out, beside)
+	require.Equal(t, exit.Unreachable, code, "%s%s", out, beside)
 	require.NotContains(t, out, "Running.")
 	require.Contains(t, beside, "cannot listen on "+other.Addr().String()+" (bind: address already in use)")
 	require.Contains(t, beside, "--set serve.listen=127.0.0.1:7681")
@@ -192,16 +266,16 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(begun), &result))
 	h.must("dreams", "cancel", result.Dream)
 	out, beside, code := h.run("watch", result.Dream)
-	require.Equal(t, console.Unfinished, code, "%s%s", out, beside)
+	require.Equal(t, exit.Unfinished, code, "%s%s", out, beside)
 	require.Contains(t, beside, "the dream ended canceled")
 
 	require.NoError(t, up.Process.Signal(os.Interrupt))
 	require.NoError(t, up.Wait(), "%s", up.output)
 	require.True(t, processEnded(server.PID)(), "the server ends with its parent")
 	_, beside, code = h.run("dreams", "cancel", "last")
-	require.Equal(t, console.NotFound, code, beside)
+	require.Equal(t, exit.NotFound, code, beside)
 	_, beside, code = h.run("worker")
-	require.Equal(t, console.Unreachable, code, beside)
+	require.Equal(t, exit.Unreachable, code, beside)
 }
 
 func TestADreamGoesOnAfterEverythingWasKilled(t *testing.T) {
@@ -255,22 +329,22 @@ func TestWhatIsWrongIsSaidWithItsExitCode(t *testing.T) {
 		code int
 		says string
 	}{
-		"dream": {console.NotFound, "there is no agent yet"},
+		"dream": {exit.NotFound, "there is no agent yet"},
 		"config check --set dream.cycles=99": {
-			console.Usage,
+			exit.Usage,
 			"dream.cycles is 99; it must be between 0 and 20",
 		},
 		"agents list --set roles.generator=x/y": {
-			console.Usage,
+			exit.Usage,
 			`belongs to provider "x", which is not configured`,
 		},
-		"worker":                                     {console.Unreachable, "no Temporal server is configured"},
-		"worker --address 127.0.0.1:1":               {console.Unreachable, "reach Temporal at 127.0.0.1:1"},
-		"up --set temporal.child=never":              {console.Usage, "temporal.child is never"},
-		"agents list --config absent.yaml":           {console.Usage, "absent.yaml"},
-		"agents list --data-dir /proc/no":            {console.Failure, "/proc/no"},
-		"doctor --address 127.0.0.1:1":               {console.Failure, "1 thing is wrong"},
-		"doctor --set dream.keep=9 --log-level loud": {console.Failure, "wrong"},
+		"worker":                                     {exit.Unreachable, "no Temporal server is configured"},
+		"worker --address 127.0.0.1:1":               {exit.Unreachable, "reach Temporal at 127.0.0.1:1"},
+		"up --set temporal.child=never":              {exit.Usage, "temporal.child is never"},
+		"agents list --config absent.yaml":           {exit.Usage, "absent.yaml"},
+		"agents list --data-dir /proc/no":            {exit.Failure, "/proc/no"},
+		"doctor --address 127.0.0.1:1":               {exit.Failure, "1 thing is wrong"},
+		"doctor --set dream.keep=9 --log-level loud": {exit.Failure, "wrong"},
 	} {
 		out, beside, code := h.run(strings.Fields(line)...)
 		require.Equal(t, want.code, code, "%s: %s%s", line, out, beside)

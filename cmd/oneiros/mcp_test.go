@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // speaks starts oneiros mcp as clients do, and returns its standard error after its end.
@@ -25,7 +25,7 @@ func (h *home) speaks(o *mcp.ClientOptions, args ...string) (*mcp.ClientSession,
 	require.NoError(h, err, "%s", &beside)
 	return session, func() string {
 		require.NoError(h, session.Close())
-		require.Equal(h, console.OK, cmd.ProcessState.ExitCode(), "%s", &beside)
+		require.Equal(h, exit.OK, cmd.ProcessState.ExitCode(), "%s", &beside)
 		return beside.String()
 	}
 }
@@ -76,9 +76,9 @@ func TestAClientThatStartsItsServersItselfTalksToOneAgentWithoutACluster(t *test
 	require.Contains(t, h.must("memory", "list", "--agent", "iris"), "green")
 
 	_, _, code := h.run("mcp", "--agent", "iris", "--role", "king")
-	require.Equal(t, console.Usage, code)
+	require.Equal(t, exit.Usage, code)
 	_, _, code = h.run("mcp", "--agent", "zoe")
-	require.Equal(t, console.NotFound, code)
+	require.Equal(t, exit.NotFound, code)
 }
 
 func TestAClientOverStandardInputSpeaksAsThePrincipalOfAKey(t *testing.T) {
@@ -117,15 +117,15 @@ func TestAClientOverStandardInputSpeaksAsThePrincipalOfAKey(t *testing.T) {
 		{"--role owner", "is of role client"}, {"--principal local", "speaks as anna"},
 	} {
 		_, beside, code := h.run(append([]string{"mcp", "--agent", "iris"}, strings.Fields(wrong.args)...)...)
-		require.Equal(t, console.Usage, code, beside)
+		require.Equal(t, exit.Usage, code, beside)
 		require.Contains(t, beside, wrong.says)
 	}
 	h.must("keys", "revoke", key.ID)
 	_, beside, code := h.run("mcp", "--agent", "iris")
-	require.Equal(t, console.Usage, code)
+	require.Equal(t, exit.Usage, code)
 	require.Contains(t, beside, "was revoked or has expired")
 	_, beside, code = h.run("mcp", "--agent", "iris", "--principal", "ana")
-	require.Equal(t, console.NotFound, code)
+	require.Equal(t, exit.NotFound, code)
 	require.Contains(t, beside, `no key speaks as the principal "ana"`)
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -55,12 +55,12 @@ func TestAPaidDreamAsksFirstAndIsNeverDearerThanItsCap(t *testing.T) {
 	require.Contains(t, h.must("doctor"), server.URL+" answers")
 
 	out, beside, code := h.run("dream", "--watch")
-	require.Equal(t, console.Refused, code, out)
+	require.Equal(t, exit.Refused, code, out)
 	require.Contains(t, beside, "add --yes to agree")
 	require.Empty(t, server.Billing.Calls(), "nothing was bought without consent")
 
 	out, beside, code = h.run("dream", "--watch", "--yes")
-	require.Equal(t, console.OK, code, "%s%s", out, beside)
+	require.Equal(t, exit.OK, code, "%s%s", out, beside)
 	var spend struct {
 		Total struct {
 			Total budget.Micros `json:"total_micros"`
@@ -71,12 +71,12 @@ func TestAPaidDreamAsksFirstAndIsNeverDearerThanItsCap(t *testing.T) {
 	require.GreaterOrEqual(t, spend.Total.Total, server.Billing.Total(), "the ledger is never below the provider's bill")
 
 	out, beside, code = h.run("dream", "--watch", "--yes", "--budget", "0.001")
-	require.Equal(t, console.Unfinished, code, "%s%s", out, beside)
+	require.Equal(t, exit.Unfinished, code, "%s%s", out, beside)
 	require.Contains(t, beside, "the dream ended exhausted")
 
 	h.must("agents", "edit", "echo", "--cap-day", "0.01", "--cap-dream", "0.01")
 	_, beside, code = h.run("dream", "--budget", "0.02", "--yes")
-	require.NotEqual(t, console.OK, code)
+	require.NotEqual(t, exit.OK, code)
 	require.Contains(t, beside, "above the cap of one dream")
 	for _, file := range []string{"oneiros.log", "temporal.log"} {
 		body, err := os.ReadFile(h.data(file))
@@ -98,12 +98,12 @@ func TestPlacingMemoriesInAPaidSpaceCountsAgainstTheDay(t *testing.T) {
 	h.must("agents", "add", "poor", "--persona", "Poor.", "--model", "embedder=scripted/vectors", "--cap-dream", "0",
 		"--cap-day", "0")
 	_, beside, code := h.run("memory", "import", sampleFile(t), "--agent", "poor")
-	require.Equal(t, console.Refused, code, beside)
+	require.Equal(t, exit.Refused, code, beside)
 	require.Contains(t, beside, "cap day:poor/")
 	_, beside, code = h.run("agents", "edit", "poor", "--model", "observer=scripted/absent")
-	require.Equal(t, console.OK, code,
+	require.Equal(t, exit.OK, code,
 		"%s: any model of a configured provider may be named; it is refused when it has no price", beside)
 	_, beside, code = h.run("dream", "--agent", "poor", "--estimate")
-	require.Equal(t, console.Refused, code, beside)
+	require.Equal(t, exit.Refused, code, beside)
 	require.Contains(t, beside, "no price")
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -80,7 +80,7 @@ func TestAnAgentIsRemovedWhole(t *testing.T) {
 		status, body := says(t, served[1], "echo", "My harbour pass is 4711.")
 		require.Equal(t, http.StatusOK, status, body)
 		_, beside, code := h.run("agents", "remove", "echo", "--yes")
-		require.Equal(t, console.Refused, code, beside)
+		require.Equal(t, exit.Refused, code, beside)
 		require.Contains(t, beside, "agent echo is held awake by")
 		require.Contains(t, beside, "oneiros sleep -a echo --force")
 		h.must("sleep", "-a", "echo", "--force")
@@ -102,9 +102,9 @@ func TestAnAgentIsRemovedWhole(t *testing.T) {
 		}, 10*time.Second, 50*time.Millisecond, body)
 		require.Contains(t, body, "_not_found")
 		_, beside, code = h.run("agents", "show", "echo")
-		require.Equal(t, console.NotFound, code, beside)
+		require.Equal(t, exit.NotFound, code, beside)
 		_, beside, code = h.run("agents", "remove", "echo", "--yes")
-		require.Equal(t, console.NotFound, code, beside)
+		require.Equal(t, exit.NotFound, code, beside)
 		require.Contains(t, beside, `there is no agent "echo"`)
 		require.Equal(t, others, h.must("memory", "list", "-a", "echo2", "--json", "--limit", "0"))
 
@@ -141,10 +141,10 @@ func TestARemovalThatIsKilledIsCompletedByTheNext(t *testing.T) {
 				<-ended
 			}
 			out, beside, code := h.run("agents", "remove", "echo", "--yes")
-			require.Contains(t, []int{console.OK, console.NotFound}, code, "%s%s", out, beside)
+			require.Contains(t, []int{exit.OK, exit.NotFound}, code, "%s%s", out, beside)
 			require.JSONEq(t, "[]", h.must("agents", "list", "--json"))
 			_, beside, code = h.run("agents", "remove", "echo", "--yes")
-			require.Equal(t, console.NotFound, code, beside)
+			require.Equal(t, exit.NotFound, code, beside)
 		}
 		require.NoError(t, up.Process.Signal(os.Interrupt))
 		require.NoError(t, up.Wait(), "%s", up.output)

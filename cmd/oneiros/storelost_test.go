@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" // to make a file without tables
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // loseStore removes the store's file with those beside it.
@@ -63,16 +63,16 @@ func TestAStoreThatWasLostIsNotBegunAnewUnasked(t *testing.T) {
 				{"store", "export", "x"},
 			} {
 				out, beside, code := h.run(command...)
-				require.NotEqual(t, console.OK, code, "%v: %s", command, out)
+				require.NotEqual(t, exit.OK, code, "%v: %s", command, out)
 				for _, says := range []string{"missing or empty", "restore the file from a copy", "oneiros store new"} {
 					require.Contains(t, flat(beside), says, command)
 				}
 			}
 			out, _, code := h.run("doctor")
-			require.Equal(t, console.Failure, code)
+			require.Equal(t, exit.Failure, code)
 			require.Contains(t, flat(out), "missing or empty")
 			_, beside, code := h.run("store", "new")
-			require.Equal(t, console.Refused, code)
+			require.Equal(t, exit.Refused, code)
 			require.Contains(t, beside, "add --yes")
 
 			if name == "zero bytes" { // an archive fills it without more ado

@@ -16,11 +16,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
 	"github.com/seed-56a03226/oneiros/internal/sample"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
@@ -105,14 +105,14 @@ func (h *home) freeze() []byte {
 	h.must("dream", "--agent", "echo", "--seed", "7", "--watch")
 
 	ctx := h.Context()
-	d := newApp(h.env)
-	shown, err := d.open(ctx)
+	d := deploy.NewProcess(h.env)
+	shown, err := d.Open(ctx)
 	require.NoError(h, err)
-	reached, err := d.reach(ctx, shown)
+	reached, err := d.Reach(ctx, shown)
 	require.NoError(h, err)
-	e := reached.(*engine)
-	require.Empty(h, e.unsearchable)
-	patient := e.starter.With(func(o *starter.Options) {
+	s := reached.Workflows().(deploy.Reached).Starter
+	require.True(h, s.Options.Searchable)
+	patient := s.With(func(o *starter.Options) {
 		o.ResumeTTL = keepsWaiting
 		o.Knobs.Cycles, o.Knobs.Partials = 20, 5
 	})
@@ -120,7 +120,7 @@ func (h *home) freeze() []byte {
 	begun, err := patient.Begin(ctx, starter.DreamRequest{Agent: "iris", Tier: dream.Hardened, Seed: &seed})
 	require.NoError(h, err)
 	require.Eventually(h, func() bool {
-		p, err := e.starter.Progress(ctx, begun.Dream)
+		p, err := s.Progress(ctx, begun.Dream)
 		require.NoError(h, err)
 		require.Equal(h, dream.Dreaming, p.Outcome, "it ended before it could be interrupted")
 		return p.Cycle >= 2 && p.Fragments > 0
@@ -129,7 +129,7 @@ func (h *home) freeze() []byte {
 	h.must("sleep", "--agent", "iris", "--force")
 	require.Contains(h, h.must("dreams", "list", "--agent", "iris"), "interrupted, waits")
 	calls := h.calls(shown, begun.Dream)
-	require.NoError(h, e.Stop())
+	require.NoError(h, reached.Stop())
 	require.NoError(h, shown.Close())
 	require.NoError(h, up.Process.Signal(os.Interrupt))
 	require.NoError(h, up.Wait(), "%s", up.output)
@@ -236,7 +236,7 @@ func (h *home) memories(agent string) map[string]string {
 }
 
 // calls are what the ledger has of a dream.
-func (h *home) calls(d *console.Deployment, dreamID string) []frozenCall {
+func (h *home) calls(d *deploy.Deployment, dreamID string) []frozenCall {
 	h.Helper()
 	rows, err := d.Ledger.Rows(h.Context(), spend.Query{Dream: dreamID})
 	require.NoError(h, err)

@@ -15,10 +15,12 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -35,7 +37,7 @@ func thaw(t *testing.T, archive string) *frozen {
 	f := &frozen{home: newHome(t)}
 	folders := map[string]string{"data": f.data()}
 	var server *redis.Server
-	if archive == "redis" {
+	if strings.HasPrefix(archive, "redis") {
 		server = redis.Start(t)
 		server.Stop()
 		require.NoError(t, os.RemoveAll(filepath.Join(server.Dir, "appendonlydir")))
@@ -60,7 +62,7 @@ func (f *frozen) unreplayable(ids map[string]string) {
 	f.Helper()
 	server, err := temporalchild.Start(f.Context(), temporalchild.Options{
 		Binary: temporalchild.Binary{Path: f.getenv("ONEIROS_TEMPORALD")},
-		DB:     f.data(temporalFile),
+		DB:     f.data(deploy.TemporalFile),
 		UIPort: -1,
 	})
 	require.NoError(f, err)
@@ -90,7 +92,7 @@ func (f *frozen) unreplayable(ids map[string]string) {
 // reserve leaves a call of the interrupted dream open, as a process does that is killed while a model answers.
 func (f *frozen) reserve() {
 	f.Helper()
-	d, err := newApp(f.env).open(f.Context())
+	d, err := deploy.NewProcess(f.env).Open(f.Context())
 	require.NoError(f, err)
 	first := f.calls(d, f.state.Dream)[0]
 	_, err = d.Ledger.Reserve(f.Context(), spend.Ask{
@@ -115,17 +117,17 @@ func (f *frozen) begun(c client.Client, id string) bool {
 	return described.GetWorkflowExecutionInfo().GetHistoryLength() > firstTask
 }
 
-func (h *home) getenv(name string) string { return newApp(h.env).getenv(name) }
+func (h *home) getenv(name string) string { return deploy.NewProcess(h.env).Getenv(name) }
 
 // opened runs do with the store and Temporal as a command sees them.
-func (h *home) opened(do func(*console.Deployment, *engine)) {
+func (h *home) opened(do func(*deploy.Deployment, *starter.Starter)) {
 	h.Helper()
-	d := newApp(h.env)
-	shown, err := d.open(h.Context())
+	d := deploy.NewProcess(h.env)
+	shown, err := d.Open(h.Context())
 	require.NoError(h, err)
-	reached, err := d.reach(h.Context(), shown)
+	reached, err := d.Reach(h.Context(), shown)
 	require.NoError(h, err)
-	do(shown, reached.(*engine))
+	do(shown, reached.Workflows().(deploy.Reached).Starter)
 	require.NoError(h, reached.Stop())
 	require.NoError(h, shown.Close())
 }
@@ -139,29 +141,31 @@ func TestAFrozenDataFolderIsOpened(t *testing.T) {
 		"agent/iris":   workflows.AgentType,
 		"feed/harbour": workflows.FeedType,
 	}
+	dreams := map[string]string{"dream/iris/0001": workflows.DreamType}
+	all := maps.Clone(agents)
+	maps.Copy(all, dreams)
 	for name, c := range map[string]struct {
 		archive      string
 		unreplayable map[string]string
 		closed       bool
 	}{
-		"on SQLite":                         {archive: "sqlite"},
-		"on Redis":                          {archive: "redis"},
-		"on SQLite, agents are begun anew":  {archive: "sqlite", unreplayable: agents},
-		"on Redis, agents are begun anew":   {archive: "redis", unreplayable: agents},
-		"on SQLite, the dream cannot go on": {archive: "sqlite", closed: true},
-		"on Redis, nothing of it can go on": {archive: "redis", unreplayable: agents, closed: true},
+		"on SQLite":                         {archive: "sqlite-contract-2"},
+		"on Redis":                          {archive: "redis-contract-2"},
+		"on SQLite, agents are begun anew":  {archive: "sqlite-contract-2", unreplayable: agents},
+		"on Redis, agents are begun anew":   {archive: "redis-contract-2", unreplayable: agents},
+		"on SQLite, the dream cannot go on": {archive: "sqlite-contract-2", unreplayable: dreams, closed: true},
+		"on Redis, nothing of it can go on": {archive: "redis-contract-2", unreplayable: all, closed: true},
+		"on SQLite, of an earlier contract": {archive: "sqlite", closed: true},
+		"on Redis, of an earlier contract":  {archive: "redis", closed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := thaw(t, c.archive)
-			replaced := map[string]string{}
-			maps.Copy(replaced, c.unreplayable)
 			if c.closed {
-				replaced[f.state.Dream] = workflows.DreamType
 				f.reserve()
 			}
-			if len(replaced) > 0 {
-				f.unreplayable(replaced)
+			if len(c.unreplayable) > 0 {
+				f.unreplayable(c.unreplayable)
 			}
 			up := f.up()
 			for _, agent := range []frozenAgent{f.state.Asleep, f.state.Broken} {
@@ -184,7 +188,7 @@ func TestAFrozenDataFolderIsOpened(t *testing.T) {
 			f.searched()
 			require.Eventually(t, func() bool {
 				_, _, code := f.run("feed", "push", "harbour", "level=1")
-				return code == console.OK && strings.Contains(f.must("feed", "show", "harbour"), "1 reading")
+				return code == exit.OK && strings.Contains(f.must("feed", "show", "harbour"), "1 reading")
 			}, time.Minute, 100*time.Millisecond, "the probe of the feed takes in what is pushed")
 			require.NoError(t, up.Process.Signal(os.Interrupt))
 			require.NoError(t, up.Wait(), "%s", up.output)
@@ -201,9 +205,9 @@ func (f *frozen) asleepAndWoken() {
 	require.True(f, w.Raised)
 	require.Equal(f, workflows.Awake, w.Recorded.State)
 	f.must("sleep", "--agent", handle, "--force")
-	f.opened(func(_ *console.Deployment, e *engine) {
+	f.opened(func(_ *deploy.Deployment, s *starter.Starter) {
 		require.Eventually(f, func() bool {
-			state, err := e.starter.AgentState(f.Context(), handle)
+			state, err := s.AgentState(f.Context(), handle)
 			require.NoError(f, err)
 			require.Equal(f, 1, state.Dreams, "dreams that it has dreamt")
 			return state.State == workflows.Sleeping
@@ -217,7 +221,7 @@ func (f *frozen) goesOn() {
 	f.Helper()
 	f.must("watch", f.state.Dream)
 	require.Contains(f, f.must("dreams", "list", "--agent", f.state.Broken.Handle), "completed")
-	f.opened(func(d *console.Deployment, _ *engine) {
+	f.opened(func(d *deploy.Deployment, _ *starter.Starter) {
 		now := f.calls(d, f.state.Dream)
 		require.Greater(f, len(now), len(f.state.Calls))
 		require.Equal(f, f.state.Calls, now[:len(f.state.Calls)])
@@ -235,8 +239,8 @@ func (f *frozen) closed() {
 	handle := f.state.Broken.Handle
 	require.Contains(f, f.must("dreams", "show", "--agent", handle), "another build")
 	_, beside, code := f.run("dreams", "resume", f.state.Dream)
-	require.NotEqual(f, console.OK, code, beside)
-	f.opened(func(d *console.Deployment, _ *engine) {
+	require.NotEqual(f, exit.OK, code, beside)
+	f.opened(func(d *deploy.Deployment, _ *starter.Starter) {
 		require.Equal(f, f.state.Calls, f.calls(d, f.state.Dream)[:len(f.state.Calls)])
 	})
 	f.must("dream", "--agent", handle, "--watch")
@@ -245,7 +249,7 @@ func (f *frozen) closed() {
 // owesNothing shows that nothing is reserved any more.
 func (f *frozen) owesNothing() {
 	f.Helper()
-	f.opened(func(d *console.Deployment, _ *engine) {
+	f.opened(func(d *deploy.Deployment, _ *starter.Starter) {
 		open, err := d.Ledger.OpenDreams(f.Context())
 		require.NoError(f, err)
 		require.Empty(f, open)
@@ -263,9 +267,9 @@ func (f *frozen) owesNothing() {
 // searched shows that agents are found by the search attributes of today, and by those of yesterday no more.
 func (f *frozen) searched() {
 	f.Helper()
-	f.opened(func(_ *console.Deployment, e *engine) {
+	f.opened(func(_ *deploy.Deployment, s *starter.Starter) {
 		found := func(query string) (int, error) {
-			list, err := e.client.ListWorkflow(f.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
+			list, err := s.Client.ListWorkflow(f.Context(), &workflowservice.ListWorkflowExecutionsRequest{Query: query})
 			return len(list.GetExecutions()), err
 		}
 		require.Eventually(f, func() bool {

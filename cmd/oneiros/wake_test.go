@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
@@ -92,11 +92,11 @@ func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 
 			for _, line := range []string{"dream --yes", "dreams resume"} {
 				_, beside, code := h.run(strings.Fields(line)...)
-				require.Equal(t, console.Refused, code, beside)
+				require.Equal(t, exit.Refused, code, beside)
 				require.Contains(t, beside, "echo is held awake by")
 			}
 			_, beside, code := h.run("sleep")
-			require.Equal(t, console.Refused, code, beside)
+			require.Equal(t, exit.Refused, code, beside)
 			h.must("sleep", "--client", "ivo")
 			h.must("sleep", "--force")
 			h.must("dreams", "resume")
@@ -106,7 +106,7 @@ func TestAConnectFromAnotherProcessEndsAStretchAndTheDreamGoesOn(t *testing.T) {
 			require.Contains(t, answer.String(), "in 2 stretches")
 			require.Contains(t, h.must("dreams", "list"), "completed")
 			_, beside, code = h.run("dreams", "resume")
-			require.Equal(t, console.NotFound, code, beside)
+			require.Equal(t, exit.NotFound, code, beside)
 			require.NoError(t, up.Process.Signal(os.Interrupt))
 			require.NoError(t, up.Wait(), "%s", up.output)
 		})
@@ -123,7 +123,7 @@ func TestAConnectIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
 	far := h.wakes("--address", "127.0.0.1:1")
 	require.False(t, far.Raised)
 	_, beside, code := h.run("wake", "--wait", "--address", "127.0.0.1:1")
-	require.Equal(t, console.Unreachable, code)
+	require.Equal(t, exit.Unreachable, code)
 	require.Contains(t, beside, "echo is awake, but Temporal has not recorded it yet")
 	require.Contains(t, h.must("sleep", "--address", "127.0.0.1:1"), "echo may sleep")
 	h.wakes("--for", "10m")
@@ -131,7 +131,7 @@ func TestAConnectIsAnsweredWithoutTemporalAndRecordedWhenItComes(t *testing.T) {
 	require.Contains(t, h.must("wake", "--wait"), "recorded     by agent/echo")
 	require.Contains(t, h.must("agents", "show", "echo"), "awake, epoch 2")
 	_, beside, code = h.run("wake", "--set", "store.url=redis://127.0.0.1:1/0")
-	require.Equal(t, console.Unreachable, code, beside)
+	require.Equal(t, exit.Unreachable, code, beside)
 }
 
 // TestAPushedReadingRaisesAnAlarmThatEndsTheOnset covers the whole way: HTTP, probe, rule, wake bus, dream.
@@ -175,7 +175,7 @@ func TestAPushedReadingRaisesAnAlarmThatEndsTheOnset(t *testing.T) {
 	h.must("sleep")
 	h.must("dreams", "cancel", "last")
 	_, beside, code := h.run("watch")
-	require.Equal(t, console.Unfinished, code, beside)
+	require.Equal(t, exit.Unfinished, code, beside)
 	require.NoError(t, up.Process.Signal(os.Interrupt))
 	require.NoError(t, up.Wait(), "%s", up.output)
 }

@@ -52,7 +52,8 @@ type options struct {
 	timeSkip    bool
 	noSearch    bool // no search attributes, as on an ordinary cluster
 	noCommands  bool
-	suggest     int // suggest continue-as-new after so many events; 0: Temporal's default
+	noVersions  bool // no Worker Deployments, as on an older cluster
+	suggest     int  // suggest continue-as-new after so many events; 0: Temporal's default
 	parent      int
 }
 
@@ -102,6 +103,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		"register none of ours in a new namespace, as on a cluster that nobody prepared")
 	f.BoolVar(&o.noCommands, "without-worker-commands", false,
 		"leave worker commands off, as Temporal does unless told")
+	f.BoolVar(&o.noVersions, "without-worker-deployments", false,
+		"switch Worker Deployments off, as on an older cluster")
 	f.IntVar(&o.suggest, "suggest-continue-after", 0,
 		"suggest continue-as-new to workflows after so many `events`; 0 leaves it to Temporal (4096)")
 	f.IntVar(&o.parent, "parent-pid", 0, "stop when the process with this `pid` is gone")
@@ -167,6 +170,8 @@ func (o *options) check(rest []string) error {
 func run(o options, out io.Writer) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// Before the ready line: a parent killed right after it was read would no longer be known as the direct parent.
+	orphan := orphaned(o.parent)
 
 	s, err := start(o)
 	if err != nil {
@@ -186,7 +191,7 @@ func run(o options, out io.Writer) error {
 
 	select {
 	case <-signals:
-	case <-orphaned(o.parent):
+	case <-orphan:
 	case err := <-s.ui.failed:
 		return errors.Join(fmt.Errorf("serve the UI: %w", err), s.stop())
 	}

@@ -56,6 +56,8 @@ func tuning(o options) dynamicconfig.StaticClient {
 		dynamicconfig.WorkerCommandsEnabled.Key():             !o.noCommands,
 		dynamicconfig.EnableCancelActivityWorkerCommand.Key(): !o.noCommands,
 
+		dynamicconfig.EnableDeploymentVersions.Key(): !o.noVersions,
+
 		// A worker that shuts down gets no task after its last poll.
 		dynamicconfig.EnableCancelWorkerPollsOnShutdown.Key(): true,
 		// Fairness between agents, once a task names a fairness key.

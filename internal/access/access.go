@@ -2,6 +2,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -14,7 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
 // Role is what a key may do. Each role includes those before it.
@@ -192,6 +193,11 @@ func AnyLive(keys []Key, now time.Time) bool {
 	return slices.ContainsFunc(keys, func(k Key) bool { return k.Live(now) })
 }
 
+// SortKeys orders keys by creation, then id.
+func SortKeys(keys []Key) {
+	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+}
+
 // UTC is the key with its times as stores keep them.
 func (k Key) UTC() Key {
 	for _, t := range []*time.Time{&k.Created, &k.Expires, &k.Revoked} {
@@ -228,8 +234,8 @@ func (c Claim) Validate() error {
 	return nil
 }
 
-// Answered is the response to a request.
-type Answered struct {
+// StoredResponse is the response to a request.
+type StoredResponse struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"` // Content-Type
 	Body   []byte `json:"body"`
@@ -239,8 +245,8 @@ type Answered struct {
 
 // Erased replaces every stored response when an owner had memories erased, because it may quote them. The requests
 // count as done.
-func Erased() Answered {
-	return Answered{
+func Erased() StoredResponse {
+	return StoredResponse{
 		Status: 410, Type: "application/json",
 		Body: []byte(
 			`{"error":{"message":"the request was done; its answer was erased with memories that it may have quoted",` +
@@ -249,8 +255,8 @@ func Erased() Answered {
 }
 
 // Dropped replaces a response that made room for newer ones of its scope. The request counts as done.
-func Dropped() Answered {
-	return Answered{
+func Dropped() StoredResponse {
+	return StoredResponse{
 		Status: 410, Type: "application/json",
 		Body: []byte(
 			`{"error":{"message":"the request was done; its answer made room for newer ones of the same principal",` +
@@ -283,7 +289,7 @@ type Store interface {
 	// Claim claims a request: nil when the caller is to do it, the response when it is done, ErrBusy while another
 	// process does it, ErrLost when its Hold is over without a response, ErrOther when the name stands for another
 	// digest. Claims whose Keep is over do not count, and are removed in passing.
-	Claim(ctx context.Context, c Claim) (*Answered, error)
+	Claim(ctx context.Context, c Claim) (*StoredResponse, error)
 	// Renew lets an unanswered claim block repetitions for its Hold from now on, even when its Hold was over. It has
 	// no effect on a claim that is answered, given up, or past its Keep.
 	Renew(ctx context.Context, c Claim, now time.Time) error
@@ -291,5 +297,5 @@ type Store interface {
 	// may be done again. The first response stays. One that comes after its Hold is stored as long as the name stands
 	// for nothing else; a claim that another process holds by then is not given up. Of more than Most responses of
 	// the scope the oldest become Dropped in the same step.
-	Answer(ctx context.Context, c Claim, a *Answered) error
+	Answer(ctx context.Context, c Claim, a *StoredResponse) error
 }

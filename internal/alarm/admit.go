@@ -4,25 +4,25 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Limits of a reading's time.
 const (
 	// the greatest age of a pushed reading, unless a rule has a longer window
-	OldEnough = 24 * time.Hour
-	Ahead     = time.Minute // how far the sender's clock may be ahead; such a reading counts as now
+	MaxAge        = 24 * time.Hour
+	MaxClockAhead = time.Minute // how far the sender's clock may be ahead; such a reading counts as now
 )
 
-// Untimely is why the time of a reading is refused.
-type Untimely string
+// UntimelyError is why the time of a reading is refused.
+type UntimelyError string
 
 // Error is the reason.
-func (u Untimely) Error() string { return string(u) }
+func (u UntimelyError) Error() string { return string(u) }
 
 // Oldest is the greatest age of a pushed reading: a day, or the longest window of the rules.
 func Oldest(rules []dream.Rule) time.Duration {
-	oldest := OldEnough
+	oldest := MaxAge
 	for _, r := range rules {
 		oldest = max(oldest, r.Window)
 	}
@@ -41,15 +41,15 @@ func Timely(r dream.Reading, oldest time.Duration, now time.Time) error {
 	}
 	switch age := now.Sub(r.At); {
 	case oldest > 0 && age > oldest:
-		return Untimely(
+		return UntimelyError(
 			fmt.Sprintf(
 				"%s has at %s, which is too long ago: at may be up to %s before now (%s), or left out for now", what,
 				at, oldest, now.UTC().Format(time.RFC3339)))
-	case age < -Ahead:
-		return Untimely(
+	case age < -MaxClockAhead:
+		return UntimelyError(
 			fmt.Sprintf(
 				"%s has at %s, which has not come yet: at may be up to %s after now (%s), or left out for now", what,
-				at, Ahead, now.UTC().Format(time.RFC3339)))
+				at, MaxClockAhead, now.UTC().Format(time.RFC3339)))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Watch is the state of a feed between readings, small and JSON-encodable. Since is when the watch began, for a feed
@@ -24,8 +24,8 @@ type Watch struct {
 	LastJudged map[string]time.Time `json:"took,omitempty"`
 }
 
-// Fired is a rule that has become true.
-type Fired struct {
+// FiredRule is a rule that has become true.
+type FiredRule struct {
 	Rule   string         `json:"rule"`
 	Kind   dream.RuleKind `json:"kind"`
 	Metric string         `json:"metric,omitempty"`
@@ -36,7 +36,7 @@ type Fired struct {
 }
 
 // String describes what happened: "price: 100 to 106".
-func (f Fired) String() string {
+func (f FiredRule) String() string {
 	text := f.Rule
 	if f.Metric != "" && f.Metric != f.Rule {
 		text += " of " + f.Metric
@@ -60,17 +60,17 @@ func (f Fired) String() string {
 // of a metric is judged by itself, so that a condition that has passed raises no alarm. A reading without a time, or
 // with one in the future, counts as now; readings that Sane refuses are ignored. A value without a metric is named by
 // WithMetrics.
-func (w Watch) Update(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []Fired) {
+func (w Watch) Update(rules []dream.Rule, fresh []dream.Reading, now time.Time) (Watch, []FiredRule) {
 	next := Watch{Since: w.Since, Up: w.Up, Rose: w.Rose}
 	for _, r := range w.Readings {
 		// otherwise a clock that was set back would disable the rules
 		next.Readings = append(next.Readings, dated(r, now))
 	}
-	var fired []Fired
+	var fired []FiredRule
 	judgeAt := func(at time.Time) {
-		var news []Fired
+		var news []FiredRule
 		next.Up, news = Judge(rules, next, at)
-		next.Rose = rose(next.Up, next.Rose, at)
+		next.Rose = trueSince(next.Up, next.Rose, at)
 		fired = append(fired, news...)
 	}
 	clock := w.Since
@@ -114,13 +114,13 @@ func (w Watch) Carry(before, after []dream.Rule) Watch {
 		}
 	}
 	next.Readings = WithMetrics(w.Readings, after) // a value without a metric may match a rule now
-	next.Rose, next.LastJudged = rose(next.Up, w.Rose, w.Since), w.took(same, nil)
+	next.Rose, next.LastJudged = trueSince(next.Up, w.Rose, w.Since), w.took(same, nil)
 	next.LastJudged = next.took(after, next.Readings)
 	return next
 }
 
-// rose is since when rules are true; those that were not true before begin at at.
-func rose(up []string, before map[string]time.Time, at time.Time) map[string]time.Time {
+// trueSince is since when rules are true; those that were not true before begin at at.
+func trueSince(up []string, before map[string]time.Time, at time.Time) map[string]time.Time {
 	var rose map[string]time.Time
 	for _, key := range up {
 		if rose == nil {
@@ -163,7 +163,7 @@ type series []dream.Reading
 func inOrder(readings []dream.Reading, now time.Time) series {
 	var sane series
 	for _, r := range readings {
-		if Sane(r) == nil {
+		if ValidateReading(r) == nil {
 			sane = append(sane, dated(r, now))
 		}
 	}
@@ -212,8 +212,8 @@ const (
 	LongestWord  = 64 // bytes of a metric's name or a state
 )
 
-// Sane returns what is wrong with a reading.
-func Sane(r dream.Reading) error {
+// ValidateReading returns what is wrong with a reading.
+func ValidateReading(r dream.Reading) error {
 	switch {
 	case r.Number == nil && r.State == "":
 		return fmt.Errorf("the reading of %q has neither a number nor a state", brief(r.Metric))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 var start = time.Date(2026, 10, 19, 22, 0, 0, 0, time.UTC)
@@ -31,7 +31,7 @@ func firings(rules []dream.Rule, readings ...dream.Reading) []string {
 	w := Watch{Since: start}
 	var texts []string
 	for _, r := range readings {
-		var fired []Fired
+		var fired []FiredRule
 		now := r.At
 		for _, before := range w.Readings {
 			now = latest(now, before.At)

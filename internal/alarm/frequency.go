@@ -1,7 +1,7 @@
 package alarm
 
 import (
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // Limits of the share of onsets that alarms end: healthy below 5 %, alarm above 15 %.
@@ -30,9 +30,9 @@ type Frequency struct {
 	Verdict Verdict `json:"verdict"`
 }
 
-// Frequent counts the onsets of an agent's newest dreams, at most last of them (0: all), from its events in order. An
-// onset ends with either OnsetCompleted or AlarmAbort; a dream with several stretches may have several.
-func Frequent(events []event.Event, last int) Frequency {
+// CountAlarmAborts counts the onsets of an agent's newest dreams, at most last of them (0: all), from its events in
+// order. An onset ends with either OnsetCompleted or AlarmAbort; a dream with several stretches may have several.
+func CountAlarmAborts(events []event.Event, last int) Frequency {
 	completed, aborted := event.OnsetCompleted{}.EventType(), event.AlarmAbort{}.EventType()
 	var f Frequency
 	seen := map[string]bool{}

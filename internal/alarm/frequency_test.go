@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // nights are the ends of onsets, one entry per dream: c completed, a aborted, s skipped; several letters for several
@@ -91,7 +91,7 @@ func TestTheAlarmFrequency(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, Frequent(nights(c.dreams...), c.last))
+			require.Equal(t, c.want, CountAlarmAborts(nights(c.dreams...), c.last))
 		})
 	}
 }

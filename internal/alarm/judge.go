@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Judge returns the rules that are true at now, by Key, and which of them were not true before. The readings are
 // sorted by time. A rule without a metric judges each metric separately. A value applies until the next one: a change
 // is measured from every value that applied at some time of the window, including the one at its beginning, so that a
 // slow or unreachable feed hides no change.
-func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []Fired) {
+func Judge(rules []dream.Rule, w Watch, now time.Time) (up []string, fired []FiredRule) {
 	answer := sorted(w.Readings)
 	for _, rule := range rules {
 		for _, metric := range answer.of(rule) {
@@ -89,21 +89,21 @@ func (s byMetric) of(rule dream.Rule) []string {
 	return s.metrics
 }
 
-func (s byMetric) judge(rule dream.Rule, metric string, w Watch, now time.Time) (Fired, bool) {
+func (s byMetric) judge(rule dream.Rule, metric string, w Watch, now time.Time) (FiredRule, bool) {
 	switch rule.Kind {
 	case dream.Stale:
 		since := latest(w.Since, s.newest[metric])
-		return Fired{At: since}, now.Sub(since) >= rule.Window
+		return FiredRule{At: since}, now.Sub(since) >= rule.Window
 	case dream.StateIs:
 		newest, ok := last(s.states[metric])
-		return Fired{At: newest.At, State: newest.State}, ok && strings.EqualFold(newest.State, rule.State)
+		return FiredRule{At: newest.At, State: newest.State}, ok && strings.EqualFold(newest.State, rule.State)
 	}
 	newest, ok := last(s.numbers[metric])
 	if !ok {
-		return Fired{}, false
+		return FiredRule{}, false
 	}
 	n := *newest.Number
-	answer := Fired{At: newest.At, Number: newest.Number}
+	answer := FiredRule{At: newest.At, Number: newest.Number}
 	margin := 0.0
 	if w.isUp(Key(rule, metric)) {
 		margin = rule.Margin
@@ -114,7 +114,7 @@ func (s byMetric) judge(rule dream.Rule, metric string, w Watch, now time.Time) 
 	case dream.Below:
 		return answer, n < rule.Number+margin
 	}
-	for _, r := range held(s.numbers[metric], rule.Window, now) { // the largest change is reported
+	for _, r := range valuesWithin(s.numbers[metric], rule.Window, now) { // the largest change is reported
 		if by := moved(rule.Kind, *r.Number, n); by >= rule.Number &&
 			(answer.From == nil || by > moved(rule.Kind, *answer.From, n)) {
 			answer.From = r.Number
@@ -123,8 +123,8 @@ func (s byMetric) judge(rule dream.Rule, metric string, w Watch, now time.Time) 
 	return answer, answer.From != nil
 }
 
-// held are the values of a metric that applied at some time of the window before now.
-func held(numbers []dream.Reading, window time.Duration, now time.Time) []dream.Reading {
+// valuesWithin are the values of a metric that applied at some time of the window before now.
+func valuesWithin(numbers []dream.Reading, window time.Duration, now time.Time) []dream.Reading {
 	i, _ := slices.BinarySearchFunc(numbers, window, func(r dream.Reading, window time.Duration) int {
 		if now.Sub(r.At) >= window {
 			return -1

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Limits of Keep: the state of a feed's workflow stays far below Temporal's warning at 512 KiB.
@@ -31,7 +31,7 @@ func Keep(readings []dream.Reading, rules []dream.Rule, now time.Time) []dream.R
 		}
 		for _, rule := range rules {
 			if changes(rule.Kind) && (rule.Metric == "" || rule.Metric == metric) {
-				for _, r := range thinned(held(answer.numbers[metric], rule.Window, now),
+				for _, r := range thinned(valuesWithin(answer.numbers[metric], rule.Window, now),
 					max(1, rule.Window/slicesOf)) {
 					keep[placed(r)] = true
 				}
@@ -74,8 +74,8 @@ func watched(readings []dream.Reading, rules []dream.Rule) []string {
 	return found
 }
 
-// Watched are the readings that some rule uses.
-func Watched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
+// WatchedReadings are the readings that some rule uses.
+func WatchedReadings(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	var found []dream.Reading
 	for _, r := range readings {
 		if looksAt(rules, r.Metric) {
@@ -85,8 +85,8 @@ func Watched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	return found
 }
 
-// Unwatched are the others.
-func Unwatched(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
+// UnwatchedReadings are the others.
+func UnwatchedReadings(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
 	var found []dream.Reading
 	for _, r := range readings {
 		if !looksAt(rules, r.Metric) {

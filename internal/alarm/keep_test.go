@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 func TestAThinnedWindowStillShowsTheChange(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAThinnedWindowStillShowsTheChange(t *testing.T) {
 			n = 96 // the lowest of its part, for one second
 		}
 		r := at(float64(second)/60, n)
-		var fired []Fired
+		var fired []FiredRule
 		w, fired = w.Update(rules, []dream.Reading{r}, r.At)
 		require.Empty(t, fired)
 	}
@@ -108,9 +108,9 @@ func TestKeptReadingsSufficeAndBatchesGiveTheSameAlarms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		readings := sequence(t)
 		bounded, everything := Watch{Since: start}, Watch{Since: start}
-		var one, all []Fired
+		var one, all []FiredRule
 		for _, r := range readings {
-			var fired []Fired
+			var fired []FiredRule
 			bounded, fired = bounded.Update(several, []dream.Reading{r}, r.At)
 			one = append(one, fired...)
 
@@ -141,10 +141,10 @@ func FuzzHear(f *testing.F) {
 		w := Watch{Since: start}
 		for range 3 {
 			before := w.Up
-			var fired []Fired
+			var fired []FiredRule
 			w, fired = w.Update(several, fresh, clock)
 			for _, r := range w.Readings {
-				require.NoError(t, Sane(r))
+				require.NoError(t, ValidateReading(r))
 				require.False(t, r.At.After(clock))
 			}
 			require.True(t, slices.IsSortedFunc(w.Readings, func(a, b dream.Reading) int { return a.At.Compare(b.At) }))

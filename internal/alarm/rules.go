@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // presets are three predefined alarms, for a rule with only a name and a metric. The price window is longer than any
@@ -34,7 +34,7 @@ func Preset(name string) (dream.Rule, bool) {
 	return presets[i], true
 }
 
-// Kinds of rules, in the order of internal/dream.
+// Kinds of rules, in the order of activities/port/dream.
 var Kinds = []dream.RuleKind{
 	dream.RiseFall, dream.RelativeMove, dream.RelativeDrop, dream.Above, dream.Below,
 	dream.StateIs, dream.Stale,
@@ -88,31 +88,12 @@ func Validate(r dream.Rule) error {
 	if len(r.Metric) > LongestWord {
 		fault("metric is %d bytes long; %d at most", len(r.Metric), LongestWord)
 	}
-	finite := !math.IsNaN(r.Number) && !math.IsInf(r.Number, 0)
-	switch r.Kind {
-	case dream.RiseFall, dream.RelativeMove:
-		if !finite || r.Number <= 0 {
-			fault("number is %v; a %s needs how far the number moves, above 0%s", r.Number, r.Kind, asShare(r.Kind))
-		}
-	case dream.RelativeDrop:
-		if !finite || r.Number <= 0 || r.Number > 1 {
-			fault("number is %v; a drop is a share above 0 and at most 1: 0.2 is 20 %%", r.Number)
-		}
-	case dream.Above, dream.Below:
-		if !finite {
-			fault("number is %v; it must be finite", r.Number)
-		}
-	case dream.StateIs:
-		if r.State == "" || len(r.State) > LongestWord {
-			fault("state %q must be a word of 1 to %d bytes, such as paused", brief(r.State), LongestWord)
-		}
-	case dream.Stale:
-	default:
-		fault("kind %q is unknown; kinds are %v", brief(string(r.Kind)), Kinds)
+	if reason := wrongKind(r); reason != "" {
+		fault("%s", reason)
 	}
 	if r.Margin != 0 && r.Kind != dream.Above && r.Kind != dream.Below {
 		fault("margin is %v; only above and below have one", r.Margin)
-	} else if math.IsNaN(r.Margin) || math.IsInf(r.Margin, 0) || r.Margin < 0 {
+	} else if !isFinite(r.Margin) || r.Margin < 0 {
 		fault("margin is %v; it must be 0 or more, and finite", r.Margin)
 	}
 	if (changes(r.Kind) || r.Kind == dream.Stale) && (r.Window < Soonest || r.Window > LongestWindow) {
@@ -120,6 +101,36 @@ func Validate(r dream.Rule) error {
 	}
 	return errors.Join(faults...)
 }
+
+// wrongKind says what is wrong with the kind of a rule and what it compares with; empty for nothing.
+func wrongKind(r dream.Rule) string {
+	positive := isFinite(r.Number) && r.Number > 0
+	switch r.Kind {
+	case dream.RiseFall, dream.RelativeMove:
+		if !positive {
+			return fmt.Sprintf("number is %v; a %s needs how far the number moves, above 0%s", r.Number, r.Kind,
+				asShare(r.Kind))
+		}
+	case dream.RelativeDrop:
+		if !positive || r.Number > 1 {
+			return fmt.Sprintf("number is %v; a drop is a share above 0 and at most 1: 0.2 is 20 %%", r.Number)
+		}
+	case dream.Above, dream.Below:
+		if !isFinite(r.Number) {
+			return fmt.Sprintf("number is %v; it must be finite", r.Number)
+		}
+	case dream.StateIs:
+		if r.State == "" || len(r.State) > LongestWord {
+			return fmt.Sprintf("state %q must be a word of 1 to %d bytes, such as paused", brief(r.State), LongestWord)
+		}
+	case dream.Stale:
+	default:
+		return fmt.Sprintf("kind %q is unknown; kinds are %v", brief(string(r.Kind)), Kinds)
+	}
+	return ""
+}
+
+func isFinite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 func asShare(kind dream.RuleKind) string {
 	if kind == dream.RelativeMove {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 func TestPresets(t *testing.T) {
@@ -93,9 +93,9 @@ func TestInvalidReadingsAreRefused(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
 	long := strings.Repeat("x", 65)
-	require.ErrorContains(t, Sane(dream.Reading{Metric: "m"}), `"m" has neither a number nor a state`)
-	require.ErrorContains(t, Sane(dream.Reading{Number: &nan}), "must be finite")
-	require.ErrorContains(t, Sane(dream.Reading{Metric: long, State: "s"}), "65 bytes long; 64 at most")
-	require.ErrorContains(t, Sane(dream.Reading{State: long}), "a state is a word")
-	require.NoError(t, Sane(dream.Reading{State: "paused"}))
+	require.ErrorContains(t, ValidateReading(dream.Reading{Metric: "m"}), `"m" has neither a number nor a state`)
+	require.ErrorContains(t, ValidateReading(dream.Reading{Number: &nan}), "must be finite")
+	require.ErrorContains(t, ValidateReading(dream.Reading{Metric: long, State: "s"}), "65 bytes long; 64 at most")
+	require.ErrorContains(t, ValidateReading(dream.Reading{State: long}), "a state is a word")
+	require.NoError(t, ValidateReading(dream.Reading{State: "paused"}))
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // WithMetrics are readings with missing metrics filled in: if all rules of a feed name the same metric, a value
@@ -139,11 +139,11 @@ func DescribeUnused(rules []dream.Rule, unused []dream.Reading) string {
 	if len(rules) == 0 {
 		return text + ": the feed has no rules"
 	}
-	return text + "; the rules take " + strings.Join(wants(rules), ", ")
+	return text + "; the rules take " + strings.Join(inputsOf(rules), ", ")
 }
 
-// wants are what rules use, in their order.
-func wants(rules []dream.Rule) []string {
+// inputsOf are what rules use, in their order.
+func inputsOf(rules []dream.Rule) []string {
 	var wants []string
 	for _, rule := range rules {
 		want := "numbers"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
 )
 
 // Limits of one object. A busy night fits into one object of 1,000 events, and that is few enough that an archiver

@@ -42,10 +42,10 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 		name, rule string
 		files      map[string]string
 	}{
-		{"a package without a comment", "caption", map[string]string{"internal/mood/mood.go": "package mood\n"}},
+		{"a package without a comment", "caption", map[string]string{"activities/port/mood/mood.go": "package mood\n"}},
 		{
 			"a comment that names another package", "caption",
-			map[string]string{"internal/mood/mood.go": "// Package food is.\npackage mood\n"},
+			map[string]string{"activities/port/mood/mood.go": "// Package food is.\npackage mood\n"},
 		},
 		{
 			"a licence in the place of the package comment", "caption",
@@ -61,8 +61,8 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 		{
 			"a rule that imports a port", "layers",
 			map[string]string{
-				"internal/journal/j.go": sourceOf("journal", ours("internal/memory")),
-				"internal/memory/m.go":  clean,
+				"internal/journal/j.go":       sourceOf("journal", ours("activities/port/memory")),
+				"activities/port/memory/m.go": clean,
 			},
 		},
 		{
@@ -71,11 +71,11 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 		},
 		{
 			"a value that imports rightward", "layers",
-			map[string]string{"internal/budget/b.go": sourceOf("budget", ours("internal/dream"))},
+			map[string]string{"activities/port/budget/b.go": sourceOf("budget", ours("activities/port/dream"))},
 		},
 		{
 			"a port that imports rightward", "layers",
-			map[string]string{"internal/inference/i.go": sourceOf("inference", ours("internal/spend"))},
+			map[string]string{"activities/port/inference/i.go": sourceOf("inference", ours("activities/port/spend"))},
 		},
 		{
 			"a store that imports another", "layers",
@@ -100,27 +100,27 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 		},
 		{
 			"a file for another system", "layers",
-			map[string]string{"internal/mood/m.go": "//go:build plan9\n\n" + sourceOf("mood", ours("internal/event"))},
+			map[string]string{"activities/port/mood/m.go": "//go:build plan9\n\n" + sourceOf("mood", ours("activities/port/event"))},
 		},
 
 		{"a fake in the product", "test-only", map[string]string{"workers/w.go": sourceOf("workers", ours("testsuite/provider"))}},
 		{
 			"a contract suite in the product", "test-only",
-			map[string]string{"internal/sqlitestore/s.go": sourceOf("sqlitestore", ours("internal/memory/memorytest"))},
+			map[string]string{"internal/sqlitestore/s.go": sourceOf("sqlitestore", ours("activities/port/memory/memorytest"))},
 		},
 		{
 			"a suite in its own port", "test-only",
-			map[string]string{"internal/memory/m.go": sourceOf("memory", ours("internal/memory/memorytest"))},
+			map[string]string{"activities/port/memory/m.go": sourceOf("memory", ours("activities/port/memory/memorytest"))},
 		},
 
-		{"a dot import", "plain imports", map[string]string{"internal/mood/m.go": sourceOf("mood", "import . \"math\"\n")}},
+		{"a dot import", "plain imports", map[string]string{"activities/port/mood/m.go": sourceOf("mood", "import . \"math\"\n")}},
 
 		{"the server module sharing code", "own module", map[string]string{
 			"cmd/temporald/go.mod":  "module x",
-			"cmd/temporald/main.go": "// Command temporald is.\npackage main\n" + ours("internal/mood"),
+			"cmd/temporald/main.go": "// Command temporald is.\npackage main\n" + ours("activities/port/mood"),
 		}},
 
-		{"a value that opens files", "purity", map[string]string{"internal/mood/m.go": sourceOf("mood", imports("os"))}},
+		{"a value that opens files", "purity", map[string]string{"activities/port/mood/m.go": sourceOf("mood", imports("os"))}},
 		{
 			"a rule that knows the network", "purity",
 			map[string]string{"internal/prompt/p.go": sourceOf("prompt", imports("net/http"))},
@@ -173,9 +173,9 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 			map[string]string{"activities/a.go": sourceOf("activities", "import \"os\"\nvar _ = os.WriteFile\n")},
 		},
 		{"an activity that posts by way of a port", "no side effects", map[string]string{
-			"activities/a.go":         sourceOf("activities", ours("internal/spend")),
-			"internal/spend/p.go":     sourceOf("spend", ours("internal/inference")),
-			"internal/inference/i.go": sourceOf("inference", imports("net/http")),
+			"activities/a.go":                sourceOf("activities", ours("activities/port/spend")),
+			"activities/port/spend/p.go":     sourceOf("spend", ours("activities/port/inference")),
+			"activities/port/inference/i.go": sourceOf("inference", imports("net/http")),
 		}},
 		{"a workflow that writes by way of an activity", "no side effects", map[string]string{
 			"workflows/w.go":  sourceOf("workflows", ours("activities")),
@@ -200,8 +200,8 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 			"internal/sqlitestore/s.go": sourceOf("sqlitestore", imports("modernc.org/sqlite")),
 		}},
 		{"a port that holds a vendor nobody lent it", "no vendor but Temporal", map[string]string{
-			"workers/w.go":            sourceOf("workers", ours("internal/inference")),
-			"internal/inference/i.go": sourceOf("inference", imports("github.com/sashabaranov/go-openai")),
+			"workers/w.go":                   sourceOf("workers", ours("activities/port/inference")),
+			"activities/port/inference/i.go": sourceOf("inference", imports("github.com/sashabaranov/go-openai")),
 		}},
 
 		{
@@ -248,22 +248,22 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 func TestWhatTheRulesAllowPasses(t *testing.T) {
 	t.Parallel()
 	faults, packages, err := Inspect(tree(map[string]string{
-		"internal/mood/m.go":      sourceOf("mood", "import \"time\"\nvar _ time.Duration\n"),
-		"internal/mood/m_test.go": "package mood\n" + imports("os") + ours("testsuite/provider"),
-		"internal/dream/d.go":     sourceOf("dream", ours("internal/mood")),
+		"activities/port/mood/m.go":      sourceOf("mood", "import \"time\"\nvar _ time.Duration\n"),
+		"activities/port/mood/m_test.go": "package mood\n" + imports("os") + ours("testsuite/provider"),
+		"activities/port/dream/d.go":     sourceOf("dream", ours("activities/port/mood")),
 		"internal/hypnagogia/h.go": sourceOf("hypnagogia",
-			ours("internal/dream")+"import \"math/rand/v2\"\nvar _ = rand.New(rand.NewPCG(1, 2))\n"),
-		"internal/inference/i.go": sourceOf("inference",
+			ours("activities/port/dream")+"import \"math/rand/v2\"\nvar _ = rand.New(rand.NewPCG(1, 2))\n"),
+		"activities/port/inference/i.go": sourceOf("inference",
 			imports("context")+imports("github.com/tiktoken-go/tokenizer/codec")),
-		"internal/spend/p.go": sourceOf("spend", ours("internal/inference")),
-		"internal/spend/spendtest/p.go": sourceOf("spendtest",
-			ours("internal/spend")+imports("github.com/stretchr/testify/require")),
+		"activities/port/spend/p.go": sourceOf("spend", ours("activities/port/inference")),
+		"activities/port/spend/spendtest/p.go": sourceOf("spendtest",
+			ours("activities/port/spend")+imports("github.com/stretchr/testify/require")),
 		"internal/sqlitestore/s.go": sourceOf("sqlitestore",
-			ours("internal/spend")+imports("modernc.org/sqlite")+"import \"os\"\nvar _ = os.Create\n"),
+			ours("activities/port/spend")+imports("modernc.org/sqlite")+"import \"os\"\nvar _ = os.Create\n"),
 		"internal/sqlitestore/schema/s.go": sourceOf("schema", ""),
-		"internal/sqlitestore/s_test.go":   "package sqlitestore_test\n" + ours("internal/spend/spendtest"),
+		"internal/sqlitestore/s_test.go":   "package sqlitestore_test\n" + ours("activities/port/spend/spendtest"),
 		"activities/a.go": sourceOf("activities",
-			ours("internal/spend")+imports("go.temporal.io/sdk/activity")),
+			ours("activities/port/spend")+imports("go.temporal.io/sdk/activity")),
 		"workflows/w.go": sourceOf("workflows", ours("activities")+ours("internal/hypnagogia")),
 		"workers/w.go":   sourceOf("workers", ours("workflows")),
 		"config/c.go":    sourceOf("config", imports("os")+imports("github.com/spf13/viper")),
@@ -275,17 +275,17 @@ func TestWhatTheRulesAllowPasses(t *testing.T) {
 		"testsuite/chaos/c_test.go": "// Package chaos is here.\npackage chaos_test\n" +
 			ours("testsuite/testdeploy"),
 		"internal/prompt/testdata/broken.go": "this is not Go",
-		"internal/psyche/p.go":               sourceOf("psyche", ours("internal/spend")),
+		"internal/psyche/p.go":               sourceOf("psyche", ours("activities/port/spend")),
 		"internal/psyche/openaihttp/h.go":    sourceOf("openaihttp", ours("internal/psyche")+imports("net/http")),
 		"internal/hermes/remote/r.go":        sourceOf("remote", imports("net/http")),
 		"internal/hermes/react/r.go":         sourceOf("react", ours("internal/hermes/remote")),
-		"internal/fabric/f.go":               sourceOf("fabric", ours("internal/dream")),
+		"activities/port/fabric/f.go":        sourceOf("fabric", ours("activities/port/dream")),
 		"internal/localmodel/localmodel.go": sourceOf("localmodel",
-			ours("internal/hypnagogia")+ours("internal/inference")),
-		"internal/importer/importer.go":         sourceOf("importer", ours("internal/dream")),
-		"internal/console/console.go":           sourceOf("console", ours("internal/importer")+ours("workflows")),
-		"starter/s.go":                          sourceOf("starter", ours("workflows")),
-		"internal/inference/inferencetest/i.go": sourceOf("inferencetest", ours("internal/inference")),
+			ours("internal/hypnagogia")+ours("activities/port/inference")),
+		"internal/importer/importer.go":                sourceOf("importer", ours("activities/port/dream")),
+		"internal/console/console.go":                  sourceOf("console", ours("internal/importer")+ours("workflows")),
+		"starter/s.go":                                 sourceOf("starter", ours("workflows")),
+		"activities/port/inference/inferencetest/i.go": sourceOf("inferencetest", ours("activities/port/inference")),
 	}))
 	require.NoError(t, err)
 	require.Empty(t, faults)
@@ -294,6 +294,6 @@ func TestWhatTheRulesAllowPasses(t *testing.T) {
 
 func TestAFileThatIsNotGoIsReported(t *testing.T) {
 	t.Parallel()
-	_, _, err := Inspect(tree(map[string]string{"internal/mood/m.go": "pakcage mood"}))
-	require.ErrorContains(t, err, "internal/mood/m.go")
+	_, _, err := Inspect(tree(map[string]string{"activities/port/mood/m.go": "pakcage mood"}))
+	require.ErrorContains(t, err, "activities/port/mood/m.go")
 }

@@ -21,28 +21,34 @@ type Layer struct {
 // beneath it, unless the table names a part of it separately. Packages that are planned but not written have entries.
 var Layers = []Layer{
 	{Name: "values", Leftward: true, Packages: []string{
-		"internal/mood", "internal/mention", "internal/budget", "internal/dream", "internal/event",
+		"activities/port/mood", "activities/port/dormancy", "activities/port/budget", "activities/port/dream",
+		"activities/port/event",
+		"internal/prose", "internal/mention", "internal/recall/words", "internal/sentence", "internal/wordlist",
 	}},
 	{Name: "rules", Packages: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian",
-		"internal/journal", "internal/dormancy",
+		"internal/journal", "internal/selfcommand", "internal/admission",
 		"internal/policy", "internal/alarm", "internal/prompt", "internal/screen", "internal/sample",
 		"internal/steering",
-		"internal/embedder", "internal/timeword", "internal/utterance",
-		"internal/recall/words", "internal/recall/rank",
+		"internal/embedder", "internal/timeword", "internal/utterance", "internal/importer/derive", "internal/jsonshape",
+		"internal/claims", "internal/quality", "activities/port/rank", "internal/morning",
+		"internal/eval",
 	}},
 	// Leftward, because spend wraps another port, inference.Model, and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Packages: []string{
-		"internal/memory", "internal/inference", "internal/spend", "internal/fabric", "internal/presence",
+		"activities/port/memory", "activities/port/inference", "activities/port/spend", "activities/port/fabric", "activities/port/presence",
+		"activities/port/room",
 		"internal/access",
 		"internal/hostname",
-		"internal/store", "internal/recall",
+		"internal/store", "internal/recall", "internal/review", "internal/triggers",
+		"activities/port/rule",
 	}},
 	{Name: "adapters", Packages: []string{
 		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama",
 		"internal/governor",
 		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild",
-		"internal/hermes/remote", "internal/hermes/tools",
+		"internal/hermes/remote", "internal/hermes/tools", "internal/inflight", "internal/importer/formats",
+		"internal/answers",
 	}},
 	{Name: "activities", Packages: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
 	{Name: "workflows", Packages: []string{
@@ -50,9 +56,12 @@ var Layers = []Layer{
 		"internal/psyche/roomhttp",
 		"internal/hermes/ui",
 	}},
-	{Name: "processes", Packages: []string{"workers", "starter", "internal/console"}},
-	// Leftward, because the programs, and only they, import config.
-	{Name: "programs", Leftward: true, Packages: []string{"config", "cmd/oneiros", "cmd/temporald"}},
+	{Name: "processes", Packages: []string{"workers", "starter"}},
+	// Leftward, because deploy reads config, and the command line builds and runs deployments.
+	{Name: "commands", Leftward: true, Packages: []string{
+		"config", "internal/exit", "internal/deploy", "internal/console",
+	}},
+	{Name: "programs", Packages: []string{"cmd/oneiros", "cmd/temporald"}},
 }
 
 // testOnly are the folders that only tests may import.
@@ -87,9 +96,24 @@ const (
 // allowedLibraries are the libraries that a port or a rule may import although it may import no vendor, each with its
 // reason. They only compute; none of them opens a file or a connection.
 var allowedLibraries = map[string][]string{
-	"internal/inference": {"github.com/tiktoken-go/tokenizer"}, // counts tokens before a call is paid for
+	"activities/port/inference": {"github.com/tiktoken-go/tokenizer"}, // counts tokens before a call is paid for
+	// products of vectors
+	"activities/port/memory/index": {"gonum.org/v1/gonum/blas/blas32"},
+
 	// Unicode's normal forms, so that no spelling hides a word
 	"internal/policy": {"golang.org/x/text/unicode/norm"},
+
+	// Student's distribution and the binomial one
+	"internal/eval": {"gonum.org/v1/gonum/stat/distuv"},
+
+	// what is code, a quote, a link or an address in Markdown
+	"internal/prose": {
+		"github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/parser",
+		"github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
+	},
+
+	// how many columns of a terminal a character takes
+	"internal/screen": {"github.com/rivo/uniseg"},
 
 	// accents are taken off as the model's own tokenizer does
 	"internal/embedder/wordpiece": {"golang.org/x/text/unicode/norm"},
@@ -103,8 +127,9 @@ var allowedLibraries = map[string][]string{
 	},
 }
 
-// mayShareCode are modules of their own that may import ours: they make data that the program embeds, with its code.
-var mayShareCode = map[string]bool{"tools/distill": true}
+// mayShareCode are modules of their own that may import ours: one makes data that the program embeds, with its code,
+// and one is what a program of another module looks like.
+var mayShareCode = map[string]bool{"tools/distill": true, "testsuite/outside": true}
 
 var (
 	valuePackages = packagesOf("values")
@@ -147,7 +172,7 @@ var rules = []rule{
 	{
 		name: "hermes uses the API only", packages: []string{"internal/hermes"}, through: true,
 		imports: func(p string) bool {
-			return under(p, "go.temporal.io", Module+"/internal/psyche", Module+"/internal/memory",
+			return under(p, "go.temporal.io", Module+"/internal/psyche", Module+"/activities/port/memory",
 				Module+"/internal/sqlitestore",
 				Module+"/internal/redisstore")
 		},
@@ -181,7 +206,8 @@ func positionOf(dir string) (found position, ok bool) {
 	return found, ok
 }
 
-// suite says whether dir is the exported contract suite of the port above it, such as internal/memory/memorytest.
+// suite says whether dir is the exported contract suite of the port above it, such as
+// activities/port/memory/memorytest.
 func suite(dir string) bool { return path.Base(dir) == path.Base(path.Dir(dir))+"test" }
 
 // vendor says whether an import is neither ours nor the standard library's.

@@ -16,16 +16,16 @@ type Rhythm struct {
 	Jitter      time.Duration // added to each, from the function Jitter
 }
 
-// Past is what an agent's next dream depends on. A zero time means never.
-type Past struct {
+// LastTimes is what an agent's next dream depends on. A zero time means never.
+type LastTimes struct {
 	Active  time.Time // the last activity
 	Dream   time.Time // the end of the last dream
 	Try     time.Time // the last failed attempt to plan an automatic dream
 	Expires time.Time // until when the interrupted dream may be resumed; zero: there is none
 }
 
-// Next is the next automatic dream.
-type Next struct {
+// NextDream is the next automatic dream.
+type NextDream struct {
 	At     time.Time // the earliest time; zero: never
 	Resume bool      // it is the interrupted dream that is resumed
 }
@@ -36,21 +36,21 @@ type Next struct {
 // interrupted dream is resumed ResumeAfter after the last activity or failed attempt, plus as much of the jitter as
 // its time allows. If its time has run out by then, or by now, a new dream is due instead, but not before that time:
 // two dreams are never open at once.
-func (r Rhythm) Due(now time.Time, p Past) Next {
+func (r Rhythm) Due(now time.Time, p LastTimes) NextDream {
 	if p.Expires.IsZero() {
-		return Next{At: r.fresh(p)}
+		return NextDream{At: r.fresh(p)}
 	}
 	quiet := later(p.Active, p.Try).Add(r.ResumeAfter)
 	if !later(quiet, now).Before(p.Expires) {
-		return Next{At: later(r.fresh(p), p.Expires)}
+		return NextDream{At: later(r.fresh(p), p.Expires)}
 	}
 	if at := quiet.Add(r.Jitter); at.Before(p.Expires) {
 		quiet = at
 	}
-	return Next{At: quiet, Resume: true}
+	return NextDream{At: quiet, Resume: true}
 }
 
-func (r Rhythm) fresh(p Past) time.Time {
+func (r Rhythm) fresh(p LastTimes) time.Time {
 	due := p.Active.Add(r.IdleTimeout)
 	for _, last := range []time.Time{p.Dream, p.Try} {
 		if !last.IsZero() {
@@ -64,12 +64,12 @@ func (r Rhythm) fresh(p Past) time.Time {
 // while the hours were closed begins the jitter after they open, so that the agents of a zone do not all begin at
 // once, or at the opening if they would be closed again by then. If an interrupted dream expires before they open, a
 // new one is due.
-func (r Rhythm) Begin(now time.Time, p Past, zone *time.Location, windows, quiet Hours) Next {
+func (r Rhythm) Begin(now time.Time, p LastTimes, zone *time.Location, windows, quiet Hours) NextDream {
 	next := r.Due(now, p)
 	at := r.admit(now, next.At, zone, windows, quiet)
 	if next.Resume && !at.Before(p.Expires) {
 		at = r.admit(now, later(r.fresh(p), p.Expires), zone, windows, quiet)
-		return Next{At: at}
+		return NextDream{At: at}
 	}
 	next.At = at
 	return next

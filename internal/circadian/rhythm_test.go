@@ -19,36 +19,36 @@ var (
 func TestANewDreamIsDueAfterIdleTimeAndGaps(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		past circadian.Past
+		past circadian.LastTimes
 		want time.Time
 	}{
-		"never dreamt": {circadian.Past{Active: evening}, evening.Add(30 * time.Minute)},
+		"never dreamt": {circadian.LastTimes{Active: evening}, evening.Add(30 * time.Minute)},
 		"dreamt long ago": {
-			circadian.Past{Active: evening, Dream: evening.Add(-24 * time.Hour)},
+			circadian.LastTimes{Active: evening, Dream: evening.Add(-24 * time.Hour)},
 			evening.Add(30 * time.Minute),
 		},
 		"dreamt an hour ago": {
-			circadian.Past{Active: evening, Dream: evening.Add(-time.Hour)},
+			circadian.LastTimes{Active: evening, Dream: evening.Add(-time.Hour)},
 			evening.Add(5 * time.Hour),
 		},
-		"tried just now": {circadian.Past{Active: evening, Try: evening}, evening.Add(6 * time.Hour)},
+		"tried just now": {circadian.LastTimes{Active: evening, Try: evening}, evening.Add(6 * time.Hour)},
 		"tried after it dreamt": {
-			circadian.Past{Active: evening, Dream: evening.Add(-2 * time.Hour), Try: evening.Add(-time.Hour)},
+			circadian.LastTimes{Active: evening, Dream: evening.Add(-2 * time.Hour), Try: evening.Add(-time.Hour)},
 			evening.Add(5 * time.Hour),
 		},
 		"dreamt after it tried": {
-			circadian.Past{Active: evening, Dream: evening.Add(-time.Hour), Try: evening.Add(-2 * time.Hour)},
+			circadian.LastTimes{Active: evening, Dream: evening.Add(-time.Hour), Try: evening.Add(-2 * time.Hour)},
 			evening.Add(5 * time.Hour),
 		},
 		"the gap ends as it idles": {
-			circadian.Past{Active: evening, Dream: evening.Add(-330 * time.Minute)},
+			circadian.LastTimes{Active: evening, Dream: evening.Add(-330 * time.Minute)},
 			evening.Add(30 * time.Minute),
 		},
 	} {
-		require.Equal(t, circadian.Next{At: c.want}, rhythm.Due(evening, c.past), name)
+		require.Equal(t, circadian.NextDream{At: c.want}, rhythm.Due(evening, c.past), name)
 		late := rhythm
 		late.Jitter = 77 * time.Second
-		require.Equal(t, circadian.Next{At: c.want.Add(77 * time.Second)}, late.Due(evening, c.past), name)
+		require.Equal(t, circadian.NextDream{At: c.want.Add(77 * time.Second)}, late.Due(evening, c.past), name)
 	}
 }
 
@@ -68,15 +68,15 @@ func TestWithoutJitterTheArithmeticIsUnchanged(t *testing.T) {
 			IdleTimeout: time.Duration(r.Int64N(int64(12 * time.Hour))),
 			MinGap:      time.Duration(r.Int64N(int64(24 * time.Hour))),
 		}
-		past := circadian.Past{Active: moment(), Dream: moment(), Try: moment()}
+		past := circadian.LastTimes{Active: moment(), Dream: moment(), Try: moment()}
 		idle := past.Active.Add(law.IdleTimeout)
 		for _, last := range []time.Time{past.Dream, past.Try} {
 			if gap := last.Add(law.MinGap); !last.IsZero() && gap.After(idle) {
 				idle = gap
 			}
 		}
-		require.Equal(t, circadian.Next{At: idle}, law.Due(evening, past), "seed %d: %+v %+v", seed, law, past)
-		require.Equal(t, circadian.Next{At: idle},
+		require.Equal(t, circadian.NextDream{At: idle}, law.Due(evening, past), "seed %d: %+v %+v", seed, law, past)
+		require.Equal(t, circadian.NextDream{At: idle},
 			law.Begin(evening, past, time.UTC, circadian.Hours{}, circadian.Hours{}))
 	}
 }
@@ -86,45 +86,45 @@ func TestAnInterruptedDreamIsResumedUnlessItHasExpired(t *testing.T) {
 	expires := evening.Add(8 * time.Hour)
 	for name, c := range map[string]struct {
 		now    time.Time
-		past   circadian.Past
+		past   circadian.LastTimes
 		jitter time.Duration
-		want   circadian.Next
+		want   circadian.NextDream
 	}{
 		"quiet again": {
 			evening,
-			circadian.Past{Active: evening, Dream: evening, Expires: expires},
+			circadian.LastTimes{Active: evening, Dream: evening, Expires: expires},
 			0,
-			circadian.Next{At: evening.Add(5 * time.Minute), Resume: true},
+			circadian.NextDream{At: evening.Add(5 * time.Minute), Resume: true},
 		},
 		"a failed attempt counts": {
 			evening,
-			circadian.Past{Active: evening, Try: evening.Add(time.Hour), Expires: expires},
+			circadian.LastTimes{Active: evening, Try: evening.Add(time.Hour), Expires: expires},
 			0,
-			circadian.Next{At: evening.Add(65 * time.Minute), Resume: true},
+			circadian.NextDream{At: evening.Add(65 * time.Minute), Resume: true},
 		},
 		"jittered": {
 			evening,
-			circadian.Past{Active: evening, Expires: expires},
+			circadian.LastTimes{Active: evening, Expires: expires},
 			time.Minute,
-			circadian.Next{At: evening.Add(6 * time.Minute), Resume: true},
+			circadian.NextDream{At: evening.Add(6 * time.Minute), Resume: true},
 		},
 		"no room for the jitter": {
 			evening,
-			circadian.Past{Active: expires.Add(-6 * time.Minute), Expires: expires},
+			circadian.LastTimes{Active: expires.Add(-6 * time.Minute), Expires: expires},
 			time.Minute,
-			circadian.Next{At: expires.Add(-time.Minute), Resume: true},
+			circadian.NextDream{At: expires.Add(-time.Minute), Resume: true},
 		},
 		"no time left": {
 			evening,
-			circadian.Past{Active: expires.Add(-5 * time.Minute), Expires: expires},
+			circadian.LastTimes{Active: expires.Add(-5 * time.Minute), Expires: expires},
 			0,
-			circadian.Next{At: expires.Add(25 * time.Minute)},
+			circadian.NextDream{At: expires.Add(25 * time.Minute)},
 		},
 		"its time is over": {
 			expires,
-			circadian.Past{Active: evening, Dream: evening, Expires: expires},
+			circadian.LastTimes{Active: evening, Dream: evening, Expires: expires},
 			0,
-			circadian.Next{At: expires},
+			circadian.NextDream{At: expires},
 		},
 	} {
 		law := rhythm
@@ -137,7 +137,10 @@ func TestNoNewDreamBeginsBeforeAnInterruptedOneExpires(t *testing.T) {
 	t.Parallel()
 	hasty := circadian.Rhythm{IdleTimeout: time.Minute, MinGap: time.Minute, ResumeAfter: time.Hour}
 	expires := evening.Add(30 * time.Minute)
-	require.Equal(t, circadian.Next{At: expires}, hasty.Due(evening, circadian.Past{Active: evening, Expires: expires}))
+	require.Equal(t, circadian.NextDream{At: expires}, hasty.Due(evening, circadian.LastTimes{
+		Active:  evening,
+		Expires: expires,
+	}))
 }
 
 func hours(t *testing.T, entries ...string) circadian.Hours {
@@ -152,28 +155,29 @@ func TestADreamDueInClosedHoursBeginsTheJitterAfterTheOpening(t *testing.T) {
 	windows, none := hours(t, "22:00-07:00"), circadian.Hours{}
 	law := rhythm
 	law.Jitter = 90 * time.Second
-	past := circadian.Past{Active: evening} // due 21:31:30
+	past := circadian.LastTimes{Active: evening} // due 21:31:30
 	opens := evening.Add(time.Hour)
-	want := circadian.Next{At: opens.Add(90 * time.Second)}
+	want := circadian.NextDream{At: opens.Add(90 * time.Second)}
 	for _, now := range []time.Time{evening, opens, want.At} {
 		require.Equal(t, want, law.Begin(now, past, time.UTC, windows, none), now)
 	}
 	morning := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC) // no check during the night
-	require.Equal(t, circadian.Next{At: morning.Add(13*time.Hour + 90*time.Second)},
+	require.Equal(t, circadian.NextDream{At: morning.Add(13*time.Hour + 90*time.Second)},
 		law.Begin(morning, past, time.UTC, windows, none))
-	require.Equal(t, circadian.Next{At: opens}, law.Begin(evening, past, time.UTC, hours(t, "22:00-22:01"), none),
+	require.Equal(t, circadian.NextDream{At: opens}, law.Begin(evening, past, time.UTC, hours(t, "22:00-22:01"), none),
 		"the window is shorter than the jitter")
-	require.Equal(t, circadian.Next{}, law.Begin(evening, past, time.UTC, windows, hours(t, "00:00-24:00")), "never")
+	require.Equal(t, circadian.NextDream{}, law.Begin(evening, past, time.UTC, windows, hours(t, "00:00-24:00")),
+		"never")
 }
 
 func TestAnInterruptedDreamWaitsForTheHoursUntilItExpires(t *testing.T) {
 	t.Parallel()
 	windows, none := hours(t, "22:00-07:00"), circadian.Hours{}
-	past := circadian.Past{Active: evening, Dream: evening, Expires: evening.Add(2 * time.Hour)}
-	require.Equal(t, circadian.Next{At: evening.Add(time.Hour), Resume: true},
+	past := circadian.LastTimes{Active: evening, Dream: evening, Expires: evening.Add(2 * time.Hour)}
+	require.Equal(t, circadian.NextDream{At: evening.Add(time.Hour), Resume: true},
 		rhythm.Begin(evening, past, time.UTC, windows, none))
 	past.Expires = evening.Add(time.Hour)
-	require.Equal(t, circadian.Next{At: evening.Add(6 * time.Hour)},
+	require.Equal(t, circadian.NextDream{At: evening.Add(6 * time.Hour)},
 		rhythm.Begin(evening, past, time.UTC, windows, none), "a new dream")
 }
 

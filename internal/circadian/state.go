@@ -44,11 +44,11 @@ const (
 	Operator    Event = "operator"     // woken by an operator of the deployment
 	Ready       Event = "ready"        // what the client is to see is fixed
 	Ended       Event = "ended"        // a dream ended or was interrupted
-	Left        Event = "left"         // the last lease and the wake lock have ended
+	ClientLeft  Event = "left"         // the last lease and the wake lock have ended
 )
 
 // Events in the order of the table above.
-var Events = []Event{IdleTimeout, Requested, Resumed, Connect, Alarm, Operator, Ready, Ended, Left}
+var Events = []Event{IdleTimeout, Requested, Resumed, Connect, Alarm, Operator, Ready, Ended, ClientLeft}
 
 // Refused says that an event is not allowed in a state. The state does not change.
 type Refused struct {
@@ -96,22 +96,22 @@ var transitions = map[State]map[Event]cell{
 	Sleeping: {
 		IdleTimeout: moves(Dreaming), Requested: moves(Dreaming), Resumed: moves(Dreaming),
 		Connect: moves(Waking), Alarm: moves(Sleeping), Operator: moves(Sleeping),
-		Ready: refuses(notWoken), Ended: moves(Sleeping), Left: moves(Sleeping),
+		Ready: refuses(notWoken), Ended: moves(Sleeping), ClientLeft: moves(Sleeping),
 	},
 	Dreaming: {
 		IdleTimeout: refuses(noTimer), Requested: refuses(oneDream), Resumed: refuses(oneDream),
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
-		Ready: refuses(notWoken), Ended: moves(Sleeping), Left: moves(Dreaming),
+		Ready: refuses(notWoken), Ended: moves(Sleeping), ClientLeft: moves(Dreaming),
 	},
 	Waking: { // the first wake counts, the others wait for awake; leases are checked again once it is awake
 		IdleTimeout: refuses(noTimer), Requested: refuses(wakesUp), Resumed: refuses(wakesUp),
 		Connect: moves(Waking), Alarm: moves(Waking), Operator: moves(Waking),
-		Ready: moves(Awake), Ended: moves(Waking), Left: moves(Waking),
+		Ready: moves(Awake), Ended: moves(Waking), ClientLeft: moves(Waking),
 	},
 	Awake: {
 		IdleTimeout: refuses(noTimer), Requested: refuses(heldAwake), Resumed: refuses(heldAwake),
 		Connect: moves(Awake), Alarm: moves(Awake), Operator: moves(Awake),
-		Ready: refuses("it is awake already"), Ended: moves(Awake), Left: moves(Sleeping),
+		Ready: refuses("it is awake already"), Ended: moves(Awake), ClientLeft: moves(Sleeping),
 	},
 }
 

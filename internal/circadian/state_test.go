@@ -21,7 +21,7 @@ var table = map[circadian.Event][4]circadian.State{
 	circadian.Operator:    {circadian.Sleeping, circadian.Waking, circadian.Waking, circadian.Awake},
 	circadian.Ready:       {refused, refused, circadian.Awake, refused},
 	circadian.Ended:       {circadian.Sleeping, circadian.Sleeping, circadian.Waking, circadian.Awake},
-	circadian.Left:        {circadian.Sleeping, circadian.Dreaming, circadian.Waking, circadian.Sleeping},
+	circadian.ClientLeft:  {circadian.Sleeping, circadian.Dreaming, circadian.Waking, circadian.Sleeping},
 }
 
 func TestEveryEventInEveryState(t *testing.T) {
@@ -82,12 +82,12 @@ func TestAnInterruptedNightReturnsToSleep(t *testing.T) {
 		{circadian.Connect, circadian.Waking}, // a second client waits for awake
 		{circadian.Ended, circadian.Waking},   // the interrupted dream reports its end
 		{circadian.Ready, circadian.Awake},
-		{circadian.Left, circadian.Sleeping},
+		{circadian.ClientLeft, circadian.Sleeping},
 		{circadian.Resumed, circadian.Dreaming},
 		{circadian.Alarm, circadian.Waking},
 		{circadian.Ready, circadian.Awake},
 		{circadian.Ended, circadian.Awake},
-		{circadian.Left, circadian.Sleeping}, // the alarm's hold has ended
+		{circadian.ClientLeft, circadian.Sleeping}, // the alarm's hold has ended
 		{circadian.Requested, circadian.Dreaming},
 		{circadian.Ended, circadian.Sleeping},
 	} {

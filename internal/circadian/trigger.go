@@ -2,8 +2,8 @@ package circadian
 
 import "time"
 
-// Call is the call of a trigger for a dream, and what the dream then waits for.
-type Call struct {
+// TriggerCall is the call of a trigger for a dream, and what the dream then waits for.
+type TriggerCall struct {
 	At     time.Time     // of the call; a missed schedule calls once, with the first missed time
 	Now    bool          // requested by a person: idle time, gap and jitter are ignored
 	Quiet  time.Duration // idle time after the last activity, so that a talk is not interrupted
@@ -13,7 +13,7 @@ type Call struct {
 // CallDue is when the dream that a trigger calls for may begin, regardless of hours: the jitter after the call, at
 // least Quiet after the last activity, and MinGap after the last dream and the last failed attempt. A call during a
 // talk or a dream is kept until then.
-func (r Rhythm) CallDue(c Call, p Past) time.Time {
+func (r Rhythm) CallDue(c TriggerCall, p LastTimes) time.Time {
 	if c.Now {
 		if p.Try.After(c.At) { // the store was unreachable
 			return p.Try.Add(requestRetry)
@@ -34,7 +34,7 @@ const requestRetry = time.Minute
 
 // CheckAt is when an idle agent's urgency is checked: when a new dream would be due with the shorter idle time, and
 // never later than a dream without urgency.
-func (r Rhythm) CheckAt(quiet time.Duration, p Past) time.Time {
+func (r Rhythm) CheckAt(quiet time.Duration, p LastTimes) time.Time {
 	r.IdleTimeout = min(quiet, r.IdleTimeout)
 	return r.fresh(p)
 }

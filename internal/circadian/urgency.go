@@ -37,7 +37,7 @@ type UrgencyInput struct {
 	Never    bool          `json:"never,omitempty"` // the agent has not dreamt yet
 	// in [0, 1]: mean distance of the newest of them from neutral, weighted by salience
 	Affect     float64 `json:"affect"`
-	Volatility float64 `json:"volatility"`         // in [0, 1]: how recent a change of regime is
+	Volatility float64 `json:"volatility"`         // in [0, 1]: how fast its life changes (Changes)
 	Residuals  int     `json:"residuals"`          // predictions resolved since the last dream
 	Novel      int     `json:"novel"`              // those unlike everything in memory
 	Unplaced   string  `json:"unplaced,omitempty"` // why novelty could not be computed
@@ -91,23 +91,23 @@ func share(part, whole float64) float64 {
 
 func thousandths(v float64) float64 { return math.Round(v*1000) / 1000 }
 
-// Eager is when an urgent agent may dream after a shorter idle time.
-type Eager struct {
+// UrgencyRule is when an urgent agent may dream after a shorter idle time.
+type UrgencyRule struct {
 	Idle      time.Duration `json:"idle"`      // the shorter idle time; 0: urgency has no effect
 	Urgent    float64       `json:"urgent"`    // the urgency from which it applies
 	Uncertain float64       `json:"uncertain"` // the same while times are uncertain
 }
 
-// DefaultEager are the default thresholds: 0.8, and 0.6 in uncertain times. Ten minutes are longer than the pauses of
-// most talks; without urgency the idle time is thirty minutes.
-var DefaultEager = Eager{Idle: 10 * time.Minute, Urgent: .8, Uncertain: .6}
+// DefaultUrgencyRule are the default thresholds: 0.8, and 0.6 in uncertain times. Ten minutes are longer than the
+// pauses of most talks; without urgency the idle time is thirty minutes.
+var DefaultUrgencyRule = UrgencyRule{Idle: 10 * time.Minute, Urgent: .8, Uncertain: .6}
 
-// uncertainFrom is the volatility from which times are uncertain: a change of regime at most ten episodes or outcomes
-// ago.
+// uncertainFrom is the volatility from which times are uncertain: half of what the newest episodes are about is new, or
+// surprise has risen at most ten episodes or outcomes ago.
 const uncertainFrom = .5
 
 // Threshold is the urgency from which a dream may begin early.
-func (e Eager) Threshold(u Urgency) float64 {
+func (e UrgencyRule) Threshold(u Urgency) float64 {
 	if u.Input.Volatility >= uncertainFrom {
 		return e.Uncertain
 	}
@@ -115,10 +115,10 @@ func (e Eager) Threshold(u Urgency) float64 {
 }
 
 // Early says whether the agent may dream after the shorter idle time.
-func (e Eager) Early(u Urgency) bool { return e.Idle > 0 && u.Value >= e.Threshold(u) }
+func (e UrgencyRule) Early(u Urgency) bool { return e.Idle > 0 && u.Value >= e.Threshold(u) }
 
 // Validate returns every invalid threshold.
-func (e Eager) Validate() error {
+func (e UrgencyRule) Validate() error {
 	var faults []error
 	for _, each := range []struct {
 		name string

@@ -73,20 +73,20 @@ func TestAnUrgentAgentMayDreamEarlier(t *testing.T) {
 		{"all of it", UrgencyInput{Episodes: 200, Since: 24 * time.Hour, Affect: 1, Volatility: .4}, .8, true},
 	} {
 		u := UrgencyOf(c.lived)
-		require.InDelta(t, c.at, DefaultEager.Threshold(u), 0, c.name)
-		require.Equal(t, c.early, DefaultEager.Early(u), c.name)
+		require.InDelta(t, c.at, DefaultUrgencyRule.Threshold(u), 0, c.name)
+		require.Equal(t, c.early, DefaultUrgencyRule.Early(u), c.name)
 	}
-	off := DefaultEager
+	off := DefaultUrgencyRule
 	off.Idle = 0
 	require.False(t, off.Early(UrgencyOf(UrgencyInput{Episodes: 900, Since: 90 * time.Hour, Affect: 1, Volatility: 1})))
 }
 
 func TestUrgencyThresholdsAreValidated(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, DefaultEager.Validate())
-	require.ErrorContains(t, Eager{Urgent: 0, Uncertain: 2}.Validate(), "urgent is 0; it must lie above 0")
-	require.ErrorContains(t, Eager{Urgent: 0, Uncertain: 2}.Validate(), "urgent_uncertain is 2")
-	require.ErrorContains(t, Eager{Urgent: .5, Uncertain: .6}.Validate(), "must not raise the threshold")
+	require.NoError(t, DefaultUrgencyRule.Validate())
+	require.ErrorContains(t, UrgencyRule{Urgent: 0, Uncertain: 2}.Validate(), "urgent is 0; it must lie above 0")
+	require.ErrorContains(t, UrgencyRule{Urgent: 0, Uncertain: 2}.Validate(), "urgent_uncertain is 2")
+	require.ErrorContains(t, UrgencyRule{Urgent: .5, Uncertain: .6}.Validate(), "must not raise the threshold")
 }
 
 func TestNoveltyDependsOnTheSpace(t *testing.T) {

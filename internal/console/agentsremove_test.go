@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // removed is the JSON of a removal.
@@ -38,7 +38,7 @@ func TestARemovalReportsWhatItRemovedAndKept(t *testing.T) {
 	events, err := d.store.Events(t.Context(), "echo", 0, 0)
 	require.NoError(t, err)
 	require.NotEmpty(t, events)
-	require.Equal(t, console.OK, d.run(0, "agents", "remove", "@echo", "--yes", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "agents", "remove", "@echo", "--yes", "--json"), d.err.String())
 	var got removed
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &got))
 	sum := 0
@@ -55,15 +55,15 @@ func TestARemovalReportsWhatItRemovedAndKept(t *testing.T) {
 	require.Positive(t, got.Kept.Spent)
 	require.Equal(t, []string{key.ID}, got.Keys)
 	require.Len(t, got.Notes, 1)
-	require.Equal(t, console.OK, d.run(0, "agents", "list", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "agents", "list", "--json"))
 	require.NotContains(t, d.out.String(), `"echo"`)
-	require.Equal(t, console.NotFound, d.run(0, "agents", "remove", "echo", "--yes"))
+	require.Equal(t, exit.NotFound, d.run(0, "agents", "remove", "echo", "--yes"))
 	require.Contains(t, d.err.String(), `there is no agent "echo"; oneiros agents list names them all`)
-	require.Equal(t, console.OK, d.run(0, "spend", "-a", "echo", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "spend", "-a", "echo", "--json"), d.err.String())
 	require.Contains(t, d.out.String(), `"agent": "echo"`, "what it has spent is told")
-	require.Equal(t, console.NotFound, d.run(0, "spend", "-a", "nobody"))
-	require.Equal(t, console.OK, d.run(0, "agents", "add", "echo"), d.err.String())
-	require.Equal(t, console.OK, d.run(0, "memory", "list", "-a", "echo", "--json"))
+	require.Equal(t, exit.NotFound, d.run(0, "spend", "-a", "nobody"))
+	require.Equal(t, exit.OK, d.run(0, "agents", "add", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "memory", "list", "-a", "echo", "--json"))
 	require.JSONEq(t, "[]", d.out.String())
 }
 
@@ -71,19 +71,19 @@ func TestARemovalIsReportedInWords(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{unended: "no Temporal server runs"})
 	d.terminal, d.in = true, "yes\n"
-	require.Equal(t, console.OK, d.run(80, "agents", "remove", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "agents", "remove", "echo"), d.err.String())
 	d.golden("agents-remove-80")
 }
 
 func TestARemovalNeedsTheRightNameAndConsent(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{})
-	require.Equal(t, console.NotFound, d.run(0, "agents", "remove", "nobody", "--yes"))
-	require.Equal(t, console.Usage, d.run(0, "agents", "remove"))
-	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo"))
+	require.Equal(t, exit.NotFound, d.run(0, "agents", "remove", "nobody", "--yes"))
+	require.Equal(t, exit.Usage, d.run(0, "agents", "remove"))
+	require.Equal(t, exit.Refused, d.run(0, "agents", "remove", "echo"))
 	require.Contains(t, d.err.String(), "add --yes")
 	d.terminal, d.in = true, "n\n"
-	require.Equal(t, console.Refused, d.run(80, "agents", "remove", "echo"))
+	require.Equal(t, exit.Refused, d.run(80, "agents", "remove", "echo"))
 	_, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
 }
@@ -92,7 +92,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().guarded(&porter{})
 	d.hall.now.Leases = []presence.Lease{{Client: "mara", Cause: presence.Connect, Until: now.Add(time.Hour)}}
-	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
+	require.Equal(t, exit.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "agent echo is held awake by mara (connect) until ")
 	require.Contains(t, d.err.String(), "oneiros sleep -a echo --force")
 	d.hall.now.Leases = nil
@@ -100,7 +100,7 @@ func TestAnAgentThatDreamsOrIsHeldAwakeIsNotRemoved(t *testing.T) {
 	_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: f, Workflow: f.Dream, Since: now},
 		memory.Fence{})
 	require.NoError(t, err)
-	require.Equal(t, console.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
+	require.Equal(t, exit.Refused, d.run(0, "agents", "remove", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "agent echo is dreaming dream/echo/0007")
 	require.Contains(t, d.err.String(), "oneiros dreams cancel dream/echo/0007")
 	_, err = d.store.Agent(t.Context(), "echo")
@@ -113,15 +113,19 @@ func TestWhatAnEarlierRemovalLeftToTemporalIsEnded(t *testing.T) {
 	d := newFixture(t).furnish().guarded(p)
 	_, err := d.store.DropAgent(t.Context(), "echo", now)
 	require.NoError(t, err)
-	require.Equal(t, console.OK, d.run(0, "agents", "remove", "echo"), d.err.String())
-	require.Contains(t, d.out.String(), "Agent echo was removed before; its workflow, which was left, is ended now.")
+	require.Equal(t, exit.OK, d.run(0, "agents", "remove", "echo"), d.err.String())
+	require.Contains(
+		t,
+		d.out.String(),
+		"Agent echo was removed before; its workflow, which was left, is ended now.",
+	)
 	p.left = false
-	require.Equal(t, console.NotFound, d.run(0, "agents", "remove", "echo"))
+	require.Equal(t, exit.NotFound, d.run(0, "agents", "remove", "echo"))
 }
 
 func TestAgentsToRemoveAreCompleted(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(0, "__complete", "agents", "remove", ""))
+	require.Equal(t, exit.OK, d.run(0, "__complete", "agents", "remove", ""))
 	require.Contains(t, d.out.String(), "echo\n")
 }

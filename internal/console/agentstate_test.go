@@ -10,11 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -51,7 +52,7 @@ func TestAnAgentIsShownWithItsStateItsCapsAndItsWakes(t *testing.T) {
 				{Client: "operator", Cause: presence.Connect, Until: now.AddDate(0, 0, 1)},
 			},
 		}
-		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
+		require.Equal(t, exit.OK, d.run(width, "agents", "show", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("agents-show-awake-%d", width))
 	}
 }
@@ -59,11 +60,11 @@ func TestAnAgentIsShownWithItsStateItsCapsAndItsWakes(t *testing.T) {
 func TestAnAgentWhoseWorkflowDoesNotAnswerIsShownFromTheStore(t *testing.T) {
 	t.Parallel()
 	for fault, why := range map[error]string{
-		memory.ErrNotFound: "it has no workflow on Temporal yet", console.ErrNoServer: "no Temporal server runs",
+		memory.ErrNotFound: "it has no workflow on Temporal yet", deploy.ErrNoServer: "no Temporal server runs",
 		errors.New("timed out"): "Temporal or a worker does not answer",
 	} {
 		d := newFixture(t).furnish().guarded(&porter{lost: fault})
-		require.Equal(t, console.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())
+		require.Equal(t, exit.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())
 		var result struct {
 			AgentState struct {
 				State, Source, Why, Behaviour string
@@ -95,7 +96,7 @@ func TestAnAgentsStateAsJSONHasMillisecondsAndNoZeroTimes(t *testing.T) {
 				Settings: workflows.Settings{MinGap: time.Hour},
 			},
 		})
-	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
 	require.NotContains(t, d.out.String(), "0001-01-01")
 	require.NotContains(t, d.out.String(), `"min_gap":`)
 	require.Contains(t, d.out.String(), `"min_gap_ms": 3600000`)
@@ -115,15 +116,15 @@ func TestAnAgentThatHasSpentItsMonthIsNoLongerThriving(t *testing.T) {
 	require.NoError(t, err)
 	echo.Caps.Day = 40_000
 	require.NoError(t, d.store.PutAgent(t.Context(), echo))
-	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return nil, console.ErrNoServer }
-	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+	d.dream.Waker = func(context.Context, *deploy.Deployment) (deploy.Waker, error) { return nil, deploy.ErrNoServer }
+	require.Equal(t, exit.OK, d.run(0, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "$0.00 of the day, $15.00 of the month")
 	require.Contains(t, d.out.String(), "0.00, terminal: no onset")
 	require.Contains(t, d.out.String(), "the cap of its day is used up; no onset begins\n")
 	half := .2
 	echo.Vitality = &half
 	require.NoError(t, d.store.PutAgent(t.Context(), echo))
-	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "0.20, conservation: 1 Dali cycle within 30s (set from outside)")
 }
 
@@ -163,7 +164,7 @@ func TestAnAgentIsShownWithTheCyclesThatCanRun(t *testing.T) {
 			require.NoError(t, err)
 			echo.Vitality, echo.Tier = &c.vitality, c.tier
 			require.NoError(t, d.store.PutAgent(t.Context(), echo))
-			require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+			require.Equal(t, exit.OK, d.run(0, "agents", "show", "echo"), d.err.String())
 			require.Contains(t, d.out.String(), c.want)
 		})
 	}
@@ -214,10 +215,15 @@ func TestAnAgentsStateIsTheStoresWhateverItsWorkflowSays(t *testing.T) {
 			d.hall.now = c.status
 			if c.dreaming {
 				fence := memory.Fence{Dream: "dream/echo/0009", Run: "run"}
-				_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: fence, Since: now}, memory.Fence{})
+				_, err := d.store.TakeSlot(
+					t.Context(),
+					"echo",
+					memory.Slot{Fence: fence, Since: now},
+					memory.Fence{},
+				)
 				require.NoError(t, err)
 			}
-			require.Equal(t, console.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
+			require.Equal(t, exit.OK, d.run(0, "agents", "show", "echo", "--json"), d.err.String())
 			var result struct {
 				AgentState struct{ State, Why string } `json:"agent_state"`
 			}

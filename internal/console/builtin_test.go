@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
@@ -30,9 +30,12 @@ func TestTheReportSaysWhichRolesTheBuiltInModelHad(t *testing.T) {
 		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", dreamID)
 		require.NoError(t, err)
 		record.Models = night.models
-		_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
+		_, err = d.store.Commit(
+			t.Context(),
+			memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}},
+		)
 		require.NoError(t, err)
-		require.Equal(t, console.OK, d.run(110, "dreams", "show", "1", "-a", "echo"))
+		require.Equal(t, exit.OK, d.run(110, "dreams", "show", "1", "-a", "echo"))
 		require.Contains(t, d.out.String(), night.text)
 		if night.never != "" {
 			require.NotContains(t, d.out.String(), night.never)

@@ -16,28 +16,39 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
 // sealed is a console with one key, and its output.
-func sealed(t *testing.T, keys string) (app *App, out, beside *bytes.Buffer) {
+func sealed(t *testing.T, keys string) (app *cli.App, out, beside *bytes.Buffer) {
 	t.Helper()
 	out, beside = &bytes.Buffer{}, &bytes.Buffer{}
-	return &App{
+	return &cli.App{
 		In: strings.NewReader(""), Out: out, Err: beside,
-		Now: func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) },
-		Codec: CodecCommand{
-			Random: strings.NewReader(strings.Repeat("0123456789abcdef", 8)),
-			Getenv: func(name string) string { return map[string]string{"TOKEN": "sesame", "EMPTY": " "}[name] },
-			Keys: func() (payload.Keys, string, error) {
-				if keys == "" {
-					return payload.Keys{}, "", nil
-				}
-				k, err := payload.Parse(keys)
-				return k, "seal.keys_env SEAL", err
-			},
-		},
+		Now:     func() time.Time { return time.Date(2026, 11, 20, 23, 0, 0, 0, time.UTC) },
+		Random:  strings.NewReader(strings.Repeat("0123456789abcdef", 8)),
+		Backend: sealing{keys: keys},
 	}, out, beside
+}
+
+// sealing is a backend with sealing keys.
+type sealing struct {
+	cli.Backend
+	keys string
+}
+
+func (s sealing) Getenv(name string) string {
+	return map[string]string{"TOKEN": "sesame", "EMPTY": " "}[name]
+}
+
+func (s sealing) SealKeys() (payload.Keys, string, error) {
+	if s.keys == "" {
+		return payload.Keys{}, "", nil
+	}
+	k, err := payload.Parse(s.keys)
+	return k, "seal.keys_env SEAL", err
 }
 
 var oneKey = "winter " + base64.StdEncoding.EncodeToString([]byte("a key of thirty-two bytes, see? "))
@@ -45,14 +56,14 @@ var oneKey = "winter " + base64.StdEncoding.EncodeToString([]byte("a key of thir
 func TestANewKeyIsALineOfTheKeysFile(t *testing.T) {
 	t.Parallel()
 	app, out, _ := sealed(t, "")
-	require.Equal(t, OK, Run(context.Background(), app, []string{"codec", "new-key"}))
+	require.Equal(t, exit.OK, Run(context.Background(), app, []string{"codec", "new-key"}))
 	require.Regexp(t, regexp.MustCompile(`^2026-11-20-3031 [A-Za-z0-9+/]{43}=\n$`), out.String())
 	k, err := payload.Parse(out.String())
 	require.NoError(t, err)
 	require.Equal(t, "2026-11-20-3031", k.Newest())
 
 	app, _, beside := sealed(t, "")
-	require.Equal(t, Usage, Run(context.Background(), app, []string{"codec", "new-key", "--id", "a b"}))
+	require.Equal(t, exit.Usage, Run(context.Background(), app, []string{"codec", "new-key", "--id", "a b"}))
 	require.Contains(t, beside.String(), `key id "a b"`)
 }
 
@@ -70,13 +81,13 @@ func TestSealedJSONIsOpenedFromAFileAndFromStandardInput(t *testing.T) {
 	for _, args := range [][]string{{"codec", "decode", file}, {"codec", "decode"}, {"codec", "decode", "-"}} {
 		app, out, beside := sealed(t, oneKey)
 		app.In = bytes.NewReader(body)
-		require.Equal(t, OK, Run(context.Background(), app, args), beside.String())
+		require.Equal(t, exit.OK, Run(context.Background(), app, args), beside.String())
 		require.JSONEq(t, `{"payloads":["a lighthouse"]}`, out.String())
 		require.Empty(t, beside.String())
 	}
 	app, _, beside := sealed(t, oneKey)
 	app.In = strings.NewReader("{}")
-	require.Equal(t, OK, Run(context.Background(), app, []string{"codec", "decode"}))
+	require.Equal(t, exit.OK, Run(context.Background(), app, []string{"codec", "decode"}))
 	require.Equal(t, "Nothing in it was sealed.\n", beside.String())
 }
 
@@ -89,8 +100,18 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 	}{
 		{"no keys", "", []string{"serve"}, "no sealing keys are configured"},
 		{"no keys to open with", "", []string{"decode"}, "no sealing keys are configured"},
-		{"the whole network", oneKey, []string{"serve", "--listen", "0.0.0.0:0"}, "can be reached by other machines"},
-		{"every name of this machine", oneKey, []string{"serve", "--listen", ":0"}, "can be reached by other machines"},
+		{
+			"the whole network",
+			oneKey,
+			[]string{"serve", "--listen", "0.0.0.0:0"},
+			"can be reached by other machines",
+		},
+		{
+			"every name of this machine",
+			oneKey,
+			[]string{"serve", "--listen", ":0"},
+			"can be reached by other machines",
+		},
 		{
 			"every address, under no name", oneKey,
 			[]string{"serve", "--listen", "0.0.0.0:0", "--token-env", "TOKEN"},
@@ -101,7 +122,12 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 			[]string{"serve", "--listen", "[::]:0", "--token-env", "TOKEN"},
 			"add --host",
 		},
-		{"a host with a port", oneKey, []string{"serve", "--host", "codec.internal:8081"}, "without scheme and port"},
+		{
+			"a host with a port",
+			oneKey,
+			[]string{"serve", "--host", "codec.internal:8081"},
+			"without scheme and port",
+		},
 		{
 			"a host with a scheme", oneKey,
 			[]string{"serve", "--host", "https://codec.internal"},
@@ -125,7 +151,7 @@ func TestTheCodecRefusesWhatWouldGiveTheKeysAway(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			app, _, beside := sealed(t, c.keys)
-			require.Equal(t, Usage, Run(context.Background(), app, append([]string{"codec"}, c.args...)))
+			require.Equal(t, exit.Usage, Run(context.Background(), app, append([]string{"codec"}, c.args...)))
 			require.Contains(t, beside.String(), c.want)
 		})
 	}
@@ -167,5 +193,5 @@ func TestTheCodecServesUntilItIsStopped(t *testing.T) {
 		"a page that made its own name point here")
 	require.Equal(t, http.StatusUnauthorized, ask("sesam", ""))
 	stop()
-	require.Equal(t, OK, <-code)
+	require.Equal(t, exit.OK, <-code)
 }

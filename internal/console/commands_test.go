@@ -10,18 +10,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
 func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK,
-		d.run(80, "agents", "add", "echo", "--persona", "A companion.", "--interest", "tides", "--cap-dream", "0.10",
-			"--model", "observer=house/small"), d.err.String())
+	require.Equal(
+		t,
+		exit.OK,
+		d.run(
+			80,
+			"agents",
+			"add",
+			"echo",
+			"--persona",
+			"A companion.",
+			"--interest",
+			"tides",
+			"--cap-dream",
+			"0.10",
+			"--model",
+			"observer=house/small",
+		),
+		d.err.String(),
+	)
 	a, err := d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Equal(t, "Europe/Berlin", a.Zone, "the machine's own zone")
@@ -30,30 +46,32 @@ func TestAnAgentIsAddedEditedAndFoundAgain(t *testing.T) {
 	require.EqualValues(t, 100_000, a.Caps.Dream)
 	require.Equal(t, "house/small", a.Models[dream.Observer])
 
-	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--tier", "core", "--model", "observer="))
+	require.Equal(t, exit.OK, d.run(80, "agents", "edit", "echo", "--tier", "core", "--model", "observer="))
 	a, err = d.store.Agent(t.Context(), "echo")
 	require.NoError(t, err)
 	require.Equal(t, "A companion.", a.Persona, "what is not named stays")
 	require.Equal(t, dream.Core, a.Tier)
 	require.Empty(t, a.Models)
 
-	require.Equal(t, console.Usage, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.Usage, d.run(80, "agents", "add", "echo"))
 	require.Contains(t, d.err.String(), "belongs to agent echo already")
-	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--cap-dream", "5", "--zone", "Mars"))
+	require.Equal(t, exit.Usage, d.run(80, "agents", "edit", "echo", "--cap-dream", "5", "--zone", "Mars"))
 	require.Contains(t, d.err.String(), "cap of one dream ($5.00) is above the cap of a day")
 	require.Contains(t, d.err.String(), `zone "Mars"`)
-	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--model", "observer=nobody/knows"))
+	require.Equal(t, exit.Usage, d.run(80, "agents", "edit", "echo", "--model", "observer=nobody/knows"))
 	require.Contains(t, d.err.String(), "not configured")
-	require.Equal(t, console.NotFound, d.run(80, "agents", "show", "nobody"))
+	require.Equal(t, exit.NotFound, d.run(80, "agents", "show", "nobody"))
 
-	require.Equal(t, console.OK, d.run(80, "agents", "edit", "echo", "--handle", "murmur"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "agents", "edit", "echo", "--handle", "murmur"), d.err.String())
 	_, err = d.store.NextDream(t.Context(), a.ID)
 	require.NoError(t, err)
-	require.Equal(t, console.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
-	require.Equal(t,
+	require.Equal(t, exit.Usage, d.run(0, "agents", "edit", "murmur", "--handle", "echo"))
+	require.Equal(
+		t,
 		"oneiros: agent murmur keeps its name: it has dreamt or was woken, and its workflow, its dreams and their costs carry the name\nSee oneiros agents edit --help.\n",
-		d.err.String())
-	require.Equal(t, console.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."),
+		d.err.String(),
+	)
+	require.Equal(t, exit.OK, d.run(80, "agents", "edit", "murmur", "--handle", "murmur", "--persona", "Murmur."),
 		d.err.String())
 }
 
@@ -73,7 +91,7 @@ func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
 		"dream --tier soft":                    "--tier soft must be core or hardened",
 		"dream --budget=-1 --seed x":           "is not a number of dollars",
 	} {
-		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
+		require.Equal(t, exit.Usage, d.run(80, strings.Fields(line)...), line)
 		require.Contains(t, d.err.String(), want, line)
 		require.Empty(t, d.out.String(), line)
 	}
@@ -82,13 +100,13 @@ func TestWrongCommandLinesExitWithTwoAndOneClearSentence(t *testing.T) {
 func TestErrorsAreJSONWhenJSONIsAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.NotFound, d.run(0, "dreams", "show", "dream/echo/0099", "--json"))
+	require.Equal(t, exit.NotFound, d.run(0, "dreams", "show", "dream/echo/0099", "--json"))
 	var result struct {
 		Error string
 		Code  int
 	}
 	require.NoError(t, json.Unmarshal(d.err.Bytes(), &result))
-	require.Equal(t, console.NotFound, result.Code)
+	require.Equal(t, exit.NotFound, result.Code)
 	require.Contains(t, result.Error, "dream/echo/0099")
 }
 
@@ -100,7 +118,7 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 		"predictions list -a echo": 1, "fragments list -a echo": 2,
 		"journal -a echo": 1, "dreams list -a echo": 1, "dreams list -a tally": 0, "memory show e-0001 --revisions": 1,
 	} {
-		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
+		require.Equal(t, exit.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
 			d.err.String())
 		var list []any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &list), line)
@@ -111,7 +129,7 @@ func TestEveryListIsJSONWhenAskedFor(t *testing.T) {
 		"agents show echo", "memory show e-0001", "dreams show 1 -a echo", "spend",
 		"config show", "config check", "playbook export -a echo", "version",
 	} {
-		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
+		require.Equal(t, exit.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
 			d.err.String())
 		var object map[string]any
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &object), line)
@@ -123,9 +141,9 @@ func TestAReportGivesItsSummaryAsFields(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.file = "my own.yaml"
-	require.Equal(t, console.OK, d.run(0, "dreams", "show", "1", "-a", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "dreams", "show", "1", "-a", "echo"), d.err.String())
 	lines := strings.Split(d.out.String(), "\n")
-	require.Equal(t, console.OK, d.run(0, "dreams", "show", "1", "-a", "echo", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "dreams", "show", "1", "-a", "echo", "--json"), d.err.String())
 	var report struct{ Summary screen.Summary }
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &report))
 	s := report.Summary
@@ -143,10 +161,10 @@ func TestADreamIsNamedByIdByNumberOrAsTheLast(t *testing.T) {
 		"dreams show dream/echo/0001", "dreams show 1 -a echo", "dreams show last -a echo",
 		"dreams show #1",
 	} {
-		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
+		require.Equal(t, exit.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 		require.Contains(t, d.out.String(), "A rope remembers every knot", line)
 	}
-	require.Equal(t, console.NotFound, d.run(80, "dreams", "show", "last", "-a", "tally"))
+	require.Equal(t, exit.NotFound, d.run(80, "dreams", "show", "last", "-a", "tally"))
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
@@ -166,7 +184,7 @@ type erased struct {
 
 func (d *fixture) forget(args ...string) erased {
 	d.Helper()
-	require.Equal(d, console.OK, d.run(0, append([]string{"memory", "forget", "-a", "echo", "--json"}, args...)...),
+	require.Equal(d, exit.OK, d.run(0, append([]string{"memory", "forget", "-a", "echo", "--json"}, args...)...),
 		d.err.String())
 	var e erased
 	require.NoError(d, json.Unmarshal(d.out.Bytes(), &e))
@@ -177,16 +195,16 @@ func TestForgettingAsksAndErasesForGood(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.file = "my own.yaml"
-	require.Equal(t, console.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
+	require.Equal(t, exit.Refused, d.run(80, "memory", "forget", "e-0002", "-a", "echo"))
 	require.Contains(t, d.err.String(), "add --yes to agree")
 	require.Contains(t, d.err.String(), "--derived erases these too")
-	require.Equal(t, console.OK, d.run(80, "memory", "show", "e-0002"), "nothing was erased")
-	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
+	require.Equal(t, exit.OK, d.run(80, "memory", "show", "e-0002"), "nothing was erased")
+	require.Equal(t, exit.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	require.Contains(t, d.out.String(), "forgotten for good.\n")
 	require.Contains(t, d.out.String(),
 		"nothing leads there any more. To erase that too:\noneiros memory forget -a echo ")
 	require.Regexp(t, `(?m)^oneiros memory forget -a echo .* --config 'my own.yaml'$`, d.out.String())
-	require.Equal(t, console.NotFound, d.run(80, "memory", "show", "e-0002"))
+	require.Equal(t, exit.NotFound, d.run(80, "memory", "show", "e-0002"))
 	again := d.forget("e-0002", "--yes")
 	require.Zero(t, again.Forgotten)
 	require.Equal(t, []string{"e-0002"}, again.Absent, "what is gone may be asked for again")
@@ -199,9 +217,9 @@ func TestForgettingOnlyListsWhereThatIsAsked(t *testing.T) {
 	require.True(t, dry.DryRun)
 	require.NotEmpty(t, dry.Left)
 	require.Equal(t, "e-0002", dry.Erase[len(dry.Erase)-1].ID)
-	require.Equal(t, console.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--dry-run"))
+	require.Equal(t, exit.OK, d.run(80, "memory", "forget", "e-0002", "-a", "echo", "--dry-run"))
 	require.Contains(t, d.out.String(), "Nothing was changed.")
-	require.Equal(t, console.OK, d.run(80, "memory", "show", "e-0002"))
+	require.Equal(t, exit.OK, d.run(80, "memory", "show", "e-0002"))
 }
 
 func TestForgettingTakesCopiesAlong(t *testing.T) {
@@ -245,7 +263,7 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 	byText := d.forget("--text", "Quorvelant keeps the brass key", "--dry-run")
 	require.Equal(t, []string{"a1"}, ids(byText), "nothing is left of it without")
 	require.Len(t, byText.Scrub, 1)
-	require.Equal(t, console.OK, d.run(80, "memory", "forget", "-a", "echo", "--user", "nobody"),
+	require.Equal(t, exit.OK, d.run(80, "memory", "forget", "-a", "echo", "--user", "nobody"),
 		"there is nothing to ask")
 	require.Contains(t, d.err.String(), "echo has nothing that fits.")
 	done := d.forget("--user", "anna", "--yes")
@@ -262,7 +280,7 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 		{"is not before --until", []string{"--since", "2026-01-02", "--until", "2026-01-01"}},
 		{"neither --derived nor --text", []string{"a1", "--only", "--derived"}},
 	} {
-		require.Equal(t, console.Usage, d.run(80, append([]string{"memory", "forget", "-a", "echo"}, c.args...)...),
+		require.Equal(t, exit.Usage, d.run(80, append([]string{"memory", "forget", "-a", "echo"}, c.args...)...),
 			c.args)
 		require.Contains(t, d.err.String(), c.says)
 	}
@@ -291,9 +309,9 @@ func TestWhatStayedOfAMemoryCanBeErasedByTheIdsThatForgettingNamed(t *testing.T)
 	t.Parallel()
 	d := newFixture(t).furnish()
 	left := d.forget("e-0002", "--dry-run").Left
-	require.Equal(t, console.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
+	require.Equal(t, exit.OK, d.run(0, "memory", "forget", "e-0002", "-a", "echo", "--yes"))
 	_, line, _ := strings.Cut(strings.TrimSpace(d.out.String()), "oneiros ")
-	require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--yes")...), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, append(strings.Fields(line), "--yes")...), d.err.String())
 	got, err := d.store.Get(d.Context(), "echo", left...)
 	require.NoError(t, err)
 	require.Empty(t, got)
@@ -303,24 +321,42 @@ func TestADreamThatWaitsIsNotUndone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	n := d.interrupt(now.Add(time.Hour))
-	require.Equal(t, console.Failure, d.run(200, "memory", "undo", n.ID, "--yes"))
-	require.Contains(t, d.err.String(), "was woken and waits to go on; end it first with oneiros dreams cancel "+n.ID)
+	require.Equal(t, exit.Failure, d.run(200, "memory", "undo", n.ID, "--yes"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"was woken and waits to go on; end it first with oneiros dreams cancel "+n.ID,
+	)
 	fresh, err := memory.One[*dream.Record](d.Context(), d.store, "echo", n.ID)
 	require.NoError(t, err)
 	require.Equal(t, dream.Live, fresh.State)
-	require.Equal(t, console.OK,
-		d.run(200, "memory", "list", "-a", "echo", "-k", "night", "--status", dream.RecordWaits), d.err.String())
+	require.Equal(
+		t,
+		exit.OK,
+		d.run(
+			200,
+			"memory",
+			"list",
+			"-a",
+			"echo",
+			"-k",
+			"dream_record",
+			"--status",
+			dream.RecordWaits,
+		),
+		d.err.String(),
+	)
 	require.Contains(t, d.out.String(), "waiting")
 }
 
 func TestADreamCanBeUndone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(80, "memory", "undo", dreamID, "--yes"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "undo", dreamID, "--yes"), d.err.String())
 	require.Contains(t, d.out.String(), "is undone")
-	require.Equal(t, console.OK, d.run(80, "predictions", "list", "-a", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "predictions", "list", "-a", "echo"))
 	require.Contains(t, d.err.String(), "foretold nothing")
-	require.Equal(t, console.OK, d.run(200, "fragments", "list", "-a", "echo"))
+	require.Equal(t, exit.OK, d.run(200, "fragments", "list", "-a", "echo"))
 	require.Contains(t, d.out.String(), "A rope remembers", "archived fragments stay readable")
 }
 
@@ -328,58 +364,59 @@ func TestWhatIsExportedCanBeImportedAndAddsNothingTwice(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	path := filepath.Join(t.TempDir(), "echo.jsonl")
-	require.Equal(t, console.OK, d.run(80, "memory", "export", "-a", "echo", "-o", path), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "export", "-a", "echo", "-o", path), d.err.String())
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Len(t, strings.Split(strings.TrimSpace(string(body)), "\n"), 10)
 
-	require.Equal(t, console.OK, d.run(80, "memory", "import", path, "-a", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "import", path, "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "echo remembers 0 new")
 	other := newFixture(t)
-	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
-	require.Equal(t, console.OK, other.run(80, "memory", "import", path), other.err.String())
-	require.Equal(t, console.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
+	require.Equal(t, exit.OK, other.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, other.run(80, "memory", "import", path), other.err.String())
+	require.Equal(t, exit.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
 	require.NotContains(t, other.out.String(), "not experienced")
-	require.Equal(t, console.OK, other.run(120, "memory", "search", "rope", "-n", "9", "--dreamt"))
+	require.Equal(t, exit.OK, other.run(120, "memory", "search", "rope", "-n", "9", "--dreamt"))
 	require.Contains(t, other.out.String(), "fragment, dreamt, not experienced")
-	require.Equal(t, console.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
+	require.Equal(t, exit.OK, other.run(80, "memory", "search", "rope", "-n", "9"))
 	require.Contains(t, other.out.String(), "Mara rowed out")
 }
 
 func TestABadLineIsReportedAndTheRestImportedUnlessStrict(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 	path := filepath.Join(t.TempDir(), "m.jsonl")
 	require.NoError(t,
 		os.WriteFile(path,
 			[]byte(
-				"{\"kind\":\"episode\",\"content\":\"The tide turned.\",\"at\":\"2026-11-01T10:00:00Z\"}\n{broken\n"),
+				"{\"kind\":\"episode\",\"content\":\"The tide turned.\",\"at\":\"2026-11-01T10:00:00Z\"}\n{broken\n",
+			),
 			0o600))
-	require.Equal(t, console.Failure, d.run(80, "memory", "import", path, "--strict"))
+	require.Equal(t, exit.Failure, d.run(80, "memory", "import", path, "--strict"))
 	require.Contains(t, d.err.String(), "m.jsonl:2")
 	require.Contains(t, d.err.String(), "nothing was written")
-	require.Equal(t, console.OK, d.run(80, "memory", "import", path), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "import", path), d.err.String())
 	require.Contains(t, d.err.String(), "m.jsonl:2")
 	require.Contains(t, d.out.String(), "1 bad line left out")
-	require.Equal(t, console.NotFound, d.run(80, "memory", "import", "absent.jsonl"))
+	require.Equal(t, exit.NotFound, d.run(80, "memory", "import", "absent.jsonl"))
 }
 
 func TestTheShellCompletesAgents(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(0, "__complete", "memory", "list", "--agent", ""))
+	require.Equal(t, exit.OK, d.run(0, "__complete", "memory", "list", "--agent", ""))
 	require.Contains(t, d.out.String(), "echo\ntally\n")
-	require.Equal(t, console.OK, d.run(0, "completion", "bash"))
+	require.Equal(t, exit.OK, d.run(0, "completion", "bash"))
 	require.Contains(t, d.out.String(), "__start_oneiros")
 }
 
 func TestTextOfOthersCannotPaintTheScreen(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo", "--persona", "red \x1b[31mred\x07 and\nmore"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo", "--persona", "red \x1b[31mred\x07 and\nmore"))
 	for _, line := range []string{"agents list", "agents show echo"} {
-		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...))
+		require.Equal(t, exit.OK, d.run(80, strings.Fields(line)...))
 		require.NotContains(t, d.out.String(), "\x1b")
 		require.NotContains(t, d.out.String(), "\x07")
 	}
@@ -388,8 +425,8 @@ func TestTextOfOthersCannotPaintTheScreen(t *testing.T) {
 func TestTheDoctorSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "config", "check"))
-	require.Equal(t, console.OK, d.run(80, "config", "show", "--changed"))
+	require.Equal(t, exit.OK, d.run(80, "config", "check"))
+	require.Equal(t, exit.OK, d.run(80, "config", "show", "--changed"))
 	require.NotContains(t, d.out.String(), "dream.cycles")
 }
 
@@ -397,10 +434,15 @@ func TestAnItemIsFoundByWhatAListShowsOfItsID(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	for _, id := range []string{"…1/nrem/backward/1", "nrem/backward/1", "dream/echo/0001/nrem"} {
-		require.Equal(t, console.OK, d.run(80, "predictions", "show", id), "%s: %s", id, d.err.String())
+		require.Equal(t, exit.OK, d.run(80, "predictions", "show", id), "%s: %s", id, d.err.String())
 		require.Contains(t, d.out.String(), "splice the rope")
 	}
-	require.Equal(t, console.Usage, d.run(80, "memory", "show", "dream/echo/0001/"))
+	require.Equal(t, exit.Usage, d.run(80, "memory", "show", "dream/echo/0001/"))
 	require.Contains(t, d.err.String(), "is part of several ids")
-	require.Equal(t, console.NotFound, d.run(80, "fragments", "show", "nrem/backward/1"), "a prediction is no fragment")
+	require.Equal(
+		t,
+		exit.NotFound,
+		d.run(80, "fragments", "show", "nrem/backward/1"),
+		"a prediction is no fragment",
+	)
 }

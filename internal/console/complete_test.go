@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
@@ -27,7 +27,7 @@ func TestAShellIsOfferedDreamsAndClientsAndNoFiles(t *testing.T) {
 		"agents edit echo --vitality ": "caps",
 		"alarm -a echo --trigger ":     "",
 	} {
-		require.Equal(t, console.OK, d.run(0, append([]string{"__complete"}, strings.Split(line, " ")...)...),
+		require.Equal(t, exit.OK, d.run(0, append([]string{"__complete"}, strings.Split(line, " ")...)...),
 			d.err.String())
 		require.Equal(t, strings.TrimPrefix(want+"\n:4\n", "\n"), d.out.String(), line)
 	}
@@ -37,11 +37,11 @@ func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken()}
-	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo", "--for", "1d"), d.err.String())
+	require.Equal(t, exit.OK, d.guarded(p).run(0, "wake", "-a", "echo", "--for", "1d"), d.err.String())
 	require.Equal(t, 24*time.Hour, p.connections[0].For)
 	d.asleep(&sleeper{}, 0)
 	for text, want := range map[string]time.Duration{"10m": 10 * time.Minute, "1d": 24 * time.Hour} {
-		require.Equal(t, console.OK,
+		require.Equal(t, exit.OK,
 			d.run(0, "feed", "add", "tide-"+text, "--url", "https://harbour.example/v1", "--every", text),
 			d.err.String())
 		kept, err := d.store.Feed(t.Context(), "tide-"+text)
@@ -52,7 +52,7 @@ func TestASpanIsTypedAsTheConfigurationWritesIt(t *testing.T) {
 		"wake -a echo --for soon",
 		"feed add tide --url https://harbour.example/v1 --every soon",
 	} {
-		require.Equal(t, console.Usage, d.run(0, strings.Fields(line)...))
+		require.Equal(t, exit.Usage, d.run(0, strings.Fields(line)...))
 		require.Contains(t, d.err.String(), `"soon" must be a duration with its unit, such as 90s, 30m, 12h or 7d`)
 	}
 }

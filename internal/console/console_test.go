@@ -12,16 +12,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/config"
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/policy"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -31,7 +34,7 @@ var now = time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC)
 // fixture is a console over a store of its own.
 type fixture struct {
 	*testing.T
-	app   *console.App
+	app   *cli.App
 	store *sqlitestore.Store
 	knobs dream.Knobs
 	file  string // the --config in use
@@ -40,9 +43,9 @@ type fixture struct {
 
 	in         string
 	terminal   bool
-	dream      console.DreamCommand
-	stores     console.StoreCommand
-	embed      console.Embed // letters when nil
+	dream      engines
+	stores     stores
+	embed      deploy.Embed // letters when nil
 	background func(inference.Spec) (int, bool)
 	hall       hall
 	closed     error         // why the deployment cannot be opened
@@ -53,7 +56,10 @@ type fixture struct {
 	rules      map[string]policy.Rules // by handle
 
 	windows []string // hours open to dreams; none: all
-	hooks   console.HooksCommand
+	hooks   hooks
+
+	resolves dream.PredictionRules
+	judge    func() review.Judge // nil: none
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -65,7 +71,12 @@ func newFixture(t *testing.T) *fixture {
 }
 
 var models = inference.Table{
-	"builtin/associative": {Name: "builtin/associative", Provider: "builtin", Price: &budget.Price{}, BuiltIn: true},
+	"builtin/associative": {
+		Name:     "builtin/associative",
+		Provider: "builtin",
+		Price:    &budget.Price{},
+		BuiltIn:  true,
+	},
 	"builtin/lexical": {
 		Name:     "builtin/lexical",
 		Provider: "builtin",
@@ -103,11 +114,46 @@ func (d *fixture) run(width int, args ...string) int {
 	if embed == nil {
 		embed = letters
 	}
-	d.app = &console.App{
+	open := func(context.Context) (*deploy.Deployment, error) {
+		if d.closed != nil {
+			return nil, d.closed
+		}
+		if d.stuck != nil {
+			<-d.stuck
+		}
+		return &deploy.Deployment{
+			Wakes:   &d.hall,
+			Feeds:   d.store,
+			Keys:    d.store,
+			Digest:  d.digest,
+			Private: d.private,
+			Roles:   d.roles,
+			Settings: workflows.Settings{
+				IdleTimeout: 30 * time.Minute,
+				MinGap:      6 * time.Hour,
+				ResumeAfter: 5 * time.Minute,
+				Jitter:      time.Minute,
+				Windows:     d.windows,
+			},
+			Store:      d.store,
+			Ledger:     d.store.Ledger(),
+			Events:     d.store,
+			Catalog:    models,
+			Caps:       dream.DefaultCaps,
+			Knobs:      d.knobs,
+			Embed:      embed,
+			Jobs:       d.store,
+			Holder:     "console",
+			Background: d.background,
+			File:       d.file,
+			Planner:    planner{d.dream},
+
+			Predictions: d.resolves,
+			Judge:       d.judge,
+		}, nil
+	}
+	d.app = &cli.App{
 		Patience: 20 * time.Millisecond,
-		Dream:    d.dream,
-		Stores:   d.stores,
-		Hooks:    d.hooks,
 		Terminal: d.terminal,
 		In:       strings.NewReader(d.in),
 		Out:      &d.out,
@@ -115,50 +161,14 @@ func (d *fixture) run(width int, args ...string) int {
 		Now:      func() time.Time { return now },
 		Width:    width,
 		Zone:     "Europe/Berlin",
-		Version:  console.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
-		Open: func(context.Context) (*console.Deployment, error) {
-			if d.closed != nil {
-				return nil, d.closed
-			}
-			if d.stuck != nil {
-				<-d.stuck
-			}
-			return &console.Deployment{
-				Wakes:   &d.hall,
-				Feeds:   d.store,
-				Keys:    d.store,
-				Digest:  d.digest,
-				Private: d.private,
-				Roles:   d.roles,
-				Settings: workflows.Settings{
-					IdleTimeout: 30 * time.Minute,
-					MinGap:      6 * time.Hour,
-					ResumeAfter: 5 * time.Minute,
-					Jitter:      time.Minute,
-					Windows:     d.windows,
-				},
-				Store:      d.store,
-				Ledger:     d.store.Ledger(),
-				Events:     d.store,
-				Catalog:    models,
-				Caps:       dream.DefaultCaps,
-				Knobs:      d.knobs,
-				Embed:      embed,
-				Jobs:       d.store,
-				Holder:     "console",
-				Background: d.background,
-				File:       d.file,
-			}, nil
+		Version:  cli.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
+		Backend: backend{
+			open:   open,
+			rules:  d.rules,
+			dream:  d.dream,
+			hooks:  d.hooks,
+			stores: d.stores,
 		},
-		Configuration: func() console.Configuration {
-			return console.Configuration{Settings: []console.Setting{
-				{Key: "dream.cycles", Value: "3", Default: "3", Source: "default"},
-				{Key: "money.dream", Value: "$0.25", Default: "$0.50", Source: "file oneiros.yaml"},
-			}, File: "oneiros.yaml"}
-		},
-		Span:      config.ParseSpan,
-		Policy:    func(handle string) (policy.Rules, error) { return d.rules[handle], nil },
-		Reference: func() string { return "# Configuration\n" },
 	}
 	return console.Run(d.Context(), d.app, args)
 }
@@ -425,7 +435,7 @@ func TestEveryScreenFitsAndReadsWell(t *testing.T) {
 		{"playbook", "playbook export -a echo"},
 	} {
 		for _, width := range []int{80, 200} {
-			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line,
+			require.Equal(t, exit.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line,
 				d.err.String())
 			d.golden(fmt.Sprintf("%s-%d", screen.name, width))
 			if screen.name == "playbook" {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // lived writes dreams of some depth, and predictions around each whose residuals shrank the more the shallower it
@@ -41,7 +41,7 @@ func (d *fixture) lived(nights int) {
 	for i := range nights {
 		at := now.AddDate(0, 0, 2*(i-nights))
 		aim := hypnagogia.Prior(3).Aim(hypnagogia.DepthInput{Surprise: .2 + .5*dice.Float64()},
-			hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
+			hypnagogia.DepthNoise*(2*dice.Float64()-1), "", 3)
 		w.Add = append(w.Add, &dream.Record{
 			Head: dream.Head{
 				ID:    fmt.Sprintf("dream/echo/9%03d", i),
@@ -69,14 +69,14 @@ func (d *fixture) lived(nights int) {
 func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
 	d.golden("depth-prior")
 
 	d.lived(60)
-	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(100, "depth", "explain", "-a", "echo"), d.err.String())
 	d.golden("depth-learned")
 
-	require.Equal(t, console.OK, d.run(0, "depth", "explain", "-a", "echo", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "depth", "explain", "-a", "echo", "--json"), d.err.String())
 	var result struct {
 		Policy     string           `json:"policy"`
 		Aim        dream.Depth      `json:"aim"`
@@ -94,8 +94,8 @@ func TestTheDepthOfTheNextOnsetIsExplained(t *testing.T) {
 func TestADepthOfTheCoreTierHasNoCycles(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(100, "depth", "explain", "-a", "tally"), d.err.String())
+	require.Equal(t, exit.OK, d.run(100, "depth", "explain", "-a", "tally"), d.err.String())
 	require.Contains(t, d.out.String(), "none: the core tier has one induction and no Dali cycle")
-	require.Equal(t, console.NotFound, d.run(100, "depth", "explain", "-a", "nobody"))
-	require.Equal(t, console.Usage, d.run(100, "depth", "explain"))
+	require.Equal(t, exit.NotFound, d.run(100, "depth", "explain", "-a", "nobody"))
+	require.Equal(t, exit.Usage, d.run(100, "depth", "explain"))
 }

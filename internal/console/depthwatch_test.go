@@ -8,11 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // fall writes a dream that is in its onset, and the events it has written so far.
@@ -79,7 +79,7 @@ H8 ····
 		d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 		d.terminal = true
 		d.fall(descending...)
-		require.Equal(t, console.Unfinished, d.run(width, "watch", "2", "-a", "echo"))
+		require.Equal(t, exit.Unfinished, d.run(width, "watch", "2", "-a", "echo"))
 		require.Contains(t, d.out.String(), strings.TrimPrefix(want, "\n"), width)
 	}
 }
@@ -89,7 +89,7 @@ func TestTheGaugeIsGoneWhenTheOnsetIsOver(t *testing.T) {
 	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	d.terminal = true
 	d.fall(append(descending, event.OnsetCompleted{Fragments: 3, Cycles: 3})...)
-	require.Equal(t, console.Unfinished, d.run(100, "watch", "2", "-a", "echo"))
+	require.Equal(t, exit.Unfinished, d.run(100, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), "ONSET")
 	require.NotContains(t, d.out.String(), "H5")
 }
@@ -98,7 +98,7 @@ func TestWithoutATerminalThereIsNoGauge(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	d.fall(descending...)
-	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
+	require.Equal(t, exit.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), "transitional to peak, T 1.50")
 	require.NotContains(t, d.out.String(), "H5")
 }

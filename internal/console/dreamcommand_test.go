@@ -11,12 +11,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
+	"github.com/seed-56a03226/oneiros/starter"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // sleeper is an engine whose dreams end at once: it writes what a dream writes.
@@ -28,27 +31,30 @@ type sleeper struct {
 	fault    error  // of Running
 	going    func() // called when Running is
 	failed   chan error
-	begun    []console.DreamRequest
+	begun    []starter.DreamRequest
 	ended    []string
 	pushed   []dream.Reading
 	resumed  []string
 	onResume func() // called by Resume
 	stopped  int
 	settled  []dream.Agent
-	calls    []activities.Fire
-	again    console.RedreamRequest
+	calls    []triggers.Fire
+	again    starter.RedreamRequest
 }
 
-func (s *sleeper) Dreams() console.Dreams { return s }
-func (s *sleeper) Places() []console.Place {
-	return []console.Place{{Name: "temporal", Where: "127.0.0.1:7233"}, {Name: "worker", Where: "task queue oneiros"}}
+func (s *sleeper) Workflows() deploy.Workflows { return s }
+func (s *sleeper) Places() []deploy.Place {
+	return []deploy.Place{
+		{Name: "temporal", Where: "127.0.0.1:7233"},
+		{Name: "worker", Where: "task queue oneiros"},
+	}
 }
 func (s *sleeper) Ended() <-chan error { return s.failed }
 func (s *sleeper) Stop() error         { s.stopped++; return nil }
 
-func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, error) {
+func (s *sleeper) Begin(ctx context.Context, w starter.DreamRequest) (workflows.StartedDream, error) {
 	if s.refuse != nil {
-		return "", s.refuse
+		return workflows.StartedDream{}, s.refuse
 	}
 	s.begun = append(s.begun, w)
 	id := fmt.Sprintf("dream/echo/%04d", 1+len(s.begun))
@@ -92,7 +98,7 @@ func (s *sleeper) Begin(ctx context.Context, w console.DreamRequest) (string, er
 	}
 	_, err := s.fixture.store.Commit(ctx,
 		memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{record}, Events: events})
-	return id, err
+	return workflows.StartedDream{Dream: id}, err
 }
 
 func (s *sleeper) Cancel(_ context.Context, id string) error {
@@ -100,29 +106,37 @@ func (s *sleeper) Cancel(_ context.Context, id string) error {
 	return nil
 }
 
-func (s *sleeper) Settle(_ context.Context, a dream.Agent) error {
+func (s *sleeper) EnsureWorkflow(_ context.Context, a dream.Agent) error {
 	s.settled = append(s.settled, a)
 	return nil
 }
 
-func (s *sleeper) Call(_ context.Context, _ dream.Agent, f activities.Fire) error {
+func (s *sleeper) Call(_ context.Context, _ dream.Agent, f triggers.Fire) error {
 	s.calls = append(s.calls, f)
 	return nil
 }
 
-func (s *sleeper) Redream(_ context.Context, w console.RedreamRequest) (string, error) {
+func (s *sleeper) Redream(_ context.Context, w starter.RedreamRequest) (workflows.StartedDream, error) {
 	s.again = w
-	return "dream/echo/0042", s.refuse
+	return workflows.StartedDream{Dream: "dream/echo/0042"}, s.refuse
 }
 
-func (s *sleeper) Resume(_ context.Context, _, id string) error {
-	if s.refuse == nil {
-		s.resumed = append(s.resumed, id)
-		if s.onResume != nil {
-			s.onResume()
+// Resume continues the newest dream that waits to be resumed.
+func (s *sleeper) Resume(ctx context.Context, agent string) (workflows.StartedDream, error) {
+	if s.refuse != nil {
+		return workflows.StartedDream{}, s.refuse
+	}
+	found, err := s.fixture.store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}})
+	for _, record := range memory.As[*dream.Record](found) {
+		if record.Resumable() {
+			s.resumed = append(s.resumed, record.ID)
+			if s.onResume != nil {
+				s.onResume()
+			}
+			return workflows.StartedDream{Dream: record.ID}, err
 		}
 	}
-	return s.refuse
+	return workflows.StartedDream{}, errors.Join(starter.ErrNothing, err)
 }
 
 func (s *sleeper) Running(context.Context, string) (bool, error) {
@@ -136,19 +150,18 @@ func (s *sleeper) Running(context.Context, string) (bool, error) {
 // asleep connects a fixture to Temporal.
 func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 	s.fixture, s.failed = d, make(chan error, 1)
-	reach := func(context.Context, *console.Deployment) (console.Engine, error) { return s, nil }
-	up := func(context.Context, *console.Deployment, func(string, ...any)) (console.Engine, error) {
+	reach := func(context.Context, *deploy.Deployment) (deploy.Engine, error) { return s, nil }
+	up := func(context.Context, *deploy.Deployment, func(string, ...any)) (deploy.Engine, error) {
 		return s, nil
 	}
-	d.dream = console.DreamCommand{
-		ConfirmAbove: func() budget.Micros { return 0 },
-		Reach:        reach,
-		Work:         reach,
-		Up:           up,
-		Here:         up,
-		Serve:        up,
-		Estimate: func(_ context.Context, _ *console.Deployment, w console.DreamRequest) (console.Estimate, error) {
-			return console.Estimate{
+	d.dream = engines{
+		Reach: reach,
+		Work:  reach,
+		Up:    up,
+		Here:  up,
+		Serve: up,
+		Estimate: func(_ context.Context, w starter.DreamRequest) (starter.Estimate, error) {
+			return starter.Estimate{
 				Agent:    w.Agent,
 				Tier:     dream.Hardened,
 				Free:     expected == 0,
@@ -160,7 +173,7 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 					dream.Generator: "builtin/associative",
 					dream.Embedder:  "builtin/lexical",
 				},
-				Phases: []console.PhaseEstimate{{
+				Phases: []starter.PhaseEstimate{{
 					Phase:    dream.Onset,
 					Calls:    26,
 					Expected: expected,
@@ -176,8 +189,8 @@ func (d *fixture) asleep(s *sleeper, expected budget.Micros) *fixture {
 func TestADreamIsWatchedToItsReportAndItsOutcomeIsTheExitCode(t *testing.T) {
 	t.Parallel()
 	for outcome, code := range map[dream.Outcome]int{
-		dream.Completed: console.OK, dream.Empty: console.Unfinished, dream.Exhausted: console.Unfinished,
-		dream.Aborted: console.Unfinished, dream.Canceled: console.Unfinished,
+		dream.Completed: exit.OK, dream.Empty: exit.Unfinished, dream.Exhausted: exit.Unfinished,
+		dream.Aborted: exit.Unfinished, dream.Canceled: exit.Unfinished,
 	} {
 		s := &sleeper{outcome: outcome}
 		d := newFixture(t).furnish().asleep(s, 0)
@@ -198,7 +211,7 @@ func TestADreamIsWatchedToItsReportAndItsOutcomeIsTheExitCode(t *testing.T) {
 func TestWatchingAsJSONGivesALineAnEventAndThenTheReport(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().asleep(&sleeper{outcome: dream.Completed}, 0)
-	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--watch", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "dream", "-a", "echo", "--watch", "--json"), d.err.String())
 	lines := strings.Split(strings.TrimSpace(d.out.String()), "\n")
 	require.Len(t, lines, 5)
 	for i, line := range lines {
@@ -214,7 +227,7 @@ func TestOnATerminalTheTimelineIsRedrawnInPlace(t *testing.T) {
 	s := &sleeper{dead: true}
 	d := newFixture(t).furnish().asleep(s, 0)
 	d.terminal = true
-	require.Equal(t, console.Unfinished, d.run(80, "dream", "-a", "echo", "--watch"))
+	require.Equal(t, exit.Unfinished, d.run(80, "dream", "-a", "echo", "--watch"))
 	require.Contains(t, d.out.String(), "ONSET")
 	require.Contains(t, d.out.String(), "$0.012 / $0.05")
 	require.Contains(t, d.out.String(), "\x1b[4A\x1b[J", "what was drawn is taken off again")
@@ -227,7 +240,7 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 40_000)
-	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"), "nobody is there to ask")
+	require.Equal(t, exit.Refused, d.run(0, "dream", "-a", "echo"), "nobody is there to ask")
 	require.Contains(t, d.err.String(), "may cost about $0.04 and never more than $0.50; add --yes to agree")
 	d.terminal = true
 	for answer, begun := range map[string]int{"\n": 0, "no\n": 0, "": 0, "y\n": 1} {
@@ -238,7 +251,7 @@ func TestAPaidDreamIsBegunOnlyWithConsent(t *testing.T) {
 			"what it costs stands above")
 		s.begun = nil
 	}
-	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo", "--yes", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "dream", "-a", "echo", "--yes", "--json"))
 	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0002"}`, d.out.String())
 }
 
@@ -247,11 +260,11 @@ func TestThePriceIsShownBeforeAnythingIsSpent(t *testing.T) {
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
 	for _, width := range []int{80, 200} {
-		require.Equal(t, console.OK, d.run(width, "dream", "-a", "echo", "--estimate"))
+		require.Equal(t, exit.OK, d.run(width, "dream", "-a", "echo", "--estimate"))
 		d.golden(fmt.Sprintf("estimate-%d", width))
 	}
 	d.asleep(s, 0)
-	require.Equal(t, console.OK, d.run(80, "dream", "-a", "echo", "--estimate"))
+	require.Equal(t, exit.OK, d.run(80, "dream", "-a", "echo", "--estimate"))
 	d.golden("estimate-free-80")
 	require.Empty(t, s.begun)
 }
@@ -261,14 +274,19 @@ func TestWhatRunsIsListedAndStoppedWhenAPartOfItEnds(t *testing.T) {
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
 	s.failed <- errors.New("the server fell over")
-	require.Equal(t, console.Failure, d.run(80, "up"))
+	require.Equal(t, exit.Failure, d.run(80, "up"))
 	require.Contains(t, d.out.String(), "temporal  127.0.0.1:7233\nworker    task queue oneiros\n")
 	require.Contains(t, d.err.String(), "a part of it did: the server fell over")
 	require.Contains(t, d.err.String(), "Ctrl-C stops it; dreams under way go on next time.")
 	require.Equal(t, 1, s.stopped)
 	s.failed <- errors.New("its listener closed")
-	require.Equal(t, console.Failure, d.run(80, "serve"))
-	require.Contains(t, d.err.String(), "Ctrl-C stops it, once answers under way have ended.", "it works on no dream")
+	require.Equal(t, exit.Failure, d.run(80, "serve"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"Ctrl-C stops it, once answers under way have ended.",
+		"it works on no dream",
+	)
 }
 
 func TestADreamIsCancelledByItsNumber(t *testing.T) {
@@ -276,18 +294,19 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 0)
 	s.dead = true
-	id, err := s.Begin(t.Context(), console.DreamRequest{})
+	begun, err := s.Begin(t.Context(), starter.DreamRequest{})
 	require.NoError(t, err)
-	require.Equal(t, console.OK, d.run(80, "dreams", "cancel", "2", "-a", "echo"), d.err.String())
+	id := begun.Dream
+	require.Equal(t, exit.OK, d.run(80, "dreams", "cancel", "2", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{id}, s.ended)
-	require.Equal(t, console.Refused, d.run(80, "dreams", "cancel", "2", "-a", "echo", "--abandon"), "it asks")
-	require.Equal(t, console.OK, d.run(80, "dreams", "list", "-a", "echo"))
+	require.Equal(t, exit.Refused, d.run(80, "dreams", "cancel", "2", "-a", "echo", "--abandon"), "it asks")
+	require.Equal(t, exit.OK, d.run(80, "dreams", "list", "-a", "echo"))
 	require.Regexp(t, `0002 +2026-11-20 06:00 .*dreaming +- +- +-`, d.out.String(), "its books are not closed")
-	require.Equal(t, console.NotFound, d.run(80, "dreams", "cancel", "1", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(80, "dreams", "cancel", "1", "-a", "echo"))
 	require.Contains(t, d.err.String(), "dream "+dreamID+" does not go on: it ended completed")
-	require.Equal(t, console.OK, d.run(80, "watch", "1", "-a", "echo"), "a dream that is over is reported")
+	require.Equal(t, exit.OK, d.run(80, "watch", "1", "-a", "echo"), "a dream that is over is reported")
 	require.Contains(t, d.out.String(), "A rope remembers")
-	require.Equal(t, console.OK, d.run(80, "help", "exit-codes"))
+	require.Equal(t, exit.OK, d.run(80, "help", "exit-codes"))
 	require.Contains(t, d.out.String(), "6  the dream ended empty")
 }
 
@@ -295,10 +314,11 @@ func TestAnInterruptedDreamIsResumedWithoutAnotherWorker(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
+	d.dream.Reach = func(context.Context, *deploy.Deployment) (deploy.Engine, error) { return nil, deploy.ErrNoServer }
 	s.dead = true
-	id, err := s.Begin(t.Context(), console.DreamRequest{})
+	begun, err := s.Begin(t.Context(), starter.DreamRequest{})
 	require.NoError(t, err)
+	id := begun.Dream
 	s.dead, s.begun = false, nil
 	s.going = func() {
 		record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", id)
@@ -310,7 +330,7 @@ func TestAnInterruptedDreamIsResumedWithoutAnotherWorker(t *testing.T) {
 			}})
 		require.NoError(t, err)
 	}
-	require.Equal(t, console.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "dream", "-a", "echo"), d.err.String())
 	require.Contains(t, d.err.String(), "echo is already dreaming "+id+": it goes on.")
 	require.Contains(t, d.out.String(), "Dali 1")
 	require.Empty(t, s.begun, "no other dream is begun")
@@ -320,11 +340,16 @@ func TestARefusalToDreamTwiceSaysHowToWatchAndHowToEndTheOther(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{dead: true}
 	d := newFixture(t).furnish().asleep(s, 0)
-	id, err := s.Begin(t.Context(), console.DreamRequest{})
+	begun, err := s.Begin(t.Context(), starter.DreamRequest{})
 	require.NoError(t, err)
-	s.dead, s.refuse = false, fmt.Errorf("echo: %w %s", console.ErrDreaming, id)
-	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
-	require.Contains(t, d.err.String(), "watch it with oneiros watch "+id+", or end it with oneiros dreams cancel "+id)
+	id := begun.Dream
+	s.dead, s.refuse = false, fmt.Errorf("echo: %w %s", starter.ErrDreaming, id)
+	require.Equal(t, exit.Refused, d.run(0, "dream", "-a", "echo"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"watch it with oneiros watch "+id+", or end it with oneiros dreams cancel "+id,
+	)
 }
 
 func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
@@ -336,9 +361,13 @@ func TestAWatchThatLosesTemporalSaysSoAndHowTheDreamGoesOn(t *testing.T) {
 		s := &sleeper{dead: true}
 		d := newFixture(t).furnish().asleep(s, 0)
 		lose(s)
-		require.Equal(t, console.Unreachable, d.run(0, "dream", "-a", "echo", "--watch"))
+		require.Equal(t, exit.Unreachable, d.run(0, "dream", "-a", "echo", "--watch"))
 		require.Contains(t, d.err.String(), "Temporal is gone: connection refused")
-		require.Contains(t, d.err.String(), "is kept, and it goes on when Temporal and a worker run again (oneiros up)")
+		require.Contains(
+			t,
+			d.err.String(),
+			"is kept, and it goes on when Temporal and a worker run again (oneiros up)",
+		)
 	}
 }
 
@@ -347,12 +376,15 @@ func TestAnInterruptedDreamIsMentionedBeforeAPriceIsAgreed(t *testing.T) {
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 40_000)
 	d.terminal, d.in = true, "no\n"
-	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
+	require.Equal(t, exit.Refused, d.run(0, "dream", "-a", "echo"))
 	require.NotContains(t, d.err.String(), "is not over")
 	d.fall(descending...)
-	require.Equal(t, console.Refused, d.run(0, "dream", "-a", "echo"))
-	require.Contains(t, d.err.String(),
-		"dream/echo/0002 is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.")
+	require.Equal(t, exit.Refused, d.run(0, "dream", "-a", "echo"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"dream/echo/0002 is not over: where no oneiros up carries dreams, that one goes on with what is left of its own cap, and no other is begun.",
+	)
 	require.Empty(t, s.begun)
 }
 
@@ -363,7 +395,7 @@ func TestTheLastDreamIsShownWhenNoneIsNamed(t *testing.T) {
 	last := d.out.String()
 	d.ok(80, "dreams", "show", "-a", "echo")
 	require.Equal(t, last, d.out.String())
-	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "-a", "tally"))
+	require.Equal(t, exit.NotFound, d.run(80, "scenarios", "show", "-a", "tally"))
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
@@ -372,6 +404,6 @@ func TestWatchedThroughAPipeNothingIsCut(t *testing.T) {
 	d := newFixture(t).furnish().asleep(&sleeper{dead: true}, 0)
 	reason := "all 4 partials of Dali cycle 1 failed: house/small: unavailable: it cannot be reached, although it was asked three times"
 	d.fall(append(descending, event.DreamAborted{Phase: dream.Onset, Reason: reason})...)
-	require.Equal(t, console.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
+	require.Equal(t, exit.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), reason)
 }

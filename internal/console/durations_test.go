@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -34,7 +35,7 @@ func hooked(t *testing.T, hook activities.Hook) *fixture {
 		Name: "guard", At: activities.Borders, Timeout: 2 * time.Second,
 		Silent: activities.SilentAllow,
 	}
-	d.hooks = console.HooksCommand{
+	d.hooks = hooks{
 		Rules: func() ([]activities.HookRule, map[string]string, error) {
 			return []activities.HookRule{rule},
 				map[string]string{"guard": "https://guard.example:8443/services/hush?key=hush"}, nil
@@ -49,8 +50,10 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 	t.Parallel()
 	agentState := workflows.AgentState{
 		State: "sleeping", LastActive: now,
-		Settings:   workflows.Settings{TryAgain: time.Minute},
-		Triggering: workflows.Triggering{Urgency: &circadian.Urgency{Input: circadian.UrgencyInput{Since: time.Hour}}},
+		Settings: workflows.Settings{TryAgain: time.Minute},
+		Triggering: workflows.Triggering{
+			Urgency: &circadian.Urgency{Input: circadian.UrgencyInput{Since: time.Hour}},
+		},
 	}
 	for name, c := range map[string]struct {
 		args []string
@@ -71,8 +74,8 @@ func TestDurationsInJSONAreMilliseconds(t *testing.T) {
 			t.Parallel()
 			d := hooked(t, quietHook{}).asleep(&sleeper{}, 40_000)
 			d.guarded(&porter{agentState: agentState})
-			d.dream.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
-				e, err := d.dream.Estimate(ctx, h, w)
+			d.dream.Rehearse = func(ctx context.Context, w starter.DreamRequest) (starter.Rehearsal, error) {
+				e, err := d.dream.Estimate(ctx, w)
 				return rehearsed(e), err
 			}
 			require.NoError(t, d.store.PutFeed(t.Context(), dream.Feed{
@@ -100,6 +103,6 @@ func TestTheAddressOfAHookIsShownWithoutWhatMayBeSecret(t *testing.T) {
 		require.Contains(t, d.out.String(), "https://guard.example:8443")
 		require.NotContains(t, d.out.String(), "hush")
 	}
-	require.Equal(t, console.Failure, d.run(0, "hooks", "test", "guard", "--json"))
+	require.Equal(t, exit.Failure, d.run(0, "hooks", "test", "guard", "--json"))
 	require.Contains(t, d.out.String(), `"fault": "no"`)
 }

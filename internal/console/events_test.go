@@ -15,12 +15,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/archive"
 	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // listener is a fixture whose agents write events, and whose command line can be stopped with Ctrl-C.
@@ -61,14 +64,14 @@ func (l *listener) announce(agent, dreamID string, payloads ...event.Payload) {
 func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ...string) int {
 	l.Helper()
 	l.run(0, "version")
-	open := l.app.Open
-	app := &console.App{
+	open := l.app.Backend.Open
+	app := &cli.App{
 		Out:  out,
 		Err:  warn,
 		In:   strings.NewReader(""),
 		Now:  l.app.Now,
 		Zone: "UTC",
-		Open: func(ctx context.Context) (*console.Deployment, error) {
+		Backend: backend{open: func(ctx context.Context) (*deploy.Deployment, error) {
 			h, err := open(ctx)
 			if l.log != nil {
 				h.Events = l.log
@@ -77,7 +80,7 @@ func (l *listener) commandLine(ctx context.Context, out, warn io.Writer, args ..
 				h.Archive = func() (*archive.Archive, error) { return l.kept, nil }
 			}
 			return h, err
-		},
+		}},
 	}
 	return console.Run(ctx, app, args)
 }
@@ -128,7 +131,7 @@ func (f *following) next() string {
 func (f *following) end() {
 	f.Helper()
 	f.leave()
-	require.Equal(f, console.OK, <-f.code, "Ctrl-C is how following ends")
+	require.Equal(f, exit.OK, <-f.code, "Ctrl-C is how following ends")
 }
 
 func shortDream(l *listener, agent, id string) {
@@ -153,18 +156,18 @@ func shortDream(l *listener, agent, id string) {
 func TestEventsArePrintedInOrder(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
-	require.Equal(t, console.OK, l.run(80, "events"))
+	require.Equal(t, exit.OK, l.run(80, "events"))
 	require.Contains(t, l.err.String(), "Nothing was announced of echo yet.")
 	shortDream(l, "echo", "dream/echo/0001")
 	shortDream(l, "echo", "dream/echo/0002")
 	for _, width := range []int{80, 200} {
-		require.Equal(t, console.OK, l.run(width, "events"))
+		require.Equal(t, exit.OK, l.run(width, "events"))
 		l.golden(fmt.Sprintf("events-%d", width))
 	}
-	require.Equal(t, console.OK,
+	require.Equal(t, exit.OK,
 		l.run(200, "events", "--from", "14", "--type", "FragmentFlagged", "--type", "dreamended,AgentAwake"))
 	l.golden("events-from-200")
-	require.Equal(t, console.OK, l.run(0, "events", "--last", "2", "--type", "DreamEnded", "--json"))
+	require.Equal(t, exit.OK, l.run(0, "events", "--last", "2", "--type", "DreamEnded", "--json"))
 	var seqs []int64
 	for line := range strings.Lines(l.out.String()) {
 		var e event.Event
@@ -181,11 +184,11 @@ func TestEventsOfAllAgentsArePrintedByTime(t *testing.T) {
 	shortDream(l, "echo", "dream/echo/0001")
 	shortDream(l, "vega", "dream/vega/0001")
 	l.announce("echo", "", event.AgentAsleep{Epoch: 3})
-	require.Equal(t, console.OK, l.run(200, "events"))
+	require.Equal(t, exit.OK, l.run(200, "events"))
 	l.golden("events-all-200")
-	require.Equal(t, console.OK, l.run(200, "events", "--last", "3"))
+	require.Equal(t, exit.OK, l.run(200, "events", "--last", "3"))
 	require.Equal(t, 3, strings.Count(l.out.String(), ":"+"00  "), l.out.String())
-	require.Equal(t, console.OK, l.run(200, "events", "--agent", "vega", "--last", "1"))
+	require.Equal(t, exit.OK, l.run(200, "events", "--agent", "vega", "--last", "1"))
 	require.Contains(t, l.out.String(), "      8  ")
 }
 
@@ -225,8 +228,13 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--agent", "echo"}, nil} {
 		l := newListener(t, "echo", "vega")
-		l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"}, event.AgentAwake{Epoch: 2, Cause: "connect"},
-			event.AgentAwake{Epoch: 3, Cause: "connect"})
+		l.announce(
+			"echo",
+			"",
+			event.AgentAwake{Epoch: 1, Cause: "connect"},
+			event.AgentAwake{Epoch: 2, Cause: "connect"},
+			event.AgentAwake{Epoch: 3, Cause: "connect"},
+		)
 		put := newListener(t, "echo", "vega")
 		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 		log := &replaced{}
@@ -297,7 +305,7 @@ func TestEventsFromWhereThereAreNone(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo")
 	l.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
-	require.Equal(t, console.OK, l.run(80, "events", "--from", "5"))
+	require.Equal(t, exit.OK, l.run(80, "events", "--from", "5"))
 	require.Empty(t, l.out.String())
 	require.Contains(t, flat(l.err.String()), "echo has 1 event; there is no number 5 yet. --follow waits for it.")
 	for _, wrong := range []struct {
@@ -315,12 +323,12 @@ func TestEventsFromWhereThereAreNone(t *testing.T) {
 		},
 		{[]string{"frobnicate"}, "frobnicate"},
 	} {
-		require.Equal(t, console.Usage, l.run(80, append([]string{"events"}, wrong.args...)...), wrong.args)
+		require.Equal(t, exit.Usage, l.run(80, append([]string{"events"}, wrong.args...)...), wrong.args)
 		require.Contains(t, flat(l.err.String()), wrong.why)
 	}
-	require.Equal(t, console.NotFound, l.run(80, "events", "--agent", "nobody"))
+	require.Equal(t, exit.NotFound, l.run(80, "events", "--agent", "nobody"))
 	more := newListener(t, "echo", "vega")
-	require.Equal(t, console.Usage, more.run(80, "events", "--from", "1"))
+	require.Equal(t, exit.Usage, more.run(80, "events", "--from", "1"))
 	require.Contains(t, flat(more.err.String()),
 		"--from counts the events of one agent; say which one with --agent (echo, vega)")
 }
@@ -402,7 +410,12 @@ func TestFollowingOutlastsAStoreThatIsAway(t *testing.T) {
 	f := l.follow("--from", "1")
 	require.Contains(t, f.next(), "epoch 1")
 	log.away.Store(true)
-	l.announce("echo", "", event.AgentAwake{Epoch: 2, Cause: "connect"}, event.AgentAwake{Epoch: 3, Cause: "connect"})
+	l.announce(
+		"echo",
+		"",
+		event.AgentAwake{Epoch: 2, Cause: "connect"},
+		event.AgentAwake{Epoch: 3, Cause: "connect"},
+	)
 	require.True(t, f.warn.Scan())
 	require.Contains(t, f.warn.Text(), "The store is away (read: away); waiting for it.")
 	log.away.Store(false)
@@ -417,17 +430,17 @@ func TestTheCatalogueAndItsSchemaArePrinted(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	for _, width := range []int{80, 200} {
-		require.Equal(t, console.OK, d.run(width, "events", "types"))
+		require.Equal(t, exit.OK, d.run(width, "events", "types"))
 		for _, name := range event.Types() {
 			require.Contains(t, d.out.String(), name)
 		}
 	}
 	require.Regexp(t, `(?m)^DreamStarted +a dream begins +first, once per dream$`, d.out.String())
-	require.Equal(t, console.OK, d.run(0, "events", "types", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "events", "types", "--json"))
 	var list []map[string]string
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &list))
 	require.Len(t, list, len(event.Types()))
-	require.Equal(t, console.OK, d.run(0, "events", "schema"))
+	require.Equal(t, exit.OK, d.run(0, "events", "schema"))
 	require.Equal(t, string(event.JSONSchema()), d.out.String())
 }
 
@@ -456,7 +469,10 @@ func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
 	}
 	announce := func(id string, ago time.Duration) {
 		e := event.New(id, "id-echo", "", now.Add(-ago), event.AgentAsleep{Epoch: 1})
-		_, err := l.store.Commit(t.Context(), memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{e}})
+		_, err := l.store.Commit(
+			t.Context(),
+			memory.Write{Agent: "id-echo", Cause: "test", Events: []event.Event{e}},
+		)
 		require.NoError(t, err)
 	}
 	look("absent")
@@ -476,7 +492,7 @@ func TestHealthHoldsTheArchiveAgainstTheLog(t *testing.T) {
 func TestWhereTheArchiveStands(t *testing.T) {
 	t.Parallel()
 	l := newListener(t, "echo", "vega", "mute")
-	require.Equal(t, console.Refused, l.run(80, "events", "archive"))
+	require.Equal(t, exit.Refused, l.run(80, "events", "archive"))
 	require.Contains(t, flat(l.err.String()), "nothing is archived: archive.url is empty")
 	root := filepath.Join(t.TempDir(), "archive")
 	bucket, err := archive.Open(t.Context(), root)
@@ -488,12 +504,12 @@ func TestWhereTheArchiveStands(t *testing.T) {
 	l.announce("echo", "", event.AgentAsleep{Epoch: 3})
 	l.announce("vega", "", event.AgentAsleep{Epoch: 1})
 	var out, warn bytes.Buffer
-	require.Equal(t, console.OK, l.commandLine(t.Context(), &out, &warn, "events", "archive"))
+	require.Equal(t, exit.OK, l.commandLine(t.Context(), &out, &warn, "events", "archive"))
 	l.out = out
 	l.golden("events-archive-0")
 	require.Contains(t, warn.String(), "The archive is "+root)
 	out.Reset()
-	require.Equal(t, console.OK,
+	require.Equal(t, exit.OK,
 		l.commandLine(t.Context(), &out, &warn, "events", "archive", "--agent", "echo", "--json"))
 	var result struct {
 		Where  string
@@ -506,12 +522,16 @@ func TestWhereTheArchiveStands(t *testing.T) {
 	require.Equal(t, root, result.Where)
 	require.Len(t, result.Agents, 1)
 	require.Equal(t, "echo", result.Agents[0].Agent)
-	require.Equal(t, []int64{9, 8, 1}, []int64{result.Agents[0].Head, result.Agents[0].Seq, result.Agents[0].Behind})
+	require.Equal(
+		t,
+		[]int64{9, 8, 1},
+		[]int64{result.Agents[0].Head, result.Agents[0].Seq, result.Agents[0].Behind},
+	)
 
 	other := newListener(t, "echo")
 	other.announce("echo", "", event.AgentAsleep{Epoch: 1})
 	other.kept = &archive.Archive{Log: other.store, Bucket: bucket, Now: time.Now}
 	warn.Reset()
-	require.Equal(t, console.Failure, other.commandLine(t.Context(), &out, &warn, "events", "archive"))
+	require.Equal(t, exit.Failure, other.commandLine(t.Context(), &out, &warn, "events", "archive"))
 	require.Contains(t, warn.String(), "echo: the archive holds other events of this agent than the store")
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // Every command that does something shows an example that it takes, at most 80 columns wide.
 func TestTheHelpOfEveryCommandHasAnExampleThatItTakes(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "--help"))
+	require.Equal(t, exit.OK, d.run(80, "--help"))
 	commands := 0
 	var look func(c *cobra.Command)
 	look = func(c *cobra.Command) {

@@ -9,11 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -49,7 +49,7 @@ func (d *fixture) caught() *fixture {
 			JudgeReason: "two ropes, one knot",
 			Surface:     surface,
 			Meaning:     &dream.Meaning{Cosine: .38, Between: .11, Share: .95},
-			Marker: &dream.Fired{
+			Marker: &dream.MarkerMatch{
 				Marker:    dreamID + "/marker/5f1e",
 				Cosine:    .61,
 				Threshold: .44,
@@ -164,7 +164,7 @@ func TestAFragmentIsExplainedInWordsAndNumbers(t *testing.T) {
 		{"memory-show-marker", "memory show 0001/marker/5f1e"},
 	} {
 		for _, width := range []int{80, 200} {
-			require.Equal(t, console.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line,
+			require.Equal(t, exit.OK, d.run(width, strings.Fields(screen.line)...), "%s: %s", screen.line,
 				d.err.String())
 			d.golden(fmt.Sprintf("%s-%d", screen.name, width))
 			for _, line := range strings.Split(d.out.String(), "\n") {
@@ -177,7 +177,7 @@ func TestAFragmentIsExplainedInWordsAndNumbers(t *testing.T) {
 func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().caught()
-	require.Equal(t, console.OK, d.run(0, "fragments", "explain", "0001/onset/1.2", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "fragments", "explain", "0001/onset/1.2", "--json"))
 	var result struct {
 		Kept        bool
 		Why         string
@@ -197,9 +197,9 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 	require.NotNil(t, result.Hypothesis)
 	require.Len(t, result.Predictions, 1)
 
-	require.Equal(t, console.NotFound, d.run(80, "fragments", "explain", "e-0001"), "an episode is no fragment")
-	require.Equal(t, console.Usage, d.run(80, "fragments", "explain"))
-	require.Equal(t, console.Usage, d.run(80, "fragments", "list", "-a", "echo", "--status", "kept"),
+	require.Equal(t, exit.NotFound, d.run(80, "fragments", "explain", "e-0001"), "an episode is no fragment")
+	require.Equal(t, exit.Usage, d.run(80, "fragments", "explain"))
+	require.Equal(t, exit.Usage, d.run(80, "fragments", "list", "-a", "echo", "--status", "kept"),
 		"a scenario's status")
 }
 
@@ -233,9 +233,9 @@ func TestTheBiasIsShownOnceFiftyOutcomesAreKnown(t *testing.T) {
 	}
 	_, err := d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: dreamID, Add: add})
 	require.NoError(t, err)
-	require.Equal(t, console.OK, d.run(80, "fragments", "bias", "-a", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "fragments", "bias", "-a", "echo"))
 	d.golden("fragments-bias-80")
-	require.Equal(t, console.OK, d.run(0, "fragments", "bias", "-a", "echo", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "fragments", "bias", "-a", "echo", "--json"))
 	var result struct {
 		Factor   float64
 		Outcomes int

@@ -11,39 +11,42 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // rehearsed is a rehearsal for screens.
-func rehearsed(e console.Estimate) console.Rehearsal {
-	return console.Rehearsal{
+func rehearsed(e starter.Estimate) starter.Rehearsal {
+	return starter.Rehearsal{
 		Estimate:  e,
 		Seed:      7,
 		Review:    dream.ReviewAsk,
-		Loosening: "verbalised",
-		Why:       "it refuses temperature",
-		Gather: activities.Gathering{
-			Episodes:  143,
-			Knowledge: 20,
-			Pieces:    402,
-			Shown:     61,
-			Bare:      3,
-			Bias:      mood.Broad,
+		Loosening: hypnagogia.LooseningChoice{Way: "verbalised", Why: "it refuses temperature"},
+		Gather: onset.Gathering{
+			Episodes:      143,
+			Knowledge:     20,
+			Pieces:        402,
+			Shown:         61,
+			WithoutVector: 3,
+			Bias:          mood.Broad,
 		},
-		Depth: &activities.DepthChoice{
+		Depth: &onset.DepthChoice{
 			Aim: dream.Depth{Stage: dream.Transitional, Cycles: 2, Surprise: .31, Change: .12},
 		},
 		Hooks: []activities.HookRule{
 			{Name: "guard", At: activities.Borders, Timeout: 5 * time.Second, Silent: activities.SilentAllow},
 		},
 		Policy: []string{"cap: leverage", "in words: no-advice"},
-		Caps: []console.Cap{
+		Caps: []starter.CapLeft{
 			{Scope: "dream", Limit: budget.Dollar / 2, Left: budget.Dollar / 2},
 			{Scope: "day:echo/2026-11-20", Limit: 2 * budget.Dollar, Left: 50_000},
 			{Scope: "fleet:2026-11-20", Limit: budget.Unlimited, Left: budget.Unlimited},
@@ -130,7 +133,7 @@ func (d *fixture) health(code int, args ...string) map[string]string {
 	for _, l := range result.Lines {
 		lines[l.Name] = l.State + ": " + l.Found
 	}
-	require.Equal(d, code == console.Unwell, result.Wrong > 0)
+	require.Equal(d, code == exit.Unwell, result.Wrong > 0)
 	return lines
 }
 
@@ -141,13 +144,13 @@ func TestHealthIsReportedWithAndWithoutTemporal(t *testing.T) {
 		d.ok(width, "health")
 		d.golden(fmt.Sprintf("health-%d", width))
 	}
-	require.Contains(t, d.health(console.OK)["temporal"], "look: not checked: no Temporal server is configured")
+	require.Contains(t, d.health(exit.OK)["temporal"], "look: not checked: no Temporal server is configured")
 	d.asleep(&sleeper{}, 0)
-	require.Equal(t, "fine: it answers, 127.0.0.1:7233", d.health(console.OK)["temporal"])
+	require.Equal(t, "fine: it answers, 127.0.0.1:7233", d.health(exit.OK)["temporal"])
 	unknown := newFixture(t)
-	require.Equal(t, console.NotFound, unknown.run(80, "health", "-a", "nobody"))
+	require.Equal(t, exit.NotFound, unknown.run(80, "health", "-a", "nobody"))
 	unknown.closed = errors.New("the disk is gone")
-	require.Equal(t, console.Unwell, unknown.run(80, "health"))
+	require.Equal(t, exit.Unwell, unknown.run(80, "health"))
 	unknown.golden("health-store-80")
 }
 
@@ -156,10 +159,10 @@ func TestHealthFindsWhatWasReportedAndIsMissing(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().waiting()
 	for _, width := range []int{80, 200} {
-		require.Equal(t, console.Unwell, d.run(width, "health", "-a", "echo"))
+		require.Equal(t, exit.Unwell, d.run(width, "health", "-a", "echo"))
 		d.golden(fmt.Sprintf("health-wrong-%d", width))
 	}
-	lines := d.health(console.Unwell, "-a", "echo")
+	lines := d.health(exit.Unwell, "-a", "echo")
 	require.Contains(t, lines["record"], "wrong: dream/echo/0001 says that its onset kept 5, and the store has 4")
 	require.Contains(t, lines["money"], "wrong: dream/echo/0001 reports $0.123456 and the ledger has")
 	require.Contains(t, lines["reservations"],
@@ -174,29 +177,29 @@ func TestEmptyAndFailedNightsInARowAreAnAlarm(t *testing.T) {
 		code     int
 		want     string
 	}{
-		{[]dream.Outcome{dream.Empty, dream.Empty, dream.Completed}, console.OK, "fine: 1 completed, 2 empty"},
+		{[]dream.Outcome{dream.Empty, dream.Empty, dream.Completed}, exit.OK, "fine: 1 completed, 2 empty"},
 		{
 			[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty},
-			console.OK,
+			exit.OK,
 			"look: 2 empty, 1 completed; the last 2 kept nothing",
 		},
 		{
 			[]dream.Outcome{dream.Completed, dream.Empty, dream.Empty, dream.Empty},
-			console.Unwell,
+			exit.Unwell,
 			"wrong: 3 empty, 1 completed; the last 3 kept nothing, and dream.empty_alarm is 3: nothing was worth keeping",
 		},
 		{
 			[]dream.Outcome{dream.Empty, dream.Empty, dream.Aborted, dream.Empty, dream.Canceled},
-			console.Unwell,
+			exit.Unwell,
 			"the last 3 kept nothing",
 		},
 		{
 			[]dream.Outcome{dream.Completed, dream.Aborted},
-			console.OK,
+			exit.OK,
 			"look: 1 aborted, 1 completed; the last failed: every call of onset failed: HTTP 500",
 		},
-		{[]dream.Outcome{dream.Aborted, dream.Aborted}, console.Unwell, "the last 2 failed"},
-		{nil, console.OK, "fine: no night is over yet"},
+		{[]dream.Outcome{dream.Aborted, dream.Aborted}, exit.Unwell, "the last 2 failed"},
+		{nil, exit.OK, "fine: no dream has ended yet"},
 	} {
 		d := healthy(t, c.outcomes...)
 		require.Contains(t, d.health(c.code)["outcomes"], c.want, c.outcomes)
@@ -225,9 +228,9 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	_, err = d.store.Commit(t.Context(),
 		memory.Write{Agent: "echo", Cause: "import", Add: []dream.Item{p}, Events: []event.Event{removed}})
 	require.NoError(t, err)
-	lines := d.health(console.Unwell)
-	require.Contains(t, lines["nights"],
-		"one was due at 2026-11-19 12:01 and nobody dreamt it: no Temporal server runs")
+	lines := d.health(exit.Unwell)
+	require.Contains(t, lines["dreams"],
+		"one was due at 2026-11-19 12:01 and did not begin: no Temporal server runs")
 	require.Contains(t, lines["predictions"], "look: 1 open, 1 of them past their time")
 	require.Contains(t, lines["feed quay"], "wrong: it is followed, and there is no such feed")
 	require.Contains(t, lines["record"],
@@ -235,10 +238,10 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	require.Contains(t, lines["temporal"], "look: not checked")
 
 	d.dreamt(2, now.Add(-time.Hour), dream.Dreaming)
-	require.Contains(t, d.health(console.Unwell)["nights"], "fine")
+	require.Contains(t, d.health(exit.Unwell)["dreams"], "fine")
 	d.asleep(&sleeper{dead: true}, 0)
-	require.Contains(t, d.health(console.Unwell)["nights"],
-		"wrong: recorded as still dreaming, and nobody dreams it: dream/echo/0002")
+	require.Contains(t, d.health(exit.Unwell)["dreams"],
+		"wrong: recorded as still dreaming, but no workflow runs it: dream/echo/0002")
 }
 
 // A dream that was due and never began is found, whatever made it due, and hours that are closed now do not hide it.
@@ -250,7 +253,7 @@ func TestADueDreamThatNeverBeganIsFoundWhateverMadeItDue(t *testing.T) {
 	waiting := &workflows.AgentState{
 		State: "sleeping", LastDream: now.AddDate(0, 0, -1),
 		Triggering: workflows.Triggering{
-			Pending: &activities.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-9 * time.Hour)},
+			Pending: &triggers.Fire{Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-9 * time.Hour)},
 		},
 	}
 	tried := *waiting
@@ -271,59 +274,59 @@ func TestADueDreamThatNeverBeganIsFoundWhateverMadeItDue(t *testing.T) {
 		want       string
 	}{
 		"idle, no hours": {
-			want: "look: 1 night within a week; one was due at 2026-11-19 12:01 and nobody dreamt it",
+			want: "look: 1 dream within a week; one was due at 2026-11-19 12:01 and did not begin",
 		},
 		"idle, its hours are over": {
 			windows: []string{"02:00-05:00"},
-			want:    "look: 1 night within a week; one was due at 2026-11-20 02:0",
+			want:    "look: 1 dream within a week; one was due at 2026-11-20 02:0",
 		},
 		"idle, its hours have only begun": {
 			windows: []string{"05:30-07:00"},
-			want:    "fine: 1 night within a week; the next",
+			want:    "fine: 1 dream within a week; the next",
 		},
 		"idle, its hours have not come since": {
 			windows: []string{"thu 05:00-11:00"},
-			want:    "fine: 1 night within a week; the next",
+			want:    "fine: 1 dream within a week; the next",
 		},
 		"only a schedule, whose time has passed": {
 			triggers: []dream.Trigger{nightly},
-			want:     "look: 1 night within a week; one was due at 2026-11-20 03:3",
+			want:     "look: 1 dream within a week; one was due at 2026-11-20 03:3",
 		},
 		"only a schedule, whose time has just passed": {
 			triggers: []dream.Trigger{late},
-			want:     "fine: 1 night within a week; the next",
+			want:     "fine: 1 dream within a week; the next",
 		},
 		"a schedule that has hours to wait for": {
 			triggers: []dream.Trigger{nightly},
-			windows:  []string{"05:30-07:00"}, want: "fine: 1 night within a week; the next",
+			windows:  []string{"05:30-07:00"}, want: "fine: 1 dream within a week; the next",
 		},
 		"enough has been lived, and nobody noticed": {
 			triggers: []dream.Trigger{full}, lived: 3,
-			want: "look: 1 night within a week; one was due at ",
+			want: "look: 1 dream within a week; one was due at ",
 		},
 		"not enough has been lived": {
 			triggers: []dream.Trigger{full}, lived: 1,
-			want: "fine: 1 night within a week",
+			want: "fine: 1 dream within a week",
 		},
 		"a call waits, and is not answered": {
 			triggers: []dream.Trigger{full}, agentState: waiting,
-			want: "look: 1 night within a week; one was due at 2026-11-19 21:0",
+			want: "look: 1 dream within a week; one was due at 2026-11-19 21:0",
 		},
 		"a call waits, and was tried in vain": {
 			triggers: []dream.Trigger{full}, agentState: &tried,
-			want: "fine: 1 night within a week; the next",
+			want: "fine: 1 dream within a week; the next",
 		},
 		"an appointment was missed": {
 			triggers: []dream.Trigger{nightly}, agentState: missed,
-			want: "look: 1 night within a week; one was due at 2026-11-20 03:3",
+			want: "look: 1 dream within a week; one was due at 2026-11-20 03:3",
 		},
 		"a schedule of today: its life knows no earlier": {
 			triggers: []dream.Trigger{nightly}, agentState: &new,
-			want: "fine: 1 night within a week; the next",
+			want: "fine: 1 dream within a week; the next",
 		},
 		"no trigger at all": {
 			triggers: []dream.Trigger{},
-			want:     "fine: 1 night within a week",
+			want:     "fine: 1 dream within a week",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,10 +363,10 @@ func TestADueDreamThatNeverBeganIsFoundWhateverMadeItDue(t *testing.T) {
 				}
 				d.guarded(&porter{agentState: *c.agentState})
 			}
-			found := d.health(console.OK)["nights"]
+			found := d.health(exit.OK)["dreams"]
 			require.Contains(t, found, c.want)
 			if len(c.triggers) > 0 && strings.HasPrefix(c.want, "look") {
-				require.Contains(t, found, " by its trigger "+c.triggers[0].Name+" and nobody dreamt it")
+				require.Contains(t, found, " by its trigger "+c.triggers[0].Name+" and did not begin")
 			}
 		})
 	}

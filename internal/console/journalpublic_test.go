@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestAJournalAsJSONHasItsWakeInMilliseconds(t *testing.T) {
@@ -25,7 +25,7 @@ func TestAJournalAsJSONHasItsWakeInMilliseconds(t *testing.T) {
 		{"journal", "-a", "echo", "--json"},
 		{"memory", "show", "-a", "echo", id, "--json"},
 	} {
-		require.Equal(t, console.OK, d.run(0, args...), d.err.String())
+		require.Equal(t, exit.OK, d.run(0, args...), d.err.String())
 		require.Contains(t, d.out.String(), `"receipt_ms": 1.5`)
 		require.Contains(t, d.out.String(), "Half a tide.")
 	}

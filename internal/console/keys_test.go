@@ -9,20 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.OK, d.run(80, "keys", "list"))
+	require.Equal(t, exit.OK, d.run(80, "keys", "list"))
 	require.Contains(t, d.err.String(), "No keys yet")
-	require.Equal(t, console.OK, d.run(80, "keys", "open"))
+	require.Equal(t, exit.OK, d.run(80, "keys", "open"))
 	require.Contains(t, d.out.String(), "Nothing to do")
-	require.Equal(t, console.OK,
+	require.Equal(t, exit.OK,
 		d.run(0, "keys", "add", "laptop", "--agent", "@echo", "--agent", "tally", "--role", "operator", "--expires",
 			"90d", "--rate", "60", "--day", "$2", "--json"), d.err.String())
 	var made struct {
@@ -34,7 +34,7 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &made))
 	require.Equal(t, "live", made.State)
 	require.True(t, made.First)
-	require.Equal(t, console.Refused, d.run(0, "keys", "open", "--yes"))
+	require.Equal(t, exit.Refused, d.run(0, "keys", "open", "--yes"))
 	require.Contains(t, d.err.String(), "a key is live")
 	require.Equal(t, 2*budget.Dollar, made.Day)
 	require.NotContains(t, d.out.String(), "hash")
@@ -47,28 +47,29 @@ func TestAKeyIsMadeListedAndRevoked(t *testing.T) {
 	require.True(t, strings.HasPrefix(made.Secret, access.SecretPrefix))
 	require.Len(t, made.Secret, len(access.SecretPrefix)+52, "256 bits")
 
-	require.Equal(t, console.OK, d.run(0, "keys", "list", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "keys", "list", "--json"))
 	require.NotContains(t, d.out.String(), made.Secret)
 	require.NotContains(t, d.out.String(), keys[0].Hash)
 	for range 2 {
-		require.Equal(t, console.OK, d.run(0, "keys", "revoke", made.ID), d.err.String())
+		require.Equal(t, exit.OK, d.run(0, "keys", "revoke", made.ID), d.err.String())
 		require.Contains(t, d.out.String(), "is revoked")
 	}
-	require.Equal(t, console.NotFound, d.run(0, "keys", "revoke", "key_nobody"))
+	require.Equal(t, exit.NotFound, d.run(0, "keys", "revoke", "key_nobody"))
+	require.Contains(t, d.err.String(), `there is no key "key_nobody"; oneiros keys list shows the names and ids of all`)
 	keys, err = d.store.Keys(t.Context())
 	require.NoError(t, err)
 	require.False(t, keys[0].Live(now))
 
-	require.Equal(t, console.Refused, d.run(0, "keys", "open"))
+	require.Equal(t, exit.Refused, d.run(0, "keys", "open"))
 	require.Contains(t, d.err.String(), "add --yes")
-	require.Equal(t, console.OK, d.run(0, "keys", "open", "--yes"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "keys", "open", "--yes"), d.err.String())
 	required, err := d.store.KeysRequired(t.Context())
 	require.NoError(t, err)
 	require.False(t, required)
-	require.Equal(t, console.OK, d.run(100, "keys", "add", "again"))
+	require.Equal(t, exit.OK, d.run(100, "keys", "add", "again"))
 	require.Contains(t, strings.Join(strings.Fields(d.err.String()), " "),
 		"within a second every request to a server of this deployment needs one")
-	require.Equal(t, console.OK, d.run(100, "keys", "add", "and-again"))
+	require.Equal(t, exit.OK, d.run(100, "keys", "add", "and-again"))
 	require.NotContains(t, d.err.String(), "This is the first key")
 }
 
@@ -111,7 +112,7 @@ func TestTheScreensOfKeys(t *testing.T) {
 				d.store.Ledger().Settle(t.Context(), hold, spend.Bill{State: spend.Settled, Amount: 120_000}))
 		}
 	}
-	require.Equal(t, console.OK, d.run(0, "keys", "list", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "keys", "list", "--json"))
 	var listed []struct {
 		Today *budget.Micros `json:"today_micros"`
 	}
@@ -119,21 +120,45 @@ func TestTheScreensOfKeys(t *testing.T) {
 	require.Equal(t, budget.Micros(370_000), *listed[1].Today)
 	require.Zero(t, *listed[0].Today)
 	for _, width := range []int{80, 200} {
-		require.Equal(t, console.OK, d.run(width, "keys", "list"))
+		require.Equal(t, exit.OK, d.run(width, "keys", "list"))
 		d.golden(fmt.Sprintf("keys-list-%d", width))
 		for _, line := range strings.Split(d.out.String(), "\n") {
 			require.LessOrEqual(t, len([]rune(line)), width)
 		}
 	}
-	require.Equal(t, console.OK, d.run(80, "keys", "add", "desk", "--day", "0"))
+	require.Equal(t, exit.OK, d.run(80, "keys", "add", "desk", "--day", "0"))
 	for _, text := range []string{"secret     " + access.SecretPrefix, "agents     all", "a day      $0.00"} {
 		require.Contains(t, d.out.String(), text)
 	}
 	require.Contains(t, d.err.String(), "shown only now")
-	require.Equal(t, console.OK, d.run(0, "keys", "revoke", "--help"))
-	require.Equal(t, console.OK, d.run(0, "__complete", "keys", "revoke", ""))
+	require.Equal(t, exit.OK, d.run(0, "keys", "revoke", "--help"))
+	require.Equal(t, exit.OK, d.run(0, "__complete", "keys", "revoke", ""))
 	require.Contains(t, d.out.String(), "key_abcdefghijk0\tlaptop")
 	require.NotContains(t, d.out.String(), "lost")
+}
+
+func TestAKeyIsRevokedByItsName(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t).furnish()
+	phone := d.keyFrom("keys", "add", "phone")
+	twins := []addedKey{d.keyFrom("keys", "add", "twin"), d.keyFrom("keys", "add", "twin")}
+	named := d.keyFrom("keys", "add", phone.ID) // another key's id as a name
+	revoked := func(arg string) addedKey { return d.keyFrom("keys", "revoke", arg) }
+
+	require.Equal(t, exit.Usage, d.run(0, "keys", "revoke", "twin"))
+	require.Contains(t, d.err.String(), `2 keys are called "twin"; name one by its id: `)
+	for _, k := range twins {
+		require.Contains(t, d.err.String(), k.ID)
+	}
+	require.Equal(t, twins[0].ID, revoked(twins[0].ID).ID)
+	require.Equal(t, twins[1].ID, revoked("twin").ID, "the one that is live")
+	require.Equal(t, "revoked", revoked("twin").State, "nothing is left to do")
+	require.Equal(t, phone.ID, revoked(phone.ID).ID, "an id goes before a name")
+	keys, err := d.store.Keys(t.Context())
+	require.NoError(t, err)
+	for _, k := range keys {
+		require.Equal(t, k.ID == named.ID, k.Live(now), k.Name)
+	}
 }
 
 // addedKey is the JSON of keys add and keys rotate.
@@ -144,7 +169,7 @@ type addedKey struct {
 
 func (d *fixture) keyFrom(args ...string) addedKey {
 	d.Helper()
-	require.Equal(d, console.OK, d.run(0, append(args, "--json")...), d.err.String())
+	require.Equal(d, exit.OK, d.run(0, append(args, "--json")...), d.err.String())
 	var k addedKey
 	require.NoError(d, json.Unmarshal(d.out.Bytes(), &k))
 	return k
@@ -153,8 +178,21 @@ func (d *fixture) keyFrom(args ...string) addedKey {
 func TestARotatedKeySpeaksAsTheSamePrincipal(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	old := d.keyFrom("keys", "add", "laptop", "--agent", "echo", "--role", "operator", "--rate", "60", "--day", "$2",
-		"--expires", "90d")
+	old := d.keyFrom(
+		"keys",
+		"add",
+		"laptop",
+		"--agent",
+		"echo",
+		"--role",
+		"operator",
+		"--rate",
+		"60",
+		"--day",
+		"$2",
+		"--expires",
+		"90d",
+	)
 	require.Equal(t, old.ID, old.Principal, "without --principal a key is a principal of its own")
 	next := d.keyFrom("keys", "rotate", "laptop", "--grace", "24h")
 	require.NotEqual(t, old.Secret, next.Secret)
@@ -171,14 +209,14 @@ func TestARotatedKeySpeaksAsTheSamePrincipal(t *testing.T) {
 	require.Equal(t, 2*budget.Dollar, *rotated.Day)
 	require.Equal(t, byID[old.ID].Account(now), rotated.Account(now), "rotating doubles no cap")
 
-	require.Equal(t, console.Usage, d.run(0, "keys", "rotate", "laptop"), "two live keys have the name")
+	require.Equal(t, exit.Usage, d.run(0, "keys", "rotate", "laptop"), "two live keys have the name")
 	require.Contains(t, d.err.String(), next.ID)
-	require.Equal(t, console.OK, d.run(0, "keys", "rotate", old.ID))
+	require.Equal(t, exit.OK, d.run(0, "keys", "rotate", old.ID))
 	require.Contains(t, d.err.String(), old.ID+" has expired")
-	require.Equal(t, console.Usage, d.run(0, "keys", "rotate", old.ID))
+	require.Equal(t, exit.Usage, d.run(0, "keys", "rotate", old.ID))
 	require.Contains(t, d.err.String(), "oneiros keys add \"laptop\" --principal "+old.ID)
-	require.Equal(t, console.NotFound, d.run(0, "keys", "rotate", "nobody"))
-	require.Equal(t, console.Usage, d.run(0, "keys", "rotate", next.ID, "--grace", "-1h"))
+	require.Equal(t, exit.NotFound, d.run(0, "keys", "rotate", "nobody"))
+	require.Equal(t, exit.Usage, d.run(0, "keys", "rotate", next.ID, "--grace", "-1h"))
 }
 
 func TestSeveralKeysSpeakAsOnePrincipal(t *testing.T) {
@@ -186,13 +224,13 @@ func TestSeveralKeysSpeakAsOnePrincipal(t *testing.T) {
 	d := newFixture(t).furnish()
 	laptop := d.keyFrom("keys", "add", "laptop", "--principal", "anna")
 	require.Equal(t, "anna", laptop.Principal)
-	require.Equal(t, console.OK, d.run(80, "keys", "add", "phone", "--principal", "anna"))
+	require.Equal(t, exit.OK, d.run(80, "keys", "add", "phone", "--principal", "anna"))
 	require.Contains(t, d.err.String(), "speaks as anna, as do "+laptop.ID)
-	require.Equal(t, console.OK, d.run(80, "keys", "add", "desk", "--principal", "local"))
+	require.Equal(t, exit.OK, d.run(80, "keys", "add", "desk", "--principal", "local"))
 	require.Contains(t, d.err.String(), "said without a key")
-	require.Equal(t, console.Usage, d.run(0, "keys", "add", "other", "--principal", "anna/bob"))
+	require.Equal(t, exit.Usage, d.run(0, "keys", "add", "other", "--principal", "anna/bob"))
 	require.Contains(t, d.err.String(), `principal "anna/bob"`)
-	require.Equal(t, console.OK, d.run(0, "__complete", "keys", "add", "x", "--principal", ""))
+	require.Equal(t, exit.OK, d.run(0, "__complete", "keys", "add", "x", "--principal", ""))
 	require.Contains(t, d.out.String(), "anna\nlocal\n")
 }
 
@@ -207,12 +245,12 @@ func TestAKeyThatIsWrongIsNotMade(t *testing.T) {
 		"--expires 0s":    "must be above zero",
 		"--expires never": "must be a duration",
 	} {
-		require.Equal(t, console.Usage,
+		require.Equal(t, exit.Usage,
 			d.run(0, append([]string{"keys", "add", "laptop"}, strings.Fields(line)...)...), line)
 		require.Contains(t, d.err.String(), why, line)
 	}
-	require.Equal(t, console.Usage, d.run(0, "keys", "add", "two\nlines"))
-	require.Equal(t, console.NotFound, d.run(0, "keys", "add", "laptop", "--agent", "nobody"))
+	require.Equal(t, exit.Usage, d.run(0, "keys", "add", "two\nlines"))
+	require.Equal(t, exit.NotFound, d.run(0, "keys", "add", "laptop", "--agent", "nobody"))
 	keys, err := d.store.Keys(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, keys)

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestTheHelpOfEveryCommandFitsTheScreen(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "--help"))
+	require.Equal(t, exit.OK, d.run(80, "--help"))
 	d.golden("help-80")
 	var ask func(c *cobra.Command)
 	ask = func(c *cobra.Command) {
@@ -22,7 +23,7 @@ func TestTheHelpOfEveryCommandFitsTheScreen(t *testing.T) {
 			return // cobra's own words
 		}
 		words := append(strings.Fields(c.CommandPath())[1:], "--help")
-		require.Equal(t, console.OK, d.run(80, words...), "%v: %s", words, d.err.String())
+		require.Equal(t, exit.OK, d.run(80, words...), "%v: %s", words, d.err.String())
 		text := d.out.String()
 		for _, line := range strings.Split(text, "\n") {
 			require.LessOrEqual(t, uniseg.StringWidth(line), 80, "%v: %q", words, line)
@@ -38,16 +39,16 @@ func TestTheHelpOfEveryCommandFitsTheScreen(t *testing.T) {
 func TestHelpSaysOnceWhatAFlagTakes(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "predictions", "add", "--help"))
+	require.Equal(t, exit.OK, d.run(80, "predictions", "add", "--help"))
 	d.golden("help-predictions-add-80")
-	require.Equal(t, console.OK, d.run(0, "events", "--help"))
+	require.Equal(t, exit.OK, d.run(0, "events", "--help"))
 	d.golden("help-events")
 }
 
 func TestEveryCommandTakesTheArgumentsThatItNames(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "--help"))
+	require.Equal(t, exit.OK, d.run(80, "--help"))
 	var ask func(c *cobra.Command)
 	ask = func(c *cobra.Command) {
 		if c.Name() == "completion" || c.Name() == "help" {

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
@@ -23,7 +23,7 @@ func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 		Replaced []string
 	},
 	) {
-		require.Equal(t, console.OK, d.run(0, append([]string{"memory", "add", "-a", "echo", "--json"}, args...)...),
+		require.Equal(t, exit.OK, d.run(0, append([]string{"memory", "add", "-a", "echo", "--json"}, args...)...),
 			d.err.String())
 		require.NoError(t, json.Unmarshal(d.out.Bytes(), &added))
 		return added
@@ -51,6 +51,6 @@ func TestWhatIsAddedIsAPersonsOwnAndCorrects(t *testing.T) {
 		{"x", "--at", "2999-01-01"},
 		{},
 	} {
-		require.NotEqual(t, console.OK, d.run(0, append([]string{"memory", "add", "-a", "echo"}, args...)...), args)
+		require.NotEqual(t, exit.OK, d.run(0, append([]string{"memory", "add", "-a", "echo"}, args...)...), args)
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
@@ -34,10 +34,10 @@ func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := newFixture(t)
-			require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+			require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 			path := filepath.Join(t.TempDir(), c.file)
 			require.NoError(t, os.WriteFile(path, []byte(c.body), 0o600))
-			require.Equal(t, console.Failure, d.run(80, "memory", "import", path), d.out.String())
+			require.Equal(t, exit.Failure, d.run(80, "memory", "import", path), d.out.String())
 			require.Contains(t, d.err.String(), c.says)
 			require.Empty(t, d.out.String(), "a failure is no success on standard output")
 		})
@@ -47,9 +47,9 @@ func TestAnImportOfNothingFailsAndSaysWhatWasExpected(t *testing.T) {
 func TestAnImportOfNothingFailsInJSONToo(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 	d.in = "{\"role\":\"user\"\n"
-	require.Equal(t, console.Failure, d.run(80, "memory", "import", "--format", "chat", "--json", "-"))
+	require.Equal(t, exit.Failure, d.run(80, "memory", "import", "--format", "chat", "--json", "-"))
 	var report struct {
 		Added    int      `json:"added"`
 		BadCount int      `json:"bad_count"`
@@ -63,7 +63,7 @@ func TestAnImportOfNothingFailsInJSONToo(t *testing.T) {
 		Error string `json:"error"`
 	}
 	require.NoError(t, json.Unmarshal(d.err.Bytes(), &complaint), d.err.String())
-	require.Equal(t, console.Failure, complaint.Code)
+	require.Equal(t, exit.Failure, complaint.Code)
 	require.Contains(t, complaint.Error, "with messages or with role and content")
 }
 
@@ -80,19 +80,19 @@ func many(n int) string {
 func TestAnImportLeavesASlowEmbedderToTheServer(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 	d.background = func(inference.Spec) (int, bool) { return 4711, true }
 	d.roles = map[dream.Role]string{dream.Embedder: "letters/one"}
 	d.embed = func(context.Context, dream.Agent, string, []string) ([][]float32, string, error) {
 		return nil, "", errors.New("nobody may ask it here")
 	}
 	d.in = many(100)
-	require.Equal(t, console.OK, d.run(80, "memory", "import", "-", "--format", "jsonl"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "import", "-", "--format", "jsonl"), d.err.String())
 	require.Contains(t, d.out.String(), "echo remembers 102 new")
 	require.Contains(t, d.out.String(), "process 4711 embeds them in the background")
-	require.Equal(t, console.OK, d.run(120, "agents", "show", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(120, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "embedded 0 of 102; the rest waits for a server")
-	require.Equal(t, console.OK, d.run(80, "memory", "list", "-n", "1"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "list", "-n", "1"), d.err.String())
 
 	j, err := d.store.EmbedJob(t.Context(), "echo")
 	require.NoError(t, err)
@@ -100,16 +100,16 @@ func TestAnImportLeavesASlowEmbedderToTheServer(t *testing.T) {
 	j.Done, j.Total = 20, 100
 	_, err = d.store.PutEmbedJob(t.Context(), j, now)
 	require.NoError(t, err)
-	require.Equal(t, console.OK, d.run(120, "agents", "show", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(120, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), ", about 40s left")
-	require.Equal(t, console.Failure, d.run(120, "memory", "embed", "-a", "echo"))
+	require.Equal(t, exit.Failure, d.run(120, "memory", "embed", "-a", "echo"))
 	require.Contains(t, d.err.String(), "process server embeds these memories: 20 of 100 are done")
 }
 
 func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 	calls := 0
 	d.embed = func(ctx context.Context, a dream.Agent, model string, texts []string) ([][]float32, string, error) {
 		calls++
@@ -119,14 +119,14 @@ func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing
 		return letters(ctx, a, model, texts)
 	}
 	d.in = many(100)
-	require.Equal(t, console.Failure, d.run(80, "memory", "import", "-", "--format", "jsonl"))
-	require.Contains(t, d.out.String(), "echo remembers 102 new", "what is stored is told")
+	require.Equal(t, exit.Failure, d.run(80, "memory", "import", "-", "--format", "jsonl"))
+	require.Contains(t, d.out.String(), "echo remembers 102 new", "what is stored is said")
 	require.Contains(t, d.err.String(), "64 are embedded, and not all")
 	require.Contains(t, d.err.String(), "it hung up")
-	require.Equal(t, console.OK, d.run(160, "agents", "show", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(160, "agents", "show", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "embedded 64 of 102; ")
 	d.in = many(100)
-	require.Equal(t, console.OK, d.run(80, "memory", "import", "-", "--format", "jsonl", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "import", "-", "--format", "jsonl", "--json"), d.err.String())
 	var report struct {
 		Known     int
 		Embedding struct {
@@ -144,30 +144,30 @@ func TestAnImportWhoseEmbedderFailsKeepsItsMemoriesAndIsFinishedLater(t *testing
 func TestADatedDiaryOnStandardInputIsRecognised(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 	d.in = "# Field notes\n\n## 2025-03-02\n\nFirst day at the weather station.\n"
-	require.Equal(t, console.OK, d.run(80, "memory", "import", "-"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "import", "-"), d.err.String())
 	require.Contains(t, d.out.String(), "1 episode")
 }
 
 func TestADiaryWithoutDatesIsRefusedUntilItIsSaidWhenItWas(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "agents", "add", "echo"))
 	path := filepath.Join(t.TempDir(), "notes.txt")
 	require.NoError(t, os.WriteFile(path, []byte("The keeper greased the vane by torchlight.\n"), 0o600))
 	changed := now.AddDate(0, 0, -9)
 	require.NoError(t, os.Chtimes(path, changed, changed))
-	require.Equal(t, console.Usage, d.run(80, "memory", "import", path))
+	require.Equal(t, exit.Usage, d.run(80, "memory", "import", path))
 	require.Contains(t, d.err.String(), "no date is told in "+path)
 	require.Contains(t, d.err.String(), "--date 2026-03-05")
 	require.Contains(t, d.err.String(), changed.Format(time.DateOnly)+", with --date file")
-	require.Equal(t, console.Usage, d.run(80, "memory", "import", path, "--date", "yesterday"))
+	require.Equal(t, exit.Usage, d.run(80, "memory", "import", path, "--date", "yesterday"))
 	require.Contains(t, d.err.String(), `--date is "yesterday"; it must be a day`)
-	require.Equal(t, console.OK, d.run(80, "memory", "import", path, "--date", "2024-05-06"), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "memory", "import", path, "--date", "2024-05-06"), d.err.String())
 	require.Contains(t, d.out.String(), "2024-05-06")
 	other := newFixture(t)
-	require.Equal(t, console.OK, other.run(80, "agents", "add", "echo"))
-	require.Equal(t, console.OK, other.run(80, "memory", "import", path, "--date", "file"), other.err.String())
+	require.Equal(t, exit.OK, other.run(80, "agents", "add", "echo"))
+	require.Equal(t, exit.OK, other.run(80, "memory", "import", path, "--date", "file"), other.err.String())
 	require.Contains(t, other.out.String(), changed.Format(time.DateOnly))
 }

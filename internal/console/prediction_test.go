@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
@@ -19,10 +19,10 @@ import (
 func watching(t *testing.T) *fixture {
 	t.Helper()
 	d := newFixture(t).furnish().asleep(&sleeper{}, 0)
-	require.Equal(t, console.OK,
+	require.Equal(t, exit.OK,
 		d.run(0, "feed", "add", "harbour", "--rule", "above price 6", "--quiet-rule", "calm = below wind 3"),
 		d.err.String())
-	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "harbour"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "agents", "edit", "echo", "--feed", "harbour"), d.err.String())
 	return d
 }
 
@@ -30,7 +30,7 @@ const spliced = "0001/nrem/backward/1"
 
 func (d *fixture) ok(width int, args ...string) {
 	d.Helper()
-	require.Equal(d, console.OK, d.run(width, args...), "%v: %s", args, d.err.String())
+	require.Equal(d, exit.OK, d.run(width, args...), "%v: %s", args, d.err.String())
 }
 
 func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
@@ -58,11 +58,26 @@ func TestAPredictionIsWatchedResolvedAndTurnedRound(t *testing.T) {
 	d.golden("predictions-show-80")
 	d.ok(80, "predictions", "resolve", spliced, "correct", "-a", "echo")
 	require.Equal(t, "0001/nrem/backward/1 was correct already; nothing changes.\n", d.out.String())
-	require.Equal(t, console.Refused, d.run(80, "predictions", "resolve", spliced, "incorrect", "-a", "echo"))
-	require.Contains(t, d.err.String(),
-		"was resolved already as correct by person at 2026-11-20T06:00:00Z; --again turns it round, and its revisions keep both")
-	require.Equal(t, console.Refused, d.run(80, "predictions", "watch", spliced, "-a", "echo", "--off"))
-	d.ok(0, "predictions", "resolve", spliced, "incorrect", "-a", "echo", "--again", "--tool", "log-reader", "--json")
+	require.Equal(t, exit.Refused, d.run(80, "predictions", "resolve", spliced, "incorrect", "-a", "echo"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"was resolved already as correct by person at 2026-11-20T06:00:00Z; --again turns it round, and its revisions keep both",
+	)
+	require.Equal(t, exit.Refused, d.run(80, "predictions", "watch", spliced, "-a", "echo", "--off"))
+	d.ok(
+		0,
+		"predictions",
+		"resolve",
+		spliced,
+		"incorrect",
+		"-a",
+		"echo",
+		"--again",
+		"--tool",
+		"log-reader",
+		"--json",
+	)
 	var result struct {
 		Prediction dream.Prediction
 		Changed    bool
@@ -114,65 +129,65 @@ func TestWhatIsWrongWithAPredictionIsNamed(t *testing.T) {
 		says string
 	}{
 		{
-			"predictions resolve " + spliced + " perhaps -a echo", console.Usage,
+			"predictions resolve " + spliced + " perhaps -a echo", exit.Usage,
 			`the verdict is "perhaps"; it must be correct, incorrect or void`,
 		},
 		{
-			"predictions resolve 0001/nrem/9 correct -a echo", console.NotFound,
+			"predictions resolve 0001/nrem/9 correct -a echo", exit.NotFound,
 			`there is no prediction "0001/nrem/9"; oneiros predictions list names them`,
 		},
 		{
-			"predictions resolve e-0001 correct", console.NotFound,
+			"predictions resolve e-0001 correct", exit.NotFound,
 			"e-0001 is no prediction but an episode; oneiros predictions list names them",
 		},
 		{
-			"predictions resolve " + spliced, console.Usage,
+			"predictions resolve " + spliced, exit.Usage,
 			"oneiros predictions resolve lacks correct|incorrect|void; it is used as \"oneiros predictions resolve ID correct|incorrect|void\"",
 		},
 		{
-			"predictions resolve " + spliced + " void --tool Big!", console.Usage,
+			"predictions resolve " + spliced + " void --tool Big!", exit.Usage,
 			`--tool is "Big!"; a tool's name is made of a-z, 0-9, - and _`,
 		},
-		{"predictions watch " + spliced, console.Usage, "name the rule and what it means"},
-		{"predictions watch " + spliced + " --off --rule calm", console.Usage, "or --off"},
+		{"predictions watch " + spliced, exit.Usage, "name the rule and what it means"},
+		{"predictions watch " + spliced + " --off --rule calm", exit.Usage, "or --off"},
 		{
-			"predictions watch " + spliced + " -a echo --rule calm", console.Usage,
+			"predictions watch " + spliced + " -a echo --rule calm", exit.Usage,
 			`--means is ""; it must be correct or incorrect`,
 		},
 		{
-			"predictions watch " + spliced + " -a echo --means correct", console.Usage,
+			"predictions watch " + spliced + " -a echo --means correct", exit.Usage,
 			"--rule is missing: name the rule of feed harbour",
 		},
 		{
-			"predictions watch " + spliced + " -a echo --rule gale --means correct", console.NotFound,
+			"predictions watch " + spliced + " -a echo --rule gale --means correct", exit.NotFound,
 			"feed harbour has no rule gale",
 		},
 		{
-			"predictions watch " + spliced + " -a echo --feed pier --rule gale --means correct", console.NotFound,
+			"predictions watch " + spliced + " -a echo --feed pier --rule gale --means correct", exit.NotFound,
 			"there is no feed pier",
 		},
 		{
 			"predictions add X -a tally --rule calm --means correct --criterion c --due 1d --confidence 1",
-			console.Usage, "tally follows no feed; let it follow one",
+			exit.Usage, "tally follows no feed; let it follow one",
 		},
 		{
 			"predictions add X -a tally --feed harbour --rule calm --means correct --criterion c --due 1d --confidence 1",
-			console.Usage, "tally does not follow feed harbour",
+			exit.Usage, "tally does not follow feed harbour",
 		},
-		{"predictions add X -a echo", console.Usage, "--criterion is missing"},
-		{"predictions add X -a echo", console.Usage, "--due is missing"},
-		{"predictions add X -a echo", console.Usage, "--confidence is missing"},
-		{whole + " --confidence 60", console.Usage, "the confidence is 60; it must lie between 0 and 1"},
-		{whole + " --confidence sure", console.Usage, "confidence"},
-		{whole + " --due soon", console.Usage, `--due is "soon"; it must be a day such as 2026-12-04,`},
+		{"predictions add X -a echo", exit.Usage, "--criterion is missing"},
+		{"predictions add X -a echo", exit.Usage, "--due is missing"},
+		{"predictions add X -a echo", exit.Usage, "--confidence is missing"},
+		{whole + " --confidence 60", exit.Usage, "the confidence is 60; it must lie between 0 and 1"},
+		{whole + " --confidence sure", exit.Usage, "confidence"},
+		{whole + " --due soon", exit.Usage, `--due is "soon"; it must be a day such as 2026-12-04,`},
 		{
-			whole + " --due 2020-01-01", console.Usage,
+			whole + " --due 2020-01-01", exit.Usage,
 			"the horizon is 2020-01-02T00:00:00Z; it must be after 2026-11-20T06:00:00Z",
 		},
-		{whole + " --from e-9", console.NotFound, "e-9: not found"},
-		{"predictions score", console.Usage, "several agents are known"},
+		{whole + " --from e-9", exit.NotFound, "e-9: not found"},
+		{"predictions score", exit.Usage, "several agents are known"},
 		{
-			"feed add pier --quiet-rule sideways", console.Usage,
+			"feed add pier --quiet-rule sideways", exit.Usage,
 			`--quiet-rule "sideways": "sideways" is neither a preset`,
 		},
 	} {
@@ -187,10 +202,10 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.ok(80, "predictions", "score", "-a", "echo")
-	require.Contains(t, d.err.String(), "No prediction of echo has come true or failed yet.")
+	require.Contains(t, d.err.String(), "No prediction of echo has been resolved yet.")
 	w := memory.Write{Agent: "echo", Cause: "operator"}
-	outcome := func(phase dream.Phase, source string, confidence float64, n, right int) {
-		for i := range n {
+	outcome := func(phase dream.Phase, source string, confidence float64, n, right, void int) {
+		for i := range n + void {
 			p := &dream.Prediction{
 				Head: dream.Head{
 					ID:    fmt.Sprintf("p-%s-%s-%d", phase, source, i),
@@ -207,8 +222,11 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 				Status:     dream.PredictionOpen,
 			}
 			status := dream.PredictionWrong
-			if i < right {
+			switch {
+			case i < right:
 				status = dream.PredictionRight
+			case i >= n:
+				status = dream.PredictionVoid
 			}
 			_, err := prediction.Resolve(p,
 				prediction.Verdict{Status: status, By: dream.ByPerson, At: now.Add(time.Duration(i) * time.Second)})
@@ -216,10 +234,11 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 			w.Add = append(w.Add, p)
 		}
 	}
-	outcome(dream.Onset, dream.Creative, .15, 40, 2)
-	outcome(dream.NREM, dream.Creative, .3, 60, 21)
-	outcome(dream.REM, dream.Creative, .25, 30, 0)
-	outcome("", dream.Analytical, .6, 3, 2)
+	outcome(dream.Onset, dream.Creative, .15, 40, 2, 0)
+	outcome(dream.NREM, dream.Creative, .3, 60, 21, 20)
+	outcome(dream.REM, dream.Creative, .25, 30, 0, 0)
+	outcome(dream.Integration, dream.Creative, .25, 0, 0, 4)
+	outcome("", dream.Analytical, .6, 3, 2, 1)
 	_, err := d.store.Commit(t.Context(), w)
 	require.NoError(t, err)
 	for _, width := range []int{80, 200} {
@@ -233,6 +252,8 @@ func TestTheScoreHoldsEachPhaseAgainstWhatIsExpected(t *testing.T) {
 	var s prediction.Scores
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &s))
 	require.Equal(t, []int{130, 100, 3}, []int{s.Creative.Outcomes, s.Rolling.Outcomes, s.Analytical.Outcomes})
+	require.Equal(t, []int{24, 1}, []int{s.Creative.Void, s.Analytical.Void})
+	require.InDelta(t, .25, s.Analytical.VoidShare, 1e-9)
 }
 
 func TestAShellIsOfferedPredictionsVerdictsAndRules(t *testing.T) {

@@ -10,10 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/starter"
 )
 
 // waiting gives the furnished dream items that wait for a person, and two fragments that are held.
@@ -78,11 +80,15 @@ func TestWhatWaitsIsListedShownAndDecided(t *testing.T) {
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &list))
 	require.Len(t, list, 6)
 
-	require.Equal(t, console.Refused, d.run(80, "review", "accept", dreamID+"/g", dreamID+"/f9", "-a", "echo", "--yes"))
+	require.Equal(
+		t,
+		exit.Refused,
+		d.run(80, "review", "accept", dreamID+"/g", dreamID+"/f9", "-a", "echo", "--yes"),
+	)
 	require.Contains(t, d.err.String(), "is barred by the policy, which no review lifts")
 	require.Equal(t, dream.Proposed, d.stateOf(dreamID+"/g"), "all or nothing")
 
-	require.Equal(t, console.Refused, d.run(80, "review", "accept", "--all", "-a", "echo"), "nobody is there to ask")
+	require.Equal(t, exit.Refused, d.run(80, "review", "accept", "--all", "-a", "echo"), "nobody is there to ask")
 	d.ok(80, "review", "accept", "--dream", "1", "-a", "echo", "--yes")
 	d.golden("review-accept-80")
 	require.Equal(t, dream.Live, d.stateOf(dreamID+"/g"))
@@ -99,7 +105,7 @@ func TestWhatWaitsIsListedShownAndDecided(t *testing.T) {
 	d.ok(200, "fragments", "explain", dreamID+"/f8", "-a", "echo")
 	require.Contains(t, d.out.String(), "lifted by a person at 2026-11-20 06:00")
 
-	require.Equal(t, console.NotFound, d.run(80, "review", "accept", dreamID+"/g", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(80, "review", "accept", dreamID+"/g", "-a", "echo"))
 	require.Contains(t, d.err.String(), "does not wait for a review")
 	d.ok(80, "review", "reject", dreamID+"/f9", "-a", "echo")
 	d.ok(80, "review", "list", "-a", "echo")
@@ -131,17 +137,17 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 		"--dream 1 --dreem 2": "unknown flag: --dreem",
 	} {
 		args := append([]string{"review", "accept", "-a", "echo", "--yes"}, strings.Fields(line)...)
-		require.Equal(t, console.Usage, d.run(80, args...), line)
+		require.Equal(t, exit.Usage, d.run(80, args...), line)
 		require.Contains(t, d.err.String(), want, line)
 	}
-	require.Equal(t, console.NotFound, d.run(80, "review", "accept", "nobody-knows", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(80, "review", "accept", "nobody-knows", "-a", "echo"))
 
 	s, err := memory.One[*dream.Semantic](t.Context(), d.store, "echo", "s-0009")
 	require.NoError(t, err)
 	s.Strength = .9
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: "talk", Change: []dream.Item{s}})
 	require.NoError(t, err)
-	require.Equal(t, console.Refused, d.run(80, "review", "accept", "--dream", "1", "-a", "echo", "--yes"))
+	require.Equal(t, exit.Refused, d.run(80, "review", "accept", "--dream", "1", "-a", "echo", "--yes"))
 	require.Contains(t, d.err.String(), "has changed since; reject that")
 	require.Equal(t, dream.Proposed, d.stateOf(dreamID+"/g"))
 	d.ok(80, "review", "reject", dreamID+"/nrem/archive/s-0009", "-a", "echo")
@@ -153,7 +159,7 @@ func TestADecisionThatMayNotBeMadeChangesNothing(t *testing.T) {
 	late.Dream, late.State = n.ID, dream.Proposed
 	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Cause: n.ID, Add: []dream.Item{late}})
 	require.NoError(t, err)
-	require.Equal(t, console.Refused, d.run(80, "review", "accept", late.ID, "-a", "echo"))
+	require.Equal(t, exit.Refused, d.run(80, "review", "accept", late.ID, "-a", "echo"))
 	require.Contains(t, d.err.String(), "still goes on; what it made can be reviewed when it is over")
 }
 
@@ -166,7 +172,7 @@ func TestAnAgentIsReviewedAsConfigured(t *testing.T) {
 	require.Equal(t, dream.JournalOnly, a.Review)
 	d.ok(80, "agents", "show", "echo")
 	require.Contains(t, d.out.String(), "journal-only")
-	require.Equal(t, console.Usage, d.run(80, "agents", "edit", "echo", "--review", "never"))
+	require.Equal(t, exit.Usage, d.run(80, "agents", "edit", "echo", "--review", "never"))
 	require.Contains(t, d.err.String(), `--review: "never" must be one of auto, review, journal-only`)
 	d.ok(80, "agents", "edit", "echo", "--review", "")
 	a, err = d.store.Agent(t.Context(), "echo")
@@ -178,8 +184,8 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{outcome: dream.Completed}
 	d := newFixture(t).furnish().asleep(s, 0)
-	d.dream.EstimateAgain = func(ctx context.Context, h *console.Deployment, w console.RedreamRequest) (console.Estimate, error) {
-		return d.dream.Estimate(ctx, h, w.DreamRequest)
+	d.dream.EstimateAgain = func(ctx context.Context, w starter.RedreamRequest) (starter.Estimate, error) {
+		return d.dream.Estimate(ctx, w.DreamRequest)
 	}
 	d.ok(0, "dreams", "redream", "last", "-a", "echo", "--from", "rem", "--seed", "9", "--json")
 	require.JSONEq(t, `{"agent":"echo","dream":"dream/echo/0042","from":"rem","redreams":"dream/echo/0001"}`,
@@ -188,12 +194,12 @@ func TestANightIsDreamtAnewFromTheCommandLine(t *testing.T) {
 	require.Equal(t, dream.REM, s.again.From)
 	require.EqualValues(t, 9, *s.again.Seed)
 	for _, from := range []string{"onset", "", "dawn"} {
-		require.Equal(t, console.Usage, d.run(80, "dreams", "redream", "1", "-a", "echo", "--from", from))
+		require.Equal(t, exit.Usage, d.run(80, "dreams", "redream", "1", "-a", "echo", "--from", from))
 		require.Contains(t, d.err.String(), "must be nrem, rem, integration or return")
 	}
-	require.Equal(t, console.NotFound, d.run(80, "dreams", "redream", "77", "-a", "echo", "--from", "rem"))
-	s.refuse = fmt.Errorf("%s was undone: it %w", dreamID, console.ErrNoRedream)
-	require.Equal(t, console.Refused, d.run(80, "dreams", "redream", "1", "-a", "echo", "--from", "rem"))
+	require.Equal(t, exit.NotFound, d.run(80, "dreams", "redream", "77", "-a", "echo", "--from", "rem"))
+	s.refuse = fmt.Errorf("%s was undone: it %w", dreamID, activities.ErrNoRedream)
+	require.Equal(t, exit.Refused, d.run(80, "dreams", "redream", "1", "-a", "echo", "--from", "rem"))
 	require.Contains(t, d.err.String(), "was undone: it cannot be dreamt anew")
 	s.refuse = nil
 	d.ok(80, "dreams", "redream", "1", "-a", "echo", "--from", "return", "--estimate")
@@ -203,8 +209,8 @@ func TestADryRunDescribesTheDreamAndBeginsNothing(t *testing.T) {
 	t.Parallel()
 	s := &sleeper{}
 	d := newFixture(t).furnish().asleep(s, 40_000)
-	d.dream.Rehearse = func(ctx context.Context, h *console.Deployment, w console.DreamRequest) (console.Rehearsal, error) {
-		e, err := d.dream.Estimate(ctx, h, w)
+	d.dream.Rehearse = func(ctx context.Context, w starter.DreamRequest) (starter.Rehearsal, error) {
+		e, err := d.dream.Estimate(ctx, w)
 		return rehearsed(e), err
 	}
 	for _, width := range []int{80, 200} {
@@ -216,7 +222,7 @@ func TestADryRunDescribesTheDreamAndBeginsNothing(t *testing.T) {
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &values))
 	require.Contains(t, values, "gather")
 	require.Empty(t, s.begun)
-	require.Equal(t, console.Usage, d.run(80, "dream", "-a", "echo", "--dry-run", "--watch"))
+	require.Equal(t, exit.Usage, d.run(80, "dream", "-a", "echo", "--dry-run", "--watch"))
 	require.Contains(t, d.err.String(), "--dry-run begins nothing")
 	require.Zero(t, s.stopped, "Temporal was not asked")
 }

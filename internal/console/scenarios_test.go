@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // imagine adds a dream with a search: one fragment of three was developed, and a hypothesis rests on it.
@@ -37,7 +37,7 @@ func (d *fixture) imagine() *fixture {
 			Kept:        reason == "",
 			Seeds:       []string{id + "/onset/1.1"},
 			Parent:      id + "/onset/1.1",
-			Worth:       &dream.Worth{Novelty: worth, Plausible: worth, Matters: worth, Judge: "house/small"},
+			Worth:       &dream.Worth{Novelty: worth, Plausible: worth, Relevance: worth, Judge: "house/small"},
 			JudgeReason: "it could be tried on a quiet night",
 		}
 		for _, p := range parents {
@@ -72,8 +72,16 @@ func (d *fixture) imagine() *fixture {
 			Status: dream.FragmentDiscarded, Reason: dream.LucidDiscard + "noise",
 		},
 		first, second,
-		scenario(3, dream.Merge, 2, .7, "The verse is sung to the dry rope, and both are tied in the morning.", "", 1,
-			2),
+		scenario(
+			3,
+			dream.Merge,
+			2,
+			.7,
+			"The verse is sung to the dry rope, and both are tied in the morning.",
+			"",
+			1,
+			2,
+		),
 		scenario(4, dream.Refine, 2, .3, "Mara rows out at noon.",
 			"left: it scored 0.30, and scenario 1 that it came from 0.60", 1),
 	}
@@ -91,20 +99,20 @@ func TestWhatADreamImaginedIsListedAndShownAsATree(t *testing.T) {
 			"scenarios-show-one": "scenarios show 0002/rem/3 -a echo",
 			"scenarios-shares":   "scenarios shares -a echo",
 		} {
-			require.Equal(t, console.OK, d.run(width, strings.Fields(line)...), "%s: %s", line, d.err.String())
+			require.Equal(t, exit.OK, d.run(width, strings.Fields(line)...), "%s: %s", line, d.err.String())
 			for _, drawn := range strings.Split(d.out.String(), "\n") {
 				require.LessOrEqual(t, len([]rune(drawn)), width, "%s at %d: %q", line, width, drawn)
 			}
 			d.golden(fmt.Sprintf("%s-%d", name, width))
 		}
 	}
-	require.Equal(t, console.OK, d.run(0, "scenarios", "show", "dream/echo/0002", "--dot"))
+	require.Equal(t, exit.OK, d.run(0, "scenarios", "show", "dream/echo/0002", "--dot"))
 	d.golden("scenarios-show-dot")
 	for _, line := range []string{"scenarios show last -a echo", "scenarios show #2 -a echo"} {
-		require.Equal(t, console.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
+		require.Equal(t, exit.OK, d.run(80, strings.Fields(line)...), "%s: %s", line, d.err.String())
 		require.Contains(t, d.out.String(), "4 scenarios in 2 rounds, 1 kept")
 	}
-	require.Equal(t, console.OK, d.run(80, "scenarios", "show", "1", "-a", "echo"))
+	require.Equal(t, exit.OK, d.run(80, "scenarios", "show", "1", "-a", "echo"))
 	require.Equal(t, "dream/echo/0001 imagined no scenario.\n", d.err.String())
 }
 
@@ -112,7 +120,7 @@ func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().imagine()
 	result := func(line string) map[string]any {
-		require.Equal(t, console.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
+		require.Equal(t, exit.OK, d.run(0, append(strings.Fields(line), "--json")...), "%s: %s", line,
 			d.err.String())
 		require.Empty(t, d.err.String(), line)
 		var object map[string]any
@@ -133,25 +141,25 @@ func TestScenariosAreJSONWhenAskedFor(t *testing.T) {
 	require.Equal(t, "alarm", shares["staged"].(map[string]any)["state"])
 	require.Equal(t, "unknown", result("scenarios shares -a tally")["used"].(map[string]any)["state"])
 
-	require.Equal(t, console.OK, d.run(0, "scenarios", "list", "-a", "echo", "--status", "kept", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "scenarios", "list", "-a", "echo", "--status", "kept", "--json"))
 	var list []any
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &list))
 	require.Len(t, list, 1)
-	require.Equal(t, console.OK, d.run(80, "scenarios", "list", "-a", "tally"))
+	require.Equal(t, exit.OK, d.run(80, "scenarios", "list", "-a", "tally"))
 	require.Equal(t, "tally has imagined no scenario yet.\n", d.err.String())
-	require.Equal(t, console.OK, d.run(80, "scenarios", "shares", "-a", "tally"))
+	require.Equal(t, exit.OK, d.run(80, "scenarios", "shares", "-a", "tally"))
 	require.Equal(t, "No dream of tally has reached REM yet.\n", d.err.String())
 }
 
 func TestAWrongScenarioIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish().imagine()
-	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "0002/rem/9", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(80, "scenarios", "show", "0002/rem/9", "-a", "echo"))
 	require.Contains(t, d.err.String(), `"0002/rem/9" is neither a dream nor a scenario`)
-	require.Equal(t, console.NotFound, d.run(80, "scenarios", "show", "dream/echo/0001/f1"))
-	require.Equal(t, console.Usage, d.run(80, "scenarios", "show", "2", "-a", "echo", "--dot", "--json"))
+	require.Equal(t, exit.NotFound, d.run(80, "scenarios", "show", "dream/echo/0001/f1"))
+	require.Equal(t, exit.Usage, d.run(80, "scenarios", "show", "2", "-a", "echo", "--dot", "--json"))
 	require.Contains(t, d.err.String(), "--dot and --json are two answers")
-	require.Equal(t, console.Usage, d.run(80, "scenarios", "show"))
-	require.Equal(t, console.Usage, d.run(80, "scenarios", "list", "-a", "echo", "--status", "raw"))
+	require.Equal(t, exit.Usage, d.run(80, "scenarios", "show"))
+	require.Equal(t, exit.Usage, d.run(80, "scenarios", "list", "-a", "echo", "--status", "raw"))
 	require.Contains(t, d.err.String(), "--status raw is unknown; statuses are kept, dropped")
 }

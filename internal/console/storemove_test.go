@@ -11,10 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -26,17 +27,17 @@ func (lent) Close() error { return nil }
 // depot gives the fixture a configured store and others, by file.
 func (d *fixture) depot() {
 	d.Helper()
-	here := func(context.Context) (console.Deposit, error) {
-		return console.Deposit{
+	here := func(context.Context) (deploy.Deposit, error) {
+		return deploy.Deposit{
 			Store: lent{d.store}, Name: "here.db", Use: []string{"store.path: here.db"},
 			Remove: "the file here.db",
 		}, nil
 	}
-	d.stores = console.StoreCommand{
+	d.stores = stores{
 		Here: here, Fill: here,
-		There: func(ctx context.Context, p console.StorePlace) (console.Deposit, error) {
+		There: func(ctx context.Context, p deploy.StorePlace) (deploy.Deposit, error) {
 			s, err := sqlitestore.Open(ctx, p.To)
-			return console.Deposit{
+			return deploy.Deposit{
 				Store: s, Name: filepath.Base(p.To),
 				Use: []string{"store.path: " + filepath.Base(p.To)}, Remove: "the file there.db",
 			}, err
@@ -56,17 +57,17 @@ func TestEverythingIsMovedAndWhatToSetIsSaid(t *testing.T) {
 	d := newFixture(t).furnish()
 	d.depot()
 	path := filepath.Join(t.TempDir(), "there.db")
-	require.Equal(t, console.OK, d.run(80, "store", "move", "--to", path), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "store", "move", "--to", path), d.err.String())
 	d.golden("store_move")
 	there, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
 	defer there.Close()
 	require.Equal(t, d.tally(d.store), d.tally(there))
-	require.Equal(t, console.Refused, d.run(80, "store", "move", "--to", path))
+	require.Equal(t, exit.Refused, d.run(80, "store", "move", "--to", path))
 	require.Contains(t, d.err.String(), "only an empty store imports")
 	require.Equal(t, d.tally(d.store), d.tally(there), "what it kept, it keeps")
-	require.Equal(t, console.Usage, d.run(80, "store", "move"))
-	require.Equal(t, console.OK, d.run(0, "store", "info"), d.err.String())
+	require.Equal(t, exit.Usage, d.run(80, "store", "move"))
+	require.Equal(t, exit.OK, d.run(0, "store", "info"), d.err.String())
 	require.Contains(t, d.out.String(), d.tally(there).SHA256)
 }
 
@@ -78,7 +79,7 @@ func TestAStoreInUseIsNotMoved(t *testing.T) {
 	f := memory.Fence{Dream: "dream/echo/0002", Run: "r"}
 	_, err := d.store.TakeSlot(t.Context(), "echo", memory.Slot{Fence: f, Since: now}, memory.Fence{})
 	require.NoError(t, err)
-	require.Equal(t, console.Refused, d.run(80, "store", "move", "--to", path))
+	require.Equal(t, exit.Refused, d.run(80, "store", "move", "--to", path))
 	require.Contains(t, d.err.String(), "here.db is in use: echo dreams (dream/echo/0002)")
 	require.NoError(t, d.store.FreeSlot(t.Context(), "echo", f))
 	_, err = d.store.Arrive(t.Context(), presence.Visit{
@@ -89,10 +90,15 @@ func TestAStoreInUseIsNotMoved(t *testing.T) {
 		For:    time.Hour,
 	})
 	require.NoError(t, err)
-	require.Equal(t, console.Refused, d.run(80, "store", "move", "--to", path))
+	require.Equal(t, exit.Refused, d.run(80, "store", "move", "--to", path))
 	require.Contains(t, d.err.String(), "tally is held awake by web")
-	require.Equal(t, console.OK, d.run(80, "store", "move", "--to", path, "--force"), d.err.String())
-	require.Equal(t, console.OK, d.run(0, "store", "export", filepath.Join(t.TempDir(), "a")), "a backup does not mind")
+	require.Equal(t, exit.OK, d.run(80, "store", "move", "--to", path, "--force"), d.err.String())
+	require.Equal(
+		t,
+		exit.OK,
+		d.run(0, "store", "export", filepath.Join(t.TempDir(), "a")),
+		"a backup does not mind",
+	)
 }
 
 // A write to the old store during a move is noticed.
@@ -101,12 +107,12 @@ func TestAMoveThatMissedAWriteSaysSo(t *testing.T) {
 	d := newFixture(t).furnish()
 	d.depot()
 	here := d.stores.Here
-	d.stores.Here = func(ctx context.Context) (console.Deposit, error) {
+	d.stores.Here = func(ctx context.Context) (deploy.Deposit, error) {
 		dep, err := here(ctx)
 		dep.Store = &restless{lent: lent{d.store}}
 		return dep, err
 	}
-	require.Equal(t, console.Failure, d.run(0, "store", "move", "--to", filepath.Join(t.TempDir(), "there.db")))
+	require.Equal(t, exit.Failure, d.run(0, "store", "move", "--to", filepath.Join(t.TempDir(), "there.db")))
 	require.Contains(t, d.err.String(), "somebody has written to it meanwhile")
 }
 
@@ -131,13 +137,13 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	d := newFixture(t).furnish()
 	d.depot()
 	path := filepath.Join(t.TempDir(), "backup.oneiros")
-	require.Equal(t, console.OK, d.run(80, "store", "export", path), d.err.String())
+	require.Equal(t, exit.OK, d.run(80, "store", "export", path), d.err.String())
 	require.Contains(t, d.err.String(), "plain text")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	require.Equal(t, console.Usage, d.run(80, "store", "export", path), "a backup is never written over")
-	require.Equal(t, console.OK, d.run(0, "store", "export", "-"))
+	require.Equal(t, exit.Usage, d.run(80, "store", "export", path), "a backup is never written over")
+	require.Equal(t, exit.OK, d.run(0, "store", "export", "-"))
 	body, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, string(body), d.out.String())
@@ -146,13 +152,13 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	other.depot()
 	cut := filepath.Join(t.TempDir(), "cut")
 	require.NoError(t, os.WriteFile(cut, body[:len(body)/2], 0o600))
-	require.Equal(t, console.Failure, other.run(80, "store", "import", cut))
+	require.Equal(t, exit.Failure, other.run(80, "store", "import", cut))
 	require.Contains(t, other.err.String(), "cut off")
 	require.Zero(t, other.tally(other.store).Records())
-	require.Equal(t, console.OK, other.run(80, "store", "import", path), other.err.String())
+	require.Equal(t, exit.OK, other.run(80, "store", "import", path), other.err.String())
 	require.Equal(t, d.tally(d.store), other.tally(other.store))
-	require.Equal(t, console.Refused, other.run(80, "store", "import", path))
-	require.Equal(t, console.NotFound, other.run(80, "store", "import", path+"x"))
+	require.Equal(t, exit.Refused, other.run(80, "store", "import", path))
+	require.Equal(t, exit.NotFound, other.run(80, "store", "import", path+"x"))
 	left, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
 	require.Len(t, left, 1, "nothing half lies about")
@@ -160,7 +166,7 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	piped := newFixture(t)
 	piped.depot()
 	piped.in = string(body)
-	require.Equal(t, console.OK, piped.run(0, "--json", "store", "import", "-"), piped.err.String())
+	require.Equal(t, exit.OK, piped.run(0, "--json", "store", "import", "-"), piped.err.String())
 	require.Contains(t, piped.out.String(), d.tally(d.store).SHA256)
 }
 
@@ -168,16 +174,16 @@ func TestAnExportThatFailsLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	d.depot()
-	d.stores.Here = func(context.Context) (console.Deposit, error) {
-		return console.Deposit{Store: faulty{lent{d.store}}, Name: "here.db"}, nil
+	d.stores.Here = func(context.Context) (deploy.Deposit, error) {
+		return deploy.Deposit{Store: faulty{lent{d.store}}, Name: "here.db"}, nil
 	}
 	dir := t.TempDir()
-	require.Equal(t, console.Failure, d.run(0, "store", "export", filepath.Join(dir, "a")))
+	require.Equal(t, exit.Failure, d.run(0, "store", "export", filepath.Join(dir, "a")))
 	require.Contains(t, d.err.String(), "the disk is broken")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)
-	require.Equal(t, console.Usage, d.run(0, "store", "export", filepath.Join(dir, "no", "folder")))
+	require.Equal(t, exit.Usage, d.run(0, "store", "export", filepath.Join(dir, "no", "folder")))
 }
 
 type faulty struct{ lent }
@@ -189,7 +195,7 @@ func (faulty) Export(context.Context) memory.Records {
 func TestTheHelpSaysThatAnArchiveIsPlainText(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	require.Equal(t, console.OK, d.run(80, "store", "export", "--help"))
+	require.Equal(t, exit.OK, d.run(80, "store", "export", "--help"))
 	require.Contains(t, strings.Join(strings.Fields(d.out.String()), " "),
 		"everything in plain text: memories, dreams, vectors")
 }

@@ -9,10 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -20,7 +21,7 @@ import (
 func reached(t *testing.T) (*fixture, *sleeper) {
 	t.Helper()
 	d, s := newFixture(t).furnish(), &sleeper{}
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return s, nil }
+	d.dream.Reach = func(context.Context, *deploy.Deployment) (deploy.Engine, error) { return s, nil }
 	return d, s
 }
 
@@ -29,7 +30,7 @@ func TestTriggersAreAddedListedAndDropped(t *testing.T) {
 	d, s := reached(t)
 	run := func(args ...string) {
 		t.Helper()
-		require.Equal(t, console.OK, d.run(0, append([]string{"triggers"}, args...)...), d.err.String())
+		require.Equal(t, exit.OK, d.run(0, append([]string{"triggers"}, args...)...), d.err.String())
 	}
 	run("add", "nightly", "--agent", "echo", "--schedule", "mon-fri 03:30")
 	require.Equal(t, "Trigger nightly of echo is added.\n", d.out.String())
@@ -37,9 +38,9 @@ func TestTriggersAreAddedListedAndDropped(t *testing.T) {
 	run("add", "full", "--agent", "echo", "--episodes", "50")
 	run("add", "mistaken", "--agent", "echo", "--event", "PredictionResolved", "--residual", "0.5")
 	run("add", "full", "--agent", "echo", "--episodes", "2", "--replace")
-	require.Len(t, s.settled, 4, "its life is told each time")
+	require.Len(t, s.settled, 4, "its workflow hears of it each time")
 	for _, width := range []int{80, 200} {
-		require.Equal(t, console.OK, d.run(width, "triggers", "list", "--agent", "echo"), d.err.String())
+		require.Equal(t, exit.OK, d.run(width, "triggers", "list", "--agent", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("triggers-list-%d", width))
 	}
 	for _, name := range []string{"nightly", "full", "mistaken", "idle"} {
@@ -49,8 +50,8 @@ func TestTriggersAreAddedListedAndDropped(t *testing.T) {
 	require.NoError(t, err)
 	require.NotNil(t, echo.Triggers)
 	require.Empty(t, echo.Triggers, "none is not the same as never named")
-	require.Equal(t, console.OK, d.run(0, "agents", "show", "echo"), d.err.String())
-	require.Contains(t, d.out.String(), "none: it dreams only when asked")
+	require.Equal(t, exit.OK, d.run(0, "agents", "show", "echo"), d.err.String())
+	require.Contains(t, d.out.String(), "none: it dreams only on request")
 	run("add", "idle", "--agent", "echo")
 	run("list", "--agent", "echo", "--json")
 	var lines []struct {
@@ -72,26 +73,26 @@ func TestWhatIsWrongWithATriggerIsSaidBeforeAnythingIsKept(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"add", "x"}, console.Usage, "one of --schedule, --episodes, --event and --rule"},
-		{[]string{"add", "x", "--schedule", "03:30", "--episodes", "5"}, console.Usage, "one of --schedule"},
-		{[]string{"add", "x", "--schedule", "25:00"}, console.Usage, `--schedule: schedule "25:00"`},
-		{[]string{"add", "x", "--episodes", "0"}, console.Usage, "episodes is 0; it must lie between 1 and 100000"},
+		{[]string{"add", "x"}, exit.Usage, "one of --schedule, --episodes, --event and --rule"},
+		{[]string{"add", "x", "--schedule", "03:30", "--episodes", "5"}, exit.Usage, "one of --schedule"},
+		{[]string{"add", "x", "--schedule", "25:00"}, exit.Usage, `--schedule: schedule "25:00"`},
+		{[]string{"add", "x", "--episodes", "0"}, exit.Usage, "episodes is 0; it must lie between 1 and 100000"},
 		{
 			[]string{"add", "x", "--event", "Moonrise"},
-			console.Usage,
+			exit.Usage,
 			`--event is "Moonrise"; it must be the type of an event that no dream writes`,
 		},
 		{
 			[]string{"add", "x", "--event", "AlarmRaised", "--residual", "0.5"},
-			console.Usage,
+			exit.Usage,
 			"only --event PredictionResolved has one",
 		},
-		{[]string{"add", "x", "--event", "PredictionResolved", "--residual", "5"}, console.Usage, "residual is 5"},
-		{[]string{"add", "x", "--rule", "calm"}, console.Usage, "follows no feed"},
-		{[]string{"add", "idle", "--episodes", "5", "--replace"}, console.Usage, `name "idle" is taken`},
-		{[]string{"add", "idle"}, console.Usage, "--replace puts this one in its place"},
-		{[]string{"add", "X y", "--episodes", "5"}, console.Usage, `name "X y" must be`},
-		{[]string{"drop", "gone"}, console.NotFound, `echo has no trigger "gone"`},
+		{[]string{"add", "x", "--event", "PredictionResolved", "--residual", "5"}, exit.Usage, "residual is 5"},
+		{[]string{"add", "x", "--rule", "calm"}, exit.Usage, "follows no feed"},
+		{[]string{"add", "idle", "--episodes", "5", "--replace"}, exit.Usage, `name "idle" is taken`},
+		{[]string{"add", "idle"}, exit.Usage, "--replace puts this one in its place"},
+		{[]string{"add", "X y", "--episodes", "5"}, exit.Usage, `name "X y" must be`},
+		{[]string{"drop", "gone"}, exit.NotFound, `echo has no trigger "gone"`},
 	} {
 		require.Equal(t, c.code, d.run(0, append([]string{"triggers", "--agent", "echo"}, c.args...)...), "%v: %s",
 			c.args, d.err.String())
@@ -106,8 +107,8 @@ func TestWhatIsWrongWithATriggerIsSaidBeforeAnythingIsKept(t *testing.T) {
 func TestARuleThatATriggerNamesMustBe(t *testing.T) {
 	t.Parallel()
 	d, _ := reached(t)
-	require.Equal(t, console.OK, d.run(0, "agents", "edit", "echo", "--feed", "quay"), d.err.String())
-	require.Equal(t, console.NotFound, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "calm"))
+	require.Equal(t, exit.OK, d.run(0, "agents", "edit", "echo", "--feed", "quay"), d.err.String())
+	require.Equal(t, exit.NotFound, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "calm"))
 	require.Contains(t, d.err.String(), "there is no feed quay")
 	require.NoError(t,
 		d.store.PutFeed(t.Context(),
@@ -115,26 +116,26 @@ func TestARuleThatATriggerNamesMustBe(t *testing.T) {
 				Name:  "quay",
 				Rules: []dream.Rule{{Name: "calm", Metric: "wind", Kind: dream.Below, Number: 3}},
 			}))
-	require.Equal(t, console.NotFound, d.run(0, "triggers", "add", "storm", "--agent", "echo", "--rule", "storm"))
+	require.Equal(t, exit.NotFound, d.run(0, "triggers", "add", "storm", "--agent", "echo", "--rule", "storm"))
 	require.Contains(t, d.err.String(), "feed quay has no such rule")
-	require.Equal(t, console.OK, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "quay/calm"),
+	require.Equal(t, exit.OK, d.run(0, "triggers", "add", "calm", "--agent", "echo", "--rule", "quay/calm"),
 		d.err.String())
-	require.Equal(t, console.OK, d.run(0, "triggers", "list", "--agent", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "triggers", "list", "--agent", "echo"), d.err.String())
 	require.Contains(t, d.out.String(), "rule quay/calm")
 }
 
 func TestAPersonAsksForADreamAsSoonAsItMayBe(t *testing.T) {
 	t.Parallel()
 	d, s := reached(t)
-	require.Equal(t, console.OK, d.run(0, "triggers", "fire", "--agent", "echo"), d.err.String())
-	require.Equal(t, console.OK, d.run(0, "triggers", "drop", "manual", "--agent", "echo"), d.err.String())
-	require.Equal(t, []activities.Fire{
-		{Trigger: "manual", Kind: dream.OnRequest, At: now, Why: "a person asked"},
+	require.Equal(t, exit.OK, d.run(0, "triggers", "fire", "--agent", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "triggers", "drop", "manual", "--agent", "echo"), d.err.String())
+	require.Equal(t, []triggers.Fire{
+		{Trigger: "manual", Kind: dream.OnRequest, At: now, Reason: "a person asked"},
 		{Trigger: "manual", Kind: dream.OnRequest, Drop: true},
 	}, s.calls)
-	d.dream.Reach = func(context.Context, *console.Deployment) (console.Engine, error) { return nil, console.ErrNoServer }
-	require.Equal(t, console.Unreachable, d.run(0, "triggers", "fire", "--agent", "echo"))
-	require.Equal(t, console.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"),
+	d.dream.Reach = func(context.Context, *deploy.Deployment) (deploy.Engine, error) { return nil, deploy.ErrNoServer }
+	require.Equal(t, exit.Unreachable, d.run(0, "triggers", "fire", "--agent", "echo"))
+	require.Equal(t, exit.OK, d.run(0, "triggers", "add", "nightly", "--agent", "echo", "--schedule", "03:30"),
 		d.err.String())
 	require.Contains(t, d.err.String(), "the next worker processes it")
 }
@@ -153,7 +154,7 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 			{Name: "full", Kind: dream.OnEpisodes, Episodes: 2},
 		}
 		require.NoError(t, d.store.PutAgent(t.Context(), echo))
-		eager := circadian.DefaultEager
+		eager := circadian.DefaultUrgencyRule
 		d.guarded(&porter{agentState: workflows.AgentState{
 			State: "sleeping", LastActive: now.Add(-3 * time.Minute), LastDream: now.Add(-5 * time.Hour), Dreams: 1,
 			Settings: workflows.Settings{
@@ -162,17 +163,17 @@ func TestTheNextDreamIsExplained(t *testing.T) {
 				MinGap:      6 * time.Hour,
 				Zone:        "UTC",
 				Triggers:    echo.Triggers,
-				Eager:       &eager,
+				UrgencyRule: &eager,
 				Quiet:       []string{"05:00-06:30"},
 			},
 			Triggering: workflows.Triggering{
-				Pending: &activities.Fire{
+				Pending: &triggers.Fire{
 					Trigger: "full", Kind: dream.OnEpisodes, At: now.Add(-time.Minute),
-					Why: "2 new episodes",
+					Reason: "2 new episodes",
 				},
 			},
 		}})
-		require.Equal(t, console.OK, d.run(width, "agents", "show", "echo"), d.err.String())
+		require.Equal(t, exit.OK, d.run(width, "agents", "show", "echo"), d.err.String())
 		d.golden(fmt.Sprintf("agents-show-next-%d", width))
 		require.Contains(t, d.out.String(), "not before 07:00:00 by full")
 	}
@@ -188,6 +189,6 @@ func TestATriggerIsReplacedAndManualNeedsNone(t *testing.T) {
 	require.Contains(t, d.err.String(), "oneiros agents edit echo --auto")
 	d.ok(0, "triggers", "drop", "full", "-a", "echo")
 	require.NotContains(t, d.err.String(), "--auto", "who drops a trigger wants no dream by it")
-	require.Equal(t, console.Usage, d.run(0, "triggers", "add", "manual", "-a", "echo"))
+	require.Equal(t, exit.Usage, d.run(0, "triggers", "add", "manual", "-a", "echo"))
 	require.Contains(t, d.err.String(), "every agent has the trigger manual: oneiros triggers fire calls it")
 }

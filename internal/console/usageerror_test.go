@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
@@ -28,7 +28,7 @@ func TestAWrongLineIsAnsweredInItsOwnWords(t *testing.T) {
 		"dream -a echo --theme \xff":           "--theme is not UTF-8 text: \"\\xff\"\n",
 		"predictions add \xff -a echo --criterion Y --due 7d --confidence 0.5": "the claim is not UTF-8 text: \"\\xff\"\n",
 	} {
-		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
+		require.Equal(t, exit.Usage, d.run(80, strings.Fields(line)...), line)
 		require.Contains(t, d.err.String(), want, line)
 		require.NotContains(t, d.err.String(), "strconv", line)
 	}
@@ -41,13 +41,13 @@ func TestAnErrorIsJSONEvenWhereTheLineCouldNotBeRead(t *testing.T) {
 		"predictions list --json --colour", "predictions list --colour --json",
 		"predictoins --json",
 	} {
-		require.Equal(t, console.Usage, d.run(80, strings.Fields(line)...), line)
+		require.Equal(t, exit.Usage, d.run(80, strings.Fields(line)...), line)
 		var result struct {
 			Code  int    `json:"code"`
 			Error string `json:"error"`
 		}
 		require.NoError(t, json.Unmarshal(d.err.Bytes(), &result), "%s: %s", line, d.err.String())
-		require.Equal(t, console.Usage, result.Code)
+		require.Equal(t, exit.Usage, result.Code)
 	}
 }
 
@@ -55,7 +55,7 @@ func TestAnErrorOnATerminalIsBrokenBetweenWords(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.terminal = true
-	require.Equal(t, console.Usage, d.run(40, "triggers", "add", "x", "-a", "echo"))
+	require.Equal(t, exit.Usage, d.run(40, "triggers", "add", "x", "-a", "echo"))
 	for _, line := range strings.Split(d.err.String(), "\n") {
 		require.LessOrEqual(t, len(line), 40, line)
 	}
@@ -84,23 +84,23 @@ func TestAListOfADreamIsOfOneThatWasDreamt(t *testing.T) {
 	d := newFixture(t).furnish()
 	for _, list := range []string{"predictions list", "fragments list", "memory list", "journal", "review list"} {
 		words := append(strings.Fields(list), "-a", "echo", "--dream")
-		require.Equal(t, console.NotFound, d.run(0, append(words, "77")...), list)
+		require.Equal(t, exit.NotFound, d.run(0, append(words, "77")...), list)
 		require.Contains(t, d.err.String(), `no such dream: "77"; oneiros dreams list names them`, list)
 	}
 	d.ok(0, "fragments", "list", "-a", "echo", "--dream", "last")
 	require.Contains(t, d.out.String(), "0001/f1")
-	require.Equal(t, console.NotFound, d.run(0, "fragments", "list", "-a", "tally", "--dream", "last"))
+	require.Equal(t, exit.NotFound, d.run(0, "fragments", "list", "-a", "tally", "--dream", "last"))
 	require.Contains(t, d.err.String(), "tally has not dreamt yet")
 }
 
 func TestAnIdOfAnotherKindIsNamedAsThat(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	require.Equal(t, console.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(0, "fragments", "explain", "0001/nrem/backward/1", "-a", "echo"))
 	require.Contains(t, d.err.String(),
 		dreamID+"/nrem/backward/1 is no fragment but a prediction; oneiros fragments list names them")
-	require.Equal(t, console.NotFound, d.run(0, "fragments", "show", "nowhere", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(0, "fragments", "show", "nowhere", "-a", "echo"))
 	require.Contains(t, d.err.String(), `there is no fragment "nowhere"; oneiros fragments list names them`)
-	require.Equal(t, console.NotFound, d.run(0, "review", "show", "nowhere", "-a", "echo"))
+	require.Equal(t, exit.NotFound, d.run(0, "review", "show", "nowhere", "-a", "echo"))
 	require.Contains(t, d.err.String(), `there is no "nowhere"; oneiros review list names what waits`)
 }

@@ -12,12 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -52,16 +54,16 @@ type porter struct {
 	missed      error         // of Recorded
 	agentState  workflows.AgentState
 	lost        error // of AgentState
-	connections []console.Connection
+	connections []starter.Connection
 	stopped     int
 	removed     []string // agents whose removal was requested
 	left        bool     // a workflow of an agent that is already removed
 	unended     string   // why workflows of a removed agent still run
 }
 
-func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, error) {
+func (p *porter) Wake(_ context.Context, k starter.Connection) (starter.WakeResult, error) {
 	if p.fault != nil {
-		return console.Woken{}, p.fault
+		return starter.WakeResult{}, p.fault
 	}
 	p.connections = append(p.connections, k)
 	if k.For == 0 {
@@ -75,11 +77,16 @@ func (p *porter) Wake(_ context.Context, k console.Connection) (console.Woken, e
 	h.Epoch, h.Last = last.Epoch, &last
 	h.Seen, h.Lock = now, now.Add(5*time.Second)
 	h.Leases = append(h.Leases, presence.Lease{Client: k.Client, Cause: k.Cause, Since: now, Until: now.Add(k.For)})
-	return console.Woken{Wake: p.wake, Raised: !p.again, Degraded: p.worse, Took: 1240 * time.Microsecond}, nil
+	return starter.WakeResult{Wake: p.wake, Raised: !p.again, Degraded: p.worse, Took: 1240 * time.Microsecond}, nil
 }
 
 func (p *porter) Recorded(context.Context, string, int64) (workflows.WakeAnswer, error) {
-	return workflows.WakeAnswer{Epoch: p.wake.Epoch, State: "awake", Dream: p.wake.Dream, Until: now.Add(8 * time.Hour)},
+	return workflows.WakeAnswer{
+			Epoch: p.wake.Epoch,
+			State: "awake",
+			Dream: p.wake.Dream,
+			Until: now.Add(8 * time.Hour),
+		},
 		p.missed
 }
 
@@ -103,18 +110,18 @@ func (p *porter) AgentState(context.Context, string) (workflows.AgentState, erro
 	return p.agentState, p.lost
 }
 
-func (p *porter) Remove(ctx context.Context, name string) (console.Removed, error) {
+func (p *porter) Remove(ctx context.Context, name string) (starter.RemovalResult, error) {
 	p.removed = append(p.removed, name)
 	a, err := p.fixture.store.Agent(ctx, name)
 	if errors.Is(err, memory.ErrRemoved) && p.left {
-		return console.Removed{Agent: name, Ended: []string{workflows.AgentID(name)}, Earlier: true}, nil
+		return starter.RemovalResult{Agent: name, Ended: []string{workflows.AgentID(name)}, Earlier: true}, nil
 	}
 	if err != nil {
-		return console.Removed{}, err
+		return starter.RemovalResult{}, err
 	}
 	dropped, err := p.fixture.store.DropAgent(ctx, a.ID, now)
 	ended := []string{workflows.AgentID(a.Handle)}
-	return console.Removed{RemovalResult: dropped, Agent: a.Handle, Ended: ended, Running: p.unended}, err
+	return starter.RemovalResult{RemovalResult: dropped, Agent: a.Handle, Ended: ended, Running: p.unended}, err
 }
 
 func (p *porter) Stop() error { p.stopped++; return nil }
@@ -122,7 +129,7 @@ func (p *porter) Stop() error { p.stopped++; return nil }
 // guarded gives a fixture a waker.
 func (d *fixture) guarded(p *porter) *fixture {
 	p.fixture = d
-	d.dream.Waker = func(context.Context, *console.Deployment) (console.Waker, error) { return p, nil }
+	d.dream.Waker = func(context.Context, *deploy.Deployment) (deploy.Waker, error) { return p, nil }
 	return d
 }
 
@@ -180,7 +187,13 @@ func (d *fixture) interrupt(until time.Time) *dream.Record {
 		}},
 	}
 	tell := func(i int, p event.Payload) event.Event {
-		return event.New(fmt.Sprintf("%s/%d", id, i), "echo", id, now.Add(time.Duration(i)*time.Second-time.Minute), p)
+		return event.New(
+			fmt.Sprintf("%s/%d", id, i),
+			"echo",
+			id,
+			now.Add(time.Duration(i)*time.Second-time.Minute),
+			p,
+		)
 	}
 	_, err := d.store.Commit(d.Context(),
 		memory.Write{Agent: "echo", Cause: id, Add: []dream.Item{n}, Events: []event.Event{
@@ -238,11 +251,15 @@ func TestAConnectIsAnsweredAtOnceWithWhatItMayGoOnWith(t *testing.T) {
 		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken()}
 		d.guarded(p)
-		require.Equal(t, console.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
+		require.Equal(t, exit.OK, d.run(width, "wake", "-a", "echo", "--for", "5m"), d.err.String())
 		d.golden(fmt.Sprintf("wake-%d", width))
-		require.Equal(t,
-			[]console.Connection{{Agent: "echo", Client: "operator", Cause: presence.Connect, For: 5 * time.Minute}},
-			p.connections)
+		require.Equal(
+			t,
+			[]starter.Connection{
+				{Agent: "echo", Client: "operator", Cause: presence.Connect, For: 5 * time.Minute},
+			},
+			p.connections,
+		)
 		require.Equal(t, 1, p.stopped)
 	}
 }
@@ -254,14 +271,17 @@ func TestAConnectThatWaitsReportsTheFourPhases(t *testing.T) {
 		d := newFixture(t).furnish()
 		p := &porter{wake: d.woken()}
 		d.guarded(p).interrupt(now.Add(8 * time.Hour))
-		require.Equal(t, console.OK,
+		require.Equal(t, exit.OK,
 			d.run(width, "wake", "-a", "echo", "--client", "mara", "--digest", "header", "--wait"), d.err.String())
 		d.golden(fmt.Sprintf("wake-wait-%d", width))
 		require.Equal(t, presence.Connect, p.connections[0].Cause)
 		p.missed = context.DeadlineExceeded
-		require.Equal(t, console.Unreachable, d.run(width, "wake", "-a", "echo", "--wait"))
-		require.Contains(t, d.err.String(),
-			"echo is awake, but Temporal has not recorded it yet: context deadline exceeded; it will when a worker runs (oneiros up)")
+		require.Equal(t, exit.Unreachable, d.run(width, "wake", "-a", "echo", "--wait"))
+		require.Contains(
+			t,
+			d.err.String(),
+			"echo is awake, but Temporal has not recorded it yet: context deadline exceeded; it will when a worker runs (oneiros up)",
+		)
 	}
 }
 
@@ -269,7 +289,7 @@ func TestAConnectIsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
 	d.guarded(&porter{wake: d.woken()}).interrupt(now.Add(8 * time.Hour))
-	require.Equal(t, console.OK, d.run(0, "wake", "-a", "echo", "--wait", "--json"), d.err.String())
+	require.Equal(t, exit.OK, d.run(0, "wake", "-a", "echo", "--wait", "--json"), d.err.String())
 	d.golden("wake-json")
 }
 
@@ -297,12 +317,12 @@ func TestADigestIsAsLongAsIsWantedAndNeverTellsWhatIsPrivate(t *testing.T) {
 		if c.flag != "" {
 			args = append(args, "--digest", c.flag)
 		}
-		require.Equal(t, console.OK, d.guarded(p).run(0, args...), d.err.String())
+		require.Equal(t, exit.OK, d.guarded(p).run(0, args...), d.err.String())
 		require.Contains(t, d.out.String(), c.text)
 		if c.untold != "" {
 			require.NotContains(t, d.out.String(), c.untold)
 		}
-		require.Equal(t, console.OK, d.run(0, append(args, "--json")...))
+		require.Equal(t, exit.OK, d.run(0, append(args, "--json")...))
 		require.Equal(t, c.label, strings.Contains(d.out.String(), `"label": "dream, unverified"`))
 	}
 }
@@ -327,7 +347,7 @@ func TestWhereNothingOfDreamsIsShownNothingCountsThem(t *testing.T) {
 		p := &porter{wake: d.woken()}
 		last := p.wake
 		d.hall.now = presence.Status{Epoch: 3, Last: &last}
-		require.Equal(t, console.OK, d.guarded(p).run(0, strings.Fields(c.args)...), d.err.String())
+		require.Equal(t, exit.OK, d.guarded(p).run(0, strings.Fields(c.args)...), d.err.String())
 		require.NotContains(t, d.out.String(), "/j1", c.args)
 		require.Contains(t, d.out.String(), `"digest": []`, c.args)
 	}
@@ -352,7 +372,7 @@ func TestAnAlarmOverASleeperSaysThatItSleeps(t *testing.T) {
 			sleeps: true,
 			waits:  true,
 			missed: context.DeadlineExceeded,
-			code:   console.Unreachable,
+			code:   exit.Unreachable,
 		},
 		{want: "since 06:00:00", client: presence.Connect},
 		{want: "since 06:00:00", dreamed: "dream/echo/0002"},
@@ -385,7 +405,7 @@ func TestAStoreThatDoesNotOpenIsNotWaitedFor(t *testing.T) {
 	d.stuck = make(chan struct{})
 	defer close(d.stuck)
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
-		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
+		require.Equal(t, exit.Unreachable, d.run(0, strings.Fields(line)...), line)
 		require.Contains(t, d.err.String(),
 			"the store has not opened within 600ms; nobody was woken or let sleep, try again")
 	}
@@ -398,7 +418,7 @@ func TestAConnectAtAnAgentThatIsAwakeSaysWhoWokeIt(t *testing.T) {
 	p.wake.Client, p.wake.Cause = "mara", presence.Connect
 	p.wake.At = now.Add(-25 * time.Hour)
 	p.wake.Dream, p.wake.Digest = "", nil
-	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
+	require.Equal(t, exit.OK, d.guarded(p).run(0, "wake", "-a", "echo"), d.err.String())
 	require.Contains(t, d.out.String(),
 		"since 2026-11-19 05:00:00, epoch 3, woken by mara (connect) before this request, which\n")
 	require.Contains(t, d.out.String(), "nothing; it only slept")
@@ -410,22 +430,22 @@ func TestWithoutTemporalAConnectIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T
 	t.Parallel()
 	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken(), worse: "Temporal does not answer; a worker records this wake when it does."}
-	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
+	require.Equal(t, exit.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
 	require.Contains(t, d.err.String(), "a worker records this wake when it does")
 	p.worse, p.missed = "", context.DeadlineExceeded
-	require.Equal(t, console.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
+	require.Equal(t, exit.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
 	require.Contains(t, d.err.String(),
 		"Temporal does not answer: the wake is recorded by the next worker that reaches it.")
 	p.fault = errors.New("the disk is gone")
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
-		require.Equal(t, console.Unreachable, d.run(0, strings.Fields(line)...), line)
+		require.Equal(t, exit.Unreachable, d.run(0, strings.Fields(line)...), line)
 		require.Contains(t, d.err.String(), "the disk is gone")
 	}
 	d.hall.fault = errors.New("the disk is gone")
-	require.Equal(t, console.Unreachable, d.run(0, "sleep", "-a", "echo"))
+	require.Equal(t, exit.Unreachable, d.run(0, "sleep", "-a", "echo"))
 	d.closed = &fs.PathError{Op: "open", Path: "oneiros.db", Err: fs.ErrPermission}
-	require.Equal(t, console.Unreachable, d.run(0, "wake", "-a", "echo"))
-	require.Equal(t, console.Failure, d.run(0, "agents", "list"), "of other commands it is a failure like any")
+	require.Equal(t, exit.Unreachable, d.run(0, "wake", "-a", "echo"))
+	require.Equal(t, exit.Failure, d.run(0, "agents", "list"), "of other commands it is a failure like any")
 }
 
 func TestAConnectNamesWhatIsWrongWithIt(t *testing.T) {
@@ -443,11 +463,11 @@ func TestAConnectNamesWhatIsWrongWithIt(t *testing.T) {
 		"wake -a echo --client " + strings.Repeat("long", 100):      "at most 100 bytes",
 		"alarm -a echo --trigger x" + strings.Repeat("y", 200) + "": "at most 100 bytes",
 	} {
-		require.Equal(t, console.Usage, d.run(0, strings.Fields(line)...), line)
+		require.Equal(t, exit.Usage, d.run(0, strings.Fields(line)...), line)
 		require.Contains(t, d.err.String(), why)
 	}
-	require.Equal(t, console.NotFound, d.run(0, "wake", "-a", "nobody"))
-	require.Equal(t, console.Usage, d.run(0, "wake"), "there are two agents")
+	require.Equal(t, exit.NotFound, d.run(0, "wake", "-a", "nobody"))
+	require.Equal(t, exit.Usage, d.run(0, "wake"), "there are two agents")
 }
 
 func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
@@ -455,11 +475,11 @@ func TestAnAlarmIsRaisedByHandAndLeavesTheMood(t *testing.T) {
 	d := newFixture(t).furnish()
 	p := &porter{wake: d.woken()}
 	p.wake.Digest, p.wake.Delta = nil, 0
-	require.Equal(t, console.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"),
+	require.Equal(t, exit.OK, d.guarded(p).run(80, "alarm", "-a", "echo", "--trigger", "harbour/price"),
 		d.err.String())
 	d.golden("alarm-80")
 	require.Equal(t,
-		[]console.Connection{
+		[]starter.Connection{
 			{Agent: "echo", Client: "alarm/harbour/price", Cause: presence.Alarm, Trigger: "harbour/price"},
 		}, p.connections)
 }
@@ -474,10 +494,10 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 	}
 	d.guarded(p).interrupt(now.Add(time.Hour))
 	p.lost = errors.New("away")
-	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
+	require.Equal(t, exit.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.err.String(), "goes on after 5m of quiet, up to 1m later (agent.jitter); at once")
 	p.lost, p.stopped = nil, 0
-	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
+	require.Equal(t, exit.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "Nobody held echo awake.")
 	require.Equal(t, 1, p.stopped, "only its life is asked, and that once")
 
@@ -489,19 +509,26 @@ func TestAnAgentMaySleepUnlessAClientIsConnected(t *testing.T) {
 		Leases: []presence.Lease{lease("mara", presence.Connect), lease("operator", presence.Connect)},
 		Lock:   now.Add(5 * time.Second),
 	}
-	require.Equal(t, console.Refused, d.run(0, "sleep", "-a", "echo"))
-	require.Contains(t, d.err.String(), "echo is held awake by mara (connect) until 06:05:00; --force ends that too")
-	require.Equal(t, console.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
-	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "mara"))
+	require.Equal(t, exit.Refused, d.run(0, "sleep", "-a", "echo"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"echo is held awake by mara (connect) until 06:05:00; --force ends that too",
+	)
+	require.Equal(t, exit.NotFound, d.run(0, "sleep", "-a", "echo", "--client", "nobody"))
+	require.Equal(t, exit.OK, d.run(0, "sleep", "-a", "echo", "--client", "mara"))
 	require.Contains(t, d.out.String(), "echo stays awake, held by operator (connect) until 06:05:00.")
-	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
+	require.Equal(t, exit.OK, d.run(0, "sleep", "-a", "echo", "--client", "operator"))
 	require.Contains(t, d.out.String(), "The wake lock lasts: no dream begins before 06:00:05.")
-	require.Contains(t, d.err.String(),
-		"Dream dream/echo/0002 was interrupted and goes on at 06:05:00 or later, if nobody comes until then; at once with oneiros dreams resume dream/echo/0002")
-	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo"))
+	require.Contains(
+		t,
+		d.err.String(),
+		"Dream dream/echo/0002 was interrupted and goes on at 06:05:00 or later, if nobody comes until then; at once with oneiros dreams resume dream/echo/0002",
+	)
+	require.Equal(t, exit.OK, d.run(0, "sleep", "-a", "echo"))
 	require.Contains(t, d.out.String(), "echo may sleep")
 	d.hall.now.Leases = []presence.Lease{lease("mara", presence.Connect)}
-	require.Equal(t, console.OK, d.run(0, "sleep", "-a", "echo", "--force", "--json"))
+	require.Equal(t, exit.OK, d.run(0, "sleep", "-a", "echo", "--force", "--json"))
 	var result struct{ Awake bool }
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
 	require.False(t, result.Awake)

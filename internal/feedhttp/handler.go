@@ -14,13 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // Pusher passes readings to a feed and returns those that no rule uses, empty when there are none. memory.ErrNotFound
-// when there is no such feed, alarm.Untimely when the time of a reading cannot be right.
+// when there is no such feed, alarm.UntimelyError when the time of a reading cannot be right.
 type Pusher interface {
 	PushReportingUnused(ctx context.Context, feed string, readings []dream.Reading) (unheard string, err error)
 }
@@ -74,11 +74,11 @@ func NewHandler(o Options) (http.Handler, error) {
 	}
 	h := &handler{Options: o, token: sha256.Sum256([]byte(o.Token))}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", only(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("/healthz", onlyMethod(http.MethodGet, func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, http.StatusOK, map[string]any{"status": "ok"})
 	}))
-	mux.HandleFunc("/v1/feeds/{name}/readings", only(http.MethodPost, h.authenticated(h.readings)))
-	mux.HandleFunc("/v1/agents/{handle}/alarm", only(http.MethodPost, h.authenticated(h.alarm)))
+	mux.HandleFunc("/v1/feeds/{name}/readings", onlyMethod(http.MethodPost, h.authenticated(h.readings)))
+	mux.HandleFunc("/v1/agents/{handle}/alarm", onlyMethod(http.MethodPost, h.authenticated(h.alarm)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusNotFound,
 			"there is nothing here; readings go to /v1/feeds/{name}/readings, alarms to /v1/agents/{handle}/alarm")
@@ -86,7 +86,7 @@ func NewHandler(o Options) (http.Handler, error) {
 	return mux, nil
 }
 
-func only(method string, next http.HandlerFunc) http.HandlerFunc {
+func onlyMethod(method string, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != method && (method != http.MethodGet || r.Method != http.MethodHead) {
 			w.Header().Set("Allow", method)
@@ -133,7 +133,7 @@ func (h *handler) readings(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	unheard, err := h.Push.PushReportingUnused(r.Context(), feed, readings)
-	var untimely alarm.Untimely
+	var untimely alarm.UntimelyError
 	switch {
 	case errors.As(err, &untimely):
 		fail(w, http.StatusUnprocessableEntity, untimely.Error())
@@ -161,7 +161,7 @@ func (h *handler) alarm(w http.ResponseWriter, r *http.Request) {
 	if len(strings.TrimSpace(string(body))) > 0 {
 		if err := decode(body, &request, true); err != nil {
 			fail(w, http.StatusBadRequest,
-				fmt.Sprintf(`read the body: %s; it must be empty or like {"trigger":"desk/price"}`, why(err)))
+				fmt.Sprintf(`read the body: %s; it must be empty or like {"trigger":"desk/price"}`, jsonFault(err)))
 			return
 		}
 	}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 const token = "a token of the feeds"
@@ -143,7 +143,7 @@ func TestInternalErrorsAreLoggedAndNotSent(t *testing.T) {
 	}{
 		{fmt.Errorf("push: %w", memory.ErrNotFound), http.StatusNotFound, `{"error":"there is no feed eth"}`},
 		{
-			fmt.Errorf("push: %w", errors.Join(nil, alarm.Untimely("the reading has at 1999"))),
+			fmt.Errorf("push: %w", errors.Join(nil, alarm.UntimelyError("the reading has at 1999"))),
 			http.StatusUnprocessableEntity, `{"error":"the reading has at 1999"}`,
 		},
 		{

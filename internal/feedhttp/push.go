@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // ParsePush parses the body of a push: one reading, {"metric":"price","number":100}, or an array of them. A reading
@@ -27,20 +27,20 @@ func ParsePush(body []byte) ([]dream.Reading, error) {
 		return nil,
 			fmt.Errorf(
 				`read the body: %s; it must be one reading or an array of them, each like {"metric":"price","number":100} `+
-					`or {"state":"paused"}, with "at" for a time such as 2026-10-19T22:00:00Z`, why(err))
+					`or {"state":"paused"}, with "at" for a time such as 2026-10-19T22:00:00Z`, jsonFault(err))
 	}
 	if len(readings) == 0 || len(readings) > alarm.MostReadings {
 		return nil, fmt.Errorf("there are %d readings; 1 to %d at once", len(readings), alarm.MostReadings)
 	}
 	var faults []error
 	for _, r := range readings {
-		faults = append(faults, alarm.Sane(r))
+		faults = append(faults, alarm.ValidateReading(r))
 	}
 	return readings, errors.Join(faults...)
 }
 
-// why is a JSON error without the library's prefix, at most a line long.
-func why(err error) string {
+// jsonFault is a JSON error without the library's prefix, at most a line long.
+func jsonFault(err error) string {
 	var kind *json.UnmarshalTypeError
 	text := strings.TrimPrefix(err.Error(), "json: ")
 	if errors.As(err, &kind) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/ohler55/ojg/jp"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 // Read finds the readings of a JSON document. The path is a JSONPath: "$.data[0].price", the dollar may be left out,
@@ -112,7 +112,7 @@ func follow(x jp.Expr, root any) (found []any, err error) {
 
 func readingsOf(v any) ([]dream.Reading, error) {
 	if r, ok := scalar(v); ok {
-		return []dream.Reading{r}, alarm.Sane(r)
+		return []dream.Reading{r}, alarm.ValidateReading(r)
 	}
 	switch v := v.(type) {
 	case map[string]any:
@@ -145,7 +145,7 @@ func members(object map[string]any) ([]dream.Reading, error) {
 	for name, value := range object {
 		if r, ok := scalar(value); ok {
 			r.Metric = name
-			if alarm.Sane(r) == nil {
+			if alarm.ValidateReading(r) == nil {
 				readings = append(readings, r)
 			}
 		}
@@ -181,7 +181,7 @@ func named(object map[string]any) (r dream.Reading, ok bool, err error) {
 		}
 	}
 	r.Metric = metric
-	return r, true, alarm.Sane(r)
+	return r, true, alarm.ValidateReading(r)
 }
 
 // scalar is a reading without a metric.

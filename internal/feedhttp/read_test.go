@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 )
 
 func n(metric string, number float64) dream.Reading {
@@ -133,7 +133,7 @@ func FuzzPushed(f *testing.F) {
 		require.NotEmpty(t, readings)
 		require.LessOrEqual(t, len(readings), alarm.MostReadings)
 		for _, r := range readings {
-			require.NoError(t, alarm.Sane(r))
+			require.NoError(t, alarm.ValidateReading(r))
 		}
 		_, err = json.Marshal(readings)
 		require.NoError(t, err)
@@ -151,7 +151,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		for _, r := range readings {
-			require.NoError(t, alarm.Sane(r))
+			require.NoError(t, alarm.ValidateReading(r))
 		}
 		_, err = json.Marshal(readings)
 		require.NoError(t, err)

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/sentence"
 )
 
 // leastWords is how many words a clause needs to be meaningful on its own.
@@ -14,11 +16,11 @@ const leastWords = 4
 // it again.
 func Gist(text string) (string, bool) {
 	var kept []string
-	for _, sentence := range sentences(strings.ToValidUTF8(text, "")) {
-		if len(Specifics(sentence)) > 0 {
-			sentence = withoutSpecificClauses(sentence)
+	for _, s := range sentences(strings.ToValidUTF8(text, "")) {
+		if len(Specifics(s)) > 0 {
+			s = withoutSpecificClauses(s)
 		}
-		for _, part := range sentences(sentence) { // without its bracket, a clause may be a sentence
+		for _, part := range sentences(s) { // without its bracket, a clause may be a sentence
 			if wordCount(part) > 0 {
 				kept = append(kept, part)
 			}
@@ -110,25 +112,8 @@ func clauses(sentence string) []string {
 	return out
 }
 
-// sentences splits a text on one line after each end mark before a space.
-func sentences(text string) []string {
-	var out []string
-	flat := strings.Join(strings.Fields(text), " ")
-	start := 0
-	for i, r := range flat {
-		end := i + utf8.RuneLen(r)
-		if strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?…", r) && strings.HasPrefix(flat[end:], " ") {
-			if s := strings.TrimSpace(flat[start:end]); s != "" {
-				out = append(out, s)
-			}
-			start = end
-		}
-	}
-	if s := strings.TrimSpace(flat[start:]); s != "" {
-		out = append(out, s)
-	}
-	return out
-}
+// sentences splits a text as if it stood on one line.
+func sentences(text string) []string { return sentence.Split(strings.Join(strings.Fields(text), " ")) }
 
 func wordCount(text string) int {
 	n, in := 0, false

@@ -29,9 +29,9 @@ func Names(text string) []string {
 	return names
 }
 
-// Foreign returns the first name of other memories that is in a gist but not in its source; empty when there is none.
-// Such a name was added by the model, since a gist contains less than its source.
-func Foreign(gist, source string, names map[string]bool) string {
+// InventedName returns the first name of other memories that is in a gist but not in its source; empty when there is
+// none. Such a name was added by the model, since a gist contains less than its source.
+func InventedName(gist, source string, names map[string]bool) string {
 	own := map[string]bool{}
 	for _, word := range wordsOf(source) {
 		own[word] = true

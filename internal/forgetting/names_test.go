@@ -31,7 +31,7 @@ func TestANameFromOtherMemoriesIsForeign(t *testing.T) {
 		{"Tides turn late, and ANNA is not allergic", "The tides turn late in May", "anna"},
 		{"Annas come late", "The tides turn late", ""},
 	} {
-		require.Equal(t, c.want, forgetting.Foreign(c.gist, c.source, names), c.gist)
+		require.Equal(t, c.want, forgetting.InventedName(c.gist, c.source, names), c.gist)
 	}
-	require.Empty(t, forgetting.Foreign("Anna", "", nil))
+	require.Empty(t, forgetting.InventedName("Anna", "", nil))
 }

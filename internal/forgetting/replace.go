@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Protected reports whether knowledge of this origin must never fade: what a person or an agent said, or what is

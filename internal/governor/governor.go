@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Headers of a request. The signature is HMAC-SHA256 over "<timestamp>.<body>" with the hook's secret, in hexadecimal

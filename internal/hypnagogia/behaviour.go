@@ -3,7 +3,7 @@ package hypnagogia
 import (
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Bound limits the depth and duration of an onset.

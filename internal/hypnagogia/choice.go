@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // Weights of the choice of memories. biasWeight is our choice: with it, the mood's bias can raise a piece by up to

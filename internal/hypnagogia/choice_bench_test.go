@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 // The choice of one onset: 270 memories decomposed, ranked, cut to the default window and shuffled.

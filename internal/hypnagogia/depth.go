@@ -1,6 +1,6 @@
 package hypnagogia
 
-import "github.com/seed-56a03226/oneiros/internal/dream"
+import "github.com/seed-56a03226/oneiros/activities/port/dream"
 
 // The limits between the stages, as temperatures: shallow 0.8 to 1.0, transitional 1.0 to 1.2, peak 1.2 to 1.5.
 const (

@@ -7,8 +7,8 @@ type DepthInput struct {
 	Surprise float64 `json:"surprise"` // in [0, 1]: the blend of the two values below
 	Change   float64 `json:"change"`   // in [0, 1]: the same
 
-	OfPredictions float64 `json:"of_predictions"` // mean absolute value of the newest residuals
-	Predictions   int     `json:"predictions"`    // the number of those residuals
+	OfPredictions float64 `json:"of_predictions"` // mean surprise of the newest outcomes of predictions
+	Predictions   int     `json:"predictions"`    // the number of those outcomes
 	OfEpisodes    float64 `json:"of_episodes"`    // mean surprise of the newest episodes
 	Episodes      int     `json:"episodes"`
 	Weight        float64 `json:"weight"` // of the predictions in the blend; the rest is the episodes'
@@ -17,30 +17,29 @@ type DepthInput struct {
 	ChangeOfEpisodes    float64 `json:"change_of_episodes"`
 }
 
-// How much of the past is used; our choice. A mean of twenty residuals is within 0.06 of the true value two times in
-// three; the surprise of episodes is a rank in most imports and noisier, so more of them are used.
+// How much of the past is used; our choice. A mean of twenty outcomes is within 0.06 of the true value two times in
+// three; an episode says less than an outcome, so more of them are used.
 const (
-	recentResiduals = 20
-	recentEpisodes  = 50
+	recentOutcomes = 20
+	recentEpisodes = 50
 )
 
-// InputResiduals and InputEpisodes are how many of each, oldest first, Sound can use: the length of the
+// InputOutcomes and InputEpisodes are how many of each, oldest first, DepthInputOf can use: the length of the
 // detector's input.
 const (
-	InputResiduals = 60
-	InputEpisodes  = 150
+	InputOutcomes = 60
+	InputEpisodes = 150
 )
 
-// DepthInputOf blends resolved predictions with recent episodes while there are few predictions: with n residuals of
-// the twenty wanted, their weight is n/20. Both lists are oldest first; residuals may have either sign. NaN values are
-// ignored.
-func DepthInputOf(residuals, surprises []float64) DepthInput {
-	sizes, lived := sized(residuals), sized(surprises)
+// DepthInputOf blends the surprise of outcomes with that of recent episodes while there are few outcomes: with n of the
+// twenty wanted, their weight is n/20. Both lists are oldest first. NaN values are ignored.
+func DepthInputOf(outcomes, episodes []float64) DepthInput {
+	sizes, lived := sized(outcomes), sized(episodes)
 	s := DepthInput{}
-	s.OfPredictions, s.Predictions = recentMean(sizes, recentResiduals)
+	s.OfPredictions, s.Predictions = recentMean(sizes, recentOutcomes)
 	s.OfEpisodes, s.Episodes = recentMean(lived, recentEpisodes)
 	s.ChangeOfPredictions, s.ChangeOfEpisodes = Regime(sizes), Regime(lived)
-	s.Weight = float64(s.Predictions) / recentResiduals
+	s.Weight = float64(s.Predictions) / recentOutcomes
 	if s.Episodes == 0 && s.Predictions > 0 {
 		s.Weight = 1
 	}

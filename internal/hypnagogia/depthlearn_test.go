@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -22,7 +22,7 @@ func nights(dice *rand.Rand, n int, p hypnagogia.Policy, worth func(s, c, d floa
 		if dice.Float64() < .15 {
 			s.Change = dice.Float64()
 		}
-		d := p.Aim(s, hypnagogia.Chance*(2*dice.Float64()-1), "", 3)
+		d := p.Aim(s, hypnagogia.DepthNoise*(2*dice.Float64()-1), "", 3)
 		out[i] = hypnagogia.DepthOutcome{
 			Depth: d, Ran: d.Cycles,
 			Shrunk: worth(s.Surprise, s.Change, d.Depth) + noise*dice.NormFloat64(),
@@ -122,18 +122,18 @@ var day = time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC)
 // A depth is scored by how much later residuals shrink.
 func TestADreamIsScoredByHowMuchLaterResidualsShrink(t *testing.T) {
 	t.Parallel()
-	night := hypnagogia.Dreamt{ID: "n", At: day, Ran: 2}
-	result := func(sort, by string, made, at time.Duration, residual float64) hypnagogia.Judged {
-		return hypnagogia.Judged{
+	night := hypnagogia.ScoredDream{ID: "n", At: day, Ran: 2}
+	result := func(sort, by string, made, at time.Duration, residual float64) hypnagogia.ResolvedPrediction {
+		return hypnagogia.ResolvedPrediction{
 			Dream:    by,
 			Sort:     sort,
 			Made:     day.Add(made),
 			At:       day.Add(at),
-			Residual: residual,
+			Surprise: residual,
 		}
 	}
 	h := time.Hour
-	var judged []hypnagogia.Judged
+	var judged []hypnagogia.ResolvedPrediction
 	for i := range 4 {
 		away := time.Duration(i) * time.Minute
 		judged = append(judged,
@@ -143,18 +143,19 @@ func TestADreamIsScoredByHowMuchLaterResidualsShrink(t *testing.T) {
 			result("creative/rem", "", -5*h+away, -h, -.15), // no other of its sort after it
 		)
 	}
-	got := hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
+	got := hypnagogia.Scored([]hypnagogia.ScoredDream{night}, judged)
 	require.Len(t, got, 1)
 	require.InDelta(t, .4, got[0].Shrunk, 1e-9)
 	require.Equal(t, 2, got[0].Ran)
 
 	judged = append(judged, result("creative/rem", "", h, 3*h, .85), result("creative/rem", "", h, 3*h, .85),
 		result("creative/rem", "", h, 3*h, .85))
-	got = hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged)
+	got = hypnagogia.Scored([]hypnagogia.ScoredDream{night}, judged)
 	require.InDelta(t, (4*.4+3*(.15-.85))/7, got[0].Shrunk, 1e-9, "each sort is compared with itself, weighted by its number")
 
 	night.Ran = 0
-	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{night}, judged), "an onset without a cycle has no depth")
-	require.Empty(t, hypnagogia.Scored([]hypnagogia.Dreamt{{ID: "n", At: day, Ran: 1}}, judged[:8]),
+	require.Empty(t, hypnagogia.Scored([]hypnagogia.ScoredDream{night}, judged),
+		"an onset without a cycle has no depth")
+	require.Empty(t, hypnagogia.Scored([]hypnagogia.ScoredDream{{ID: "n", At: day, Ran: 1}}, judged[:8]),
 		"two on a side are too few")
 }

@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
 // Why an onset is skipped. A veto comes from a hook, not from Enter.

@@ -3,19 +3,19 @@ package hypnagogia
 import (
 	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// Takes is what a model accepts to be loosened, from the capability table.
-type Takes struct {
+// ModelSupport is what a model accepts to be loosened, from the capability table.
+type ModelSupport struct {
 	MaxTemperature float64 // highest temperature it accepts; 0: it refuses temperature
 	MinP           bool
 	Reasoning      bool // it reasons before it answers, and every call pays for that
 	Judges         bool // its numeric scores are meaningful
 }
 
-// Loosened is the way for one model, and why.
-type Loosened struct {
+// LooseningChoice is the way for one model, and why.
+type LooseningChoice struct {
 	Way dream.Loosening
 	Why string
 }
@@ -31,35 +31,35 @@ type Loosened struct {
 //     2512.23601).
 //
 // If the model accepts a high temperature and min-p, partials are sampled hot under min-p and cut off.
-func Loosen(t Takes) Loosened {
+func Loosen(t ModelSupport) LooseningChoice {
 	hot := t.MaxTemperature >= Floor(dream.Peak)
 	switch {
 	case t.Reasoning:
-		return Loosened{
+		return LooseningChoice{
 			dream.Verbalised,
 			"it reasons before every answer, so several ideas in one call cost only one reasoning, which is " +
 				"asked to diverge first (arXiv 2512.23601)",
 		}
 	case hot && t.MinP:
-		return Loosened{
+		return LooseningChoice{
 			dream.ByTemperatureMinP,
 			"it accepts high temperature and min-p, which keeps hot answers readable (arXiv 2407.01082): " +
 				"partials that are cut off",
 		}
 	case !t.Judges && t.MaxTemperature > 0:
-		return Loosened{
+		return LooseningChoice{
 			dream.ByTemperature,
 			"the probabilities it would state are meaningless, and small models gain little from stating them " +
 				"(arXiv 2510.01171)",
 		}
 	case t.MaxTemperature >= Floor(dream.Transitional):
-		return Loosened{
+		return LooseningChoice{
 			dream.Verbalised,
 			"temperature without min-p costs coherence before it adds novelty (arXiv 2405.00492, 2407.01082); " +
 				"stated probabilities work at the temperature it accepts (arXiv 2510.01171)",
 		}
 	default:
-		return Loosened{
+		return LooseningChoice{
 			dream.TwoPhase,
 			"it accepts no temperature: one call diverges, and one makes ideas with stated probabilities of " +
 				"that (arXiv 2512.23601, 2510.01171)",

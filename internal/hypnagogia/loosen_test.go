@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -13,42 +13,42 @@ func TestTheWayOfEachClassOfModels(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		class string
-		takes hypnagogia.Takes
+		takes hypnagogia.ModelSupport
 		want  dream.Loosening
 	}{
-		{"Claude from Opus 4.7 on", hypnagogia.Takes{Judges: true}, dream.TwoPhase},
-		{"Claude with adaptive reasoning", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
-		{"Claude before that", hypnagogia.Takes{MaxTemperature: 1, Judges: true}, dream.Verbalised},
-		{"GPT-5, o-series", hypnagogia.Takes{Judges: true, Reasoning: true}, dream.Verbalised},
-		{"GPT-4.x", hypnagogia.Takes{MaxTemperature: 2, Judges: true}, dream.Verbalised},
-		{"Gemini 2.5", hypnagogia.Takes{MaxTemperature: 2, Judges: true, Reasoning: true}, dream.Verbalised},
-		{"Mistral", hypnagogia.Takes{MaxTemperature: 1.5, Judges: true}, dream.Verbalised},
-		{"Ollama's /v1, which drops min-p", hypnagogia.Takes{MaxTemperature: 2, Judges: true}, dream.Verbalised},
-		{"a small model on Ollama", hypnagogia.Takes{MaxTemperature: 2}, dream.ByTemperature},
-		{"an unknown small model, capped at 1", hypnagogia.Takes{MaxTemperature: 1}, dream.ByTemperature},
+		{"Claude from Opus 4.7 on", hypnagogia.ModelSupport{Judges: true}, dream.TwoPhase},
+		{"Claude with adaptive reasoning", hypnagogia.ModelSupport{Judges: true, Reasoning: true}, dream.Verbalised},
+		{"Claude before that", hypnagogia.ModelSupport{MaxTemperature: 1, Judges: true}, dream.Verbalised},
+		{"GPT-5, o-series", hypnagogia.ModelSupport{Judges: true, Reasoning: true}, dream.Verbalised},
+		{"GPT-4.x", hypnagogia.ModelSupport{MaxTemperature: 2, Judges: true}, dream.Verbalised},
+		{"Gemini 2.5", hypnagogia.ModelSupport{MaxTemperature: 2, Judges: true, Reasoning: true}, dream.Verbalised},
+		{"Mistral", hypnagogia.ModelSupport{MaxTemperature: 1.5, Judges: true}, dream.Verbalised},
+		{"Ollama's /v1, which drops min-p", hypnagogia.ModelSupport{MaxTemperature: 2, Judges: true}, dream.Verbalised},
+		{"a small model on Ollama", hypnagogia.ModelSupport{MaxTemperature: 2}, dream.ByTemperature},
+		{"an unknown small model, capped at 1", hypnagogia.ModelSupport{MaxTemperature: 1}, dream.ByTemperature},
 		{
 			"open weights on vLLM, llama.cpp, SGLang, Venice, OpenRouter",
-			hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true},
+			hypnagogia.ModelSupport{MaxTemperature: 2, MinP: true, Judges: true},
 			dream.ByTemperatureMinP,
 		},
 		{
 			"Mistral's open weights there",
-			hypnagogia.Takes{MaxTemperature: 1.5, MinP: true, Judges: true},
+			hypnagogia.ModelSupport{MaxTemperature: 1.5, MinP: true, Judges: true},
 			dream.ByTemperatureMinP,
 		},
-		{"the built-in model", hypnagogia.Takes{MaxTemperature: 2, MinP: true}, dream.ByTemperatureMinP},
+		{"the built-in model", hypnagogia.ModelSupport{MaxTemperature: 2, MinP: true}, dream.ByTemperatureMinP},
 		{
 			"open weights with reasoning",
-			hypnagogia.Takes{MaxTemperature: 2, MinP: true, Judges: true, Reasoning: true},
+			hypnagogia.ModelSupport{MaxTemperature: 2, MinP: true, Judges: true, Reasoning: true},
 			dream.Verbalised,
 		},
 		{
 			"min-p, but no high temperature",
-			hypnagogia.Takes{MaxTemperature: 1, MinP: true, Judges: true},
+			hypnagogia.ModelSupport{MaxTemperature: 1, MinP: true, Judges: true},
 			dream.Verbalised,
 		},
-		{"a limit below every stage", hypnagogia.Takes{MaxTemperature: .9, Judges: true}, dream.TwoPhase},
-		{"nothing at all", hypnagogia.Takes{}, dream.TwoPhase},
+		{"a limit below every stage", hypnagogia.ModelSupport{MaxTemperature: .9, Judges: true}, dream.TwoPhase},
+		{"nothing at all", hypnagogia.ModelSupport{}, dream.TwoPhase},
 	} {
 		got := hypnagogia.Loosen(c.takes)
 		require.Equal(t, c.want, got.Way, c.class)

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // When an episode teaches a somatic marker; our choice. Affect is strong from a distance of 0.5 along one axis, three
@@ -17,9 +17,9 @@ const (
 	pleasedFrom = .2
 )
 
-// Lesson is what an episode teaches: the strength of its affect in [0, 1], and how it came out; false when it teaches
-// nothing.
-func Lesson(e *dream.Episode) (strength float64, valence dream.Valence, ok bool) {
+// LearnableAffect is what an episode teaches: the strength of its affect in [0, 1], and how it came out; false when it
+// teaches nothing.
+func LearnableAffect(e *dream.Episode) (strength float64, valence dream.Valence, ok bool) {
 	strength = feltOf(e.Affect)
 	switch {
 	case strings.TrimSpace(e.Outcome) == "" || strength < StrongFrom:
@@ -35,10 +35,12 @@ func Lesson(e *dream.Episode) (strength float64, valence dream.Valence, ok bool)
 func feltOf(m mood.PAD) float64 { return math.Min(1, m.Distance(mood.PAD{})) }
 
 // Standard deviations above the mean of unrelated memories; our choice. In a normal distribution one unrelated memory
-// in 44 exceeds the first, one in 741 the second.
+// in 44 exceeds the first, one in 741 the second. A text is compared with every marker, and with 66 of them one is that
+// near by chance to nearly every text: so a marker must also be nearer than markers are to most ordinary memories.
 const (
-	fireAt  = 2
-	mergeAt = 3
+	fireAt      = 2
+	mergeAt     = 3
+	ordinaryFor = .9 // the share of ordinary memories that fire no marker
 )
 
 // MostMarkers is the most live markers of an agent; with that many, new episodes can only join existing ones.
@@ -76,7 +78,7 @@ func LearnMarkers(held []MarkerVector, episodes []EpisodeVector, c Calibration) 
 	}
 	var changed []*dream.Marker
 	for _, t := range episodes {
-		strength, valence, ok := Lesson(t.Episode)
+		strength, valence, ok := LearnableAffect(t.Episode)
 		if !ok || received[t.Episode.ID] || len(t.Place) == 0 {
 			continue
 		}
@@ -132,16 +134,40 @@ func MeanVector(places ...[]float32) []float32 {
 	return mean
 }
 
-// Fires is the marker that a text fires: the nearest of those within the threshold; nil for none.
-func Fires(place []float32, held []MarkerVector, c Calibration) *dream.Fired {
+// FireFrom is the cosine from which a text fires a marker: two standard deviations above unrelated memories, and what
+// nine of ten of the given episodes do not reach with any marker that they did not teach. False when the space is not
+// calibrated.
+func FireFrom(held []MarkerVector, episodes []EpisodeVector, c Calibration) (float64, bool) {
 	threshold, found := c.Near(fireAt)
 	if !found {
-		return nil
+		return 0, false
 	}
-	var best *dream.Fired
+	var nearest []float64
+	for _, e := range episodes {
+		best, compared := -1.0, false
+		for _, h := range held {
+			if len(h.Place) > 0 && !slices.Contains(h.Marker.Sources, e.Episode.ID) {
+				best, compared = math.Max(best, Cosine(e.Place, h.Place)), true
+			}
+		}
+		if compared {
+			nearest = append(nearest, best)
+		}
+	}
+	if len(nearest) < leastPlaces {
+		return threshold, true
+	}
+	slices.Sort(nearest)
+	usual := nearest[int(ordinaryFor*float64(len(nearest)))]
+	return math.Min(c.echo(), math.Max(threshold, usual)), true
+}
+
+// MatchMarker is the marker that a text fires: the nearest of those within the threshold, a cosine; nil for none.
+func MatchMarker(place []float32, held []MarkerVector, threshold float64) *dream.MarkerMatch {
+	var best *dream.MarkerMatch
 	for _, h := range held {
 		m := h.Marker
-		f := dream.Fired{
+		f := dream.MarkerMatch{
 			Marker:    m.ID,
 			Cosine:    Cosine(place, h.Place),
 			Threshold: threshold,
@@ -161,7 +187,7 @@ func Fires(place []float32, held []MarkerVector, c Calibration) *dream.Fired {
 const MostBoost = .25
 
 // Boost is what a marker adds to relevance: half of its full effect at the threshold, all of it at its own position.
-func Boost(f dream.Fired) float64 {
+func Boost(f dream.MarkerMatch) float64 {
 	closeness := 1.0
 	if f.Threshold < 1 {
 		closeness = unit((f.Cosine - f.Threshold) / (1 - f.Threshold))

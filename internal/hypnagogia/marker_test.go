@@ -2,13 +2,14 @@ package hypnagogia_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 var (
@@ -33,7 +34,7 @@ func TestOnlyStrongAffectWithAKnownOutcomeTeaches(t *testing.T) {
 		{"at the limit", "it held", mood.PAD{Pleasure: .5}, dream.CameOutWell, .5},
 		{"beyond the limit", "it held", mood.PAD{Pleasure: 1, Arousal: 1, Dominance: 1}, dream.CameOutWell, 1},
 	} {
-		strength, came, ok := hypnagogia.Lesson(&dream.Episode{Outcome: c.outcome, Affect: c.affect})
+		strength, came, ok := hypnagogia.LearnableAffect(&dream.Episode{Outcome: c.outcome, Affect: c.affect})
 		require.InDelta(t, c.strength, strength, 1e-6, c.name)
 		require.Equal(t, c.came, came, c.name)
 		require.Equal(t, c.came != "", ok, c.name)
@@ -118,14 +119,17 @@ func TestTheNearestMarkerFiresIfItIsNearEnough(t *testing.T) {
 		},
 		{Marker: &dream.Marker{Head: dream.Head{ID: "forgotten"}, Strength: 1}},
 	}
-	fired := hypnagogia.Fires([]float32{1, .1, 0}, held, calibrated)
+	from, ok := hypnagogia.FireFrom(held, nil, calibrated)
+	require.True(t, ok)
+	fired := hypnagogia.MatchMarker([]float32{1, .1, 0}, held, from)
 	require.Equal(t, "a", fired.Marker, "ties are ordered by id")
 	require.InDelta(t, .3, fired.Threshold, 1e-9)
-	require.Nil(t, hypnagogia.Fires([]float32{.2, .2, 1}, held, calibrated))
-	require.Nil(t, hypnagogia.Fires([]float32{0, 0, 0}, held, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45}),
-		"a text without a vector fires nothing")
-	require.Nil(t, hypnagogia.Fires([]float32{1, 0, 0}, held, hypnagogia.Calibration{}),
-		"an uncalibrated space fires nothing")
+	require.Nil(t, hypnagogia.MatchMarker([]float32{.2, .2, 1}, held, from))
+	from, ok = hypnagogia.FireFrom(held, nil, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45})
+	require.True(t, ok)
+	require.Nil(t, hypnagogia.MatchMarker([]float32{0, 0, 0}, held, from), "a text without a vector fires nothing")
+	_, ok = hypnagogia.FireFrom(held, nil, hypnagogia.Calibration{})
+	require.False(t, ok, "an uncalibrated space fires nothing")
 	for _, c := range []struct{ cosine, strength, relevance, boost float64 }{
 		{.3, 1, 0, .125},
 		{1, 1, 0, .25},
@@ -137,9 +141,53 @@ func TestTheNearestMarkerFiresIfItIsNearEnough(t *testing.T) {
 	} {
 		require.InDelta(t, c.boost,
 			hypnagogia.Boost(
-				dream.Fired{Cosine: c.cosine, Threshold: .3, Strength: c.strength, Relevance: c.relevance}), 1e-9,
+				dream.MarkerMatch{Cosine: c.cosine, Threshold: .3, Strength: c.strength, Relevance: c.relevance}), 1e-9,
 			"%+v", c)
 	}
+}
+
+// With many markers one is near to every text by chance: a text fires one only when it is nearer than nine of ten
+// ordinary memories are, to any marker that they did not teach.
+func TestAMarkerFiresForWhatIsNearerThanOrdinaryMemories(t *testing.T) {
+	t.Parallel()
+	const places = 64
+	dice := rand.New(rand.NewPCG(1, 2))
+	place := func() []float32 {
+		v := make([]float32, 24)
+		for i := range v {
+			v[i] = float32(dice.NormFloat64())
+		}
+		return v
+	}
+	var held []hypnagogia.MarkerVector
+	var episodes []hypnagogia.EpisodeVector
+	var vectors [][]float32
+	for i := range places {
+		e := hypnagogia.EpisodeVector{Episode: &dream.Episode{Head: dream.Head{ID: fmt.Sprint(i)}}, Place: place()}
+		episodes, vectors = append(episodes, e), append(vectors, e.Place)
+		held = append(held, hypnagogia.MarkerVector{
+			Marker: &dream.Marker{Head: dream.Head{ID: "m" + fmt.Sprint(i), Sources: []string{e.Episode.ID}}},
+			Place:  e.Place,
+		})
+	}
+	space := hypnagogia.Calibrate(vectors)
+	fired := func(from float64) (n int) {
+		for range 200 {
+			if hypnagogia.MatchMarker(place(), held, from) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	alone, _ := space.Near(2)
+	require.Greater(t, fired(alone), 120, "two deviations from unrelated memories alone fire for most texts")
+	from, ok := hypnagogia.FireFrom(held, episodes, space)
+	require.True(t, ok)
+	require.Less(t, fired(from), 40)
+	require.NotNil(t, hypnagogia.MatchMarker(vectors[3], held, from), "its own moment still fires it")
+	few, ok := hypnagogia.FireFrom(held, episodes[:9], space)
+	require.True(t, ok)
+	require.Equal(t, alone, few, "nine memories say nothing about what is ordinary")
 }
 
 // A cosine that is near in one space is far in another.

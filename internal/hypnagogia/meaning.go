@@ -4,7 +4,8 @@ import (
 	"math"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/sentence"
 )
 
 // How a text is divided to measure whether it is consistent; our choice.
@@ -17,7 +18,7 @@ const (
 // too short.
 func Neighbours(text string) []string {
 	var parts []string
-	for _, s := range sentences(flatten(text)) {
+	for _, s := range sentence.Split(flatten(text)) {
 		if n := len(parts); n > 0 && len(strings.Fields(parts[n-1])) < leastPart {
 			parts[n-1] += " " + s
 			continue

@@ -3,7 +3,7 @@ package hypnagogia
 import (
 	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Exponents of the observer's composite.

@@ -6,8 +6,9 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/internal/sentence"
 )
 
 // Piece is a part of a memory, small enough to be shown out of order.
@@ -75,7 +76,7 @@ func episodePieces(e *dream.Episode, blank Piece) []Piece {
 	add("action", shorten([]string{flatten(e.Action)}))
 	add("outcome", shorten([]string{flatten(e.Outcome)}))
 	if content := flatten(e.Content); !values[wordKey(content)] {
-		texts := shorten(sentences(content))
+		texts := shorten(sentence.Split(content))
 		add("content", texts[:min(len(texts), mostPieces)])
 	}
 	return pieces
@@ -101,33 +102,6 @@ func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 	})
-}
-
-// sentences splits a flattened text after each full stop, question or exclamation mark that a space follows, and
-// after the marks of scripts without spaces.
-func sentences(text string) []string {
-	var out []string
-	start := 0
-	runes := []rune(text)
-	for i, r := range runes {
-		end := strings.ContainsRune("。！？", r) ||
-			strings.ContainsRune(".!?…", r) && i+1 < len(runes) && runes[i+1] == ' ' && !abbreviation(runes[start:i])
-		if end {
-			out = append(out, strings.TrimSpace(string(runes[start:i+1])))
-			start = i + 1
-		}
-	}
-	return append(out, strings.TrimSpace(string(runes[start:])))
-}
-
-// abbreviation says whether the word before a full stop is a single letter or a title: "J. Smith", "Dr. Okafor".
-func abbreviation(before []rune) bool {
-	last := string(before[lastSpace(before)+1:])
-	switch last {
-	case "Dr", "Mr", "Mrs", "Ms", "St", "vs", "e.g", "i.e":
-		return true
-	}
-	return len([]rune(last)) == 1 && unicode.IsUpper([]rune(last)[0]) && last != "I"
 }
 
 // shorten drops blanks and splits long texts at the last clause or word that fits.

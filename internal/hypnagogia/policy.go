@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Policy chooses the depth of an onset: Intercept + Surprise·s + Change·c, held in [0, 1], with a third for each
@@ -75,9 +75,9 @@ var (
 	ChangeLimit    = Limit{0, 1}
 )
 
-// Chance is how far random variation moves the depth, up or down: nearly half a stage. Without variation nothing
+// DepthNoise is how far random variation moves the depth, up or down: nearly half a stage. Without variation nothing
 // could be learned.
-const Chance = .15
+const DepthNoise = .15
 
 // Term is one term of a depth: its input, its weight and what it adds.
 type Term struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -87,7 +87,8 @@ func TestEveryDepthIsAllowed(t *testing.T) {
 			Surprise: rapid.Float64Range(0, 1).Draw(r, "surprise"),
 			Change:   rapid.Float64Range(0, 1).Draw(r, "changed"),
 		}
-		d := p.Aim(s, rapid.Float64Range(-hypnagogia.Chance, hypnagogia.Chance).Draw(r, "chance"), behaviour, knob)
+		d := p.Aim(s, rapid.Float64Range(-hypnagogia.DepthNoise, hypnagogia.DepthNoise).Draw(r, "chance"), behaviour,
+			knob)
 		bound := hypnagogia.Bounds(behaviour)
 		require.LessOrEqual(r, d.Cycles, knob)
 		require.GreaterOrEqual(r, d.Cycles, 0)
@@ -139,7 +140,7 @@ peak 2: 1.425 1.374 1.232 1.200 | 0.400 | induction 1.200
 		}
 	}
 	require.Equal(t, want, got.String())
-	old, judged := hypnagogia.Temperatures(2, 4, 4, k, true)
+	old, judged := hypnagogia.TemperaturesAt(dream.Peak, 2, 4, 4, k, true)
 	now, same := hypnagogia.TemperaturesAt(dream.Peak, 2, 4, 4, k, true)
 	require.Equal(t, old, now)
 	require.Equal(t, judged, same)

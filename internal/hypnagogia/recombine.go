@@ -4,22 +4,22 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// Recombined is an event that never happened: the context of one episode, the action of another, the outcome of a
+// RecombinedEvent is an event that never happened: the context of one episode, the action of another, the outcome of a
 // third or of one of the two. Sources are the episodes' ids in that order, each once: two or three.
-type Recombined struct {
+type RecombinedEvent struct {
 	Context, Action, Outcome string
 	Sources                  []string
 }
 
 // Recombine makes up to n of them, without blank fields, duplicates, or events that really happened. If the episodes
 // do not allow more, the result is shorter, and empty when fewer than two can take part.
-func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []Recombined {
+func Recombine(episodes []*dream.Episode, n int, r *rand.Rand) []RecombinedEvent {
 	const triesEach = 16 // small memories repeat themselves soon
 	cast := newCast(episodes)
-	var out []Recombined
+	var out []RecombinedEvent
 	for tries := 0; len(out) < n && tries < n*triesEach; tries++ {
 		one, ok := cast.draw(r)
 		if !ok {
@@ -67,9 +67,9 @@ func newCast(episodes []*dream.Episode) cast {
 
 // draw picks two different episodes for context and action; an outcome always exists outside of the two or in one of
 // them. Two and three sources are equally likely if both are possible.
-func (c cast) draw(r *rand.Rand) (Recombined, bool) {
+func (c cast) draw(r *rand.Rand) (RecombinedEvent, bool) {
 	if len(c.contexts) == 0 || len(c.actions) == 0 || len(c.outcomes) == 0 {
-		return Recombined{}, false
+		return RecombinedEvent{}, false
 	}
 	context := pick(c.contexts, r)
 	action := pick(without(c.actions, context), r)
@@ -85,7 +85,7 @@ func (c cast) draw(r *rand.Rand) (Recombined, bool) {
 	if outcome != context && outcome != action {
 		sources = append(sources, outcome.ID)
 	}
-	return Recombined{
+	return RecombinedEvent{
 		Context: strings.TrimSpace(context.Context), Action: strings.TrimSpace(action.Action),
 		Outcome: strings.TrimSpace(outcome.Outcome), Sources: sources,
 	}, true

@@ -1,6 +1,10 @@
 package hypnagogia
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/sentence"
+)
 
 // fresh is the share of neighbouring pairs of words that occur for the first time. A loop falls below 0.5 with its
 // second turn; natural speech stays above 0.9.
@@ -30,8 +34,8 @@ func bare(token string) string {
 // at least 0.3. An incomplete last sentence is no fault, because partials are cut off.
 func bearable(text string) float64 {
 	sum, all := 0.0, 0
-	for _, sentence := range sentences(flatten(text)) {
-		n := len(tokenize(sentence))
+	for _, s := range sentence.Split(flatten(text)) {
+		n := len(tokenize(s))
 		worth := 1.0
 		switch {
 		case n < 4:

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Thought is one scenario in the graph of a search, identified by its index.
@@ -25,16 +25,16 @@ type Search struct {
 	Round    int
 }
 
-// Reach limits a search.
-type Reach struct {
+// SearchLimits limits a search.
+type SearchLimits struct {
 	Branches int // the most thoughts of the first round
 	Beam     int // the most thoughts of every other round, and how many are considered for them
 	Rounds   int
 	Seeds    int // number of fragments to develop
 }
 
-// Means are the money left and the highest price of one call of each kind.
-type Means struct {
+// SearchBudget are the money left and the highest price of one call of each kind.
+type SearchBudget struct {
 	Left   budget.Micros            `json:"left"`
 	Prices map[string]budget.Micros `json:"prices"` // by operation, and PriceOfWeighing
 }
@@ -59,17 +59,17 @@ const (
 	StopUnweighed Stop = "what the last round made could not be weighed"
 	StopRounds    Stop = "its rounds are used"
 	StopNoGain    Stop = "two rounds brought no gain"
-	StopSpent     Stop = "nothing is left to try"
+	StopExhausted Stop = "nothing is left to try"
 	StopMoney     Stop = "another round might cost more than is left"
 )
 
-// Plan is the next round, or why there is none.
-type Plan struct {
+// SearchPlan is the next round, or why there is none.
+type SearchPlan struct {
 	Moves []Move
 	Stop  Stop
 	// thoughts of the last round that score below their parents: they are abandoned, and others are tried
-	Left []int
-	Dear int // moves left out for lack of money
+	Left         []int
+	Unaffordable int // moves left out for lack of money
 }
 
 // A round gains when the best score rises by at least gain; after patience rounds without a gain a search stops. One
@@ -82,16 +82,16 @@ const (
 // Next plans a round: branches first; then the best thoughts that were not used yet are merged or refined. A thought
 // that scores below its parents is abandoned and replaced by the next best; if too few are left for the beam, unused
 // seeds are developed. The same search, reach and means always give the same plan.
-func (s Search) Next(r Reach, m Means) Plan {
-	p := Plan{Left: s.left()}
+func (s Search) Next(r SearchLimits, m SearchBudget) SearchPlan {
+	p := SearchPlan{Left: s.left()}
 	switch {
 	case s.Round == 0:
 		for i := range max(r.Branches, 1) {
 			p.Moves = append(p.Moves, Move{Op: dream.Branch, Seed: i})
 		}
-		p.Moves, p.Dear = affordable(p.Moves, m)
+		p.Moves, p.Unaffordable = affordable(p.Moves, m)
 		if len(p.Moves) == 0 { // the first call is always planned: only the spend guard knows its real cost
-			p.Moves, p.Dear = []Move{{Op: dream.Branch}}, p.Dear-1
+			p.Moves, p.Unaffordable = []Move{{Op: dream.Branch}}, p.Unaffordable-1
 		}
 		return p
 	case len(s.Thoughts) == 0:
@@ -104,9 +104,9 @@ func (s Search) Next(r Reach, m Means) Plan {
 		p.Stop = StopNoGain
 	default:
 		moves := s.moves(r)
-		p.Moves, p.Dear = affordable(moves, m)
+		p.Moves, p.Unaffordable = affordable(moves, m)
 		if len(moves) == 0 {
-			p.Stop = StopSpent
+			p.Stop = StopExhausted
 		} else if len(p.Moves) == 0 {
 			p.Stop = StopMoney
 		}
@@ -115,7 +115,7 @@ func (s Search) Next(r Reach, m Means) Plan {
 }
 
 // affordable keeps the first moves whose highest prices, including their weighing, fit the money left.
-func affordable(moves []Move, m Means) ([]Move, int) {
+func affordable(moves []Move, m SearchBudget) ([]Move, int) {
 	if m.Left == budget.Unlimited {
 		return moves, 0
 	}
@@ -131,7 +131,7 @@ func affordable(moves []Move, m Means) ([]Move, int) {
 
 // moves are those of a later round: mergers for at most half the beam, then refinements of the best, then unused
 // seeds.
-func (s Search) moves(r Reach) []Move {
+func (s Search) moves(r SearchLimits) []Move {
 	status := s.stand()
 	front := s.front(status, r.Beam)
 	var moves []Move

@@ -4,55 +4,55 @@ import (
 	"math"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// Why is the reason why a thought is not kept.
-type Why string
+// DropReason is the reason why a thought is not kept.
+type DropReason string
 
 // The reasons.
 const (
-	WhyUnweighed Why = "unweighed" // it was not scored
-	WhyNothing   Why = "nothing"   // its score is 0
-	WhyLeft      Why = "left"      // it scores below its parents
-	WhyGrown     Why = "grown"     // a thought made from it scores no less and replaces it
-	WhyRank      Why = "rank"      // others are better
+	DroppedUnweighed    DropReason = "unweighed" // it was not scored
+	DroppedWorthless    DropReason = "nothing"   // its score is 0
+	DroppedBelowParents DropReason = "left"      // it scores below its parents
+	DroppedReplaced     DropReason = "grown"     // a thought made from it scores no less and replaces it
+	DroppedByRank       DropReason = "rank"      // others are better
 )
 
-// Fate is the result for a thought at the end.
-type Fate struct {
+// KeepDecision is the result for a thought at the end.
+type KeepDecision struct {
 	Kept bool
-	Why  Why // if it is not kept
-	By   int // WhyLeft: its best parent; WhyGrown: what replaces it
-	Rank int // WhyRank: its rank among those that could be kept, from 1
-	Of   int // WhyRank: the number of those
+	Why  DropReason // if it is not kept
+	By   int        // DroppedBelowParents: its best parent; DroppedReplaced: what replaces it
+	Rank int        // DroppedByRank: its rank among those that could be kept, from 1
+	Of   int        // DroppedByRank: the number of those
 }
 
-// Fates keeps the best thoughts, at most so many, and gives the reason for every other one. Abandoned thoughts and
-// those replaced by their descendants are not kept, to avoid repetition.
-func (s Search) Fates(keep int) []Fate {
-	fates := make([]Fate, len(s.Thoughts))
+// KeepDecisions keeps the best thoughts, at most so many, and gives the reason for every other one. Abandoned thoughts
+// and those replaced by their descendants are not kept, to avoid repetition.
+func (s Search) KeepDecisions(keep int) []KeepDecision {
+	fates := make([]KeepDecision, len(s.Thoughts))
 	status := s.stand()
 	var able []int
 	for _, i := range s.ranked() {
 		t, at := s.Thoughts[i], status[i]
 		switch {
 		case !t.Weighed:
-			fates[i].Why = WhyUnweighed
+			fates[i].Why = DroppedUnweighed
 		case t.Score <= 0:
-			fates[i].Why = WhyNothing
+			fates[i].Why = DroppedWorthless
 		case at.left:
-			fates[i] = Fate{Why: WhyLeft, By: s.bestOf(t.Parents)}
+			fates[i] = KeepDecision{Why: DroppedBelowParents, By: s.bestOf(t.Parents)}
 		case at.grown >= 0:
-			fates[i] = Fate{Why: WhyGrown, By: at.grown}
+			fates[i] = KeepDecision{Why: DroppedReplaced, By: at.grown}
 		default:
 			able = append(able, i)
 		}
 	}
 	for rank, i := range able {
-		fates[i] = Fate{Kept: true}
+		fates[i] = KeepDecision{Kept: true}
 		if rank >= keep {
-			fates[i] = Fate{Why: WhyRank, Rank: rank + 1, Of: len(able)}
+			fates[i] = KeepDecision{Why: DroppedByRank, Rank: rank + 1, Of: len(able)}
 		}
 	}
 	return fates
@@ -88,7 +88,19 @@ func SearchOf(all []*dream.Scenario) Search {
 // ScenarioWorth is the score of a scenario: the geometric mean of its parts, so that a scenario that is not new, not
 // plausible or insignificant scores 0. Our choice.
 func ScenarioWorth(w dream.Worth) float64 {
-	return math.Cbrt(unit(w.Novelty) * unit(w.Plausible) * unit(w.Matters))
+	return math.Cbrt(unit(w.Novelty) * unit(w.Plausible) * unit(w.Relevance))
+}
+
+// LimitWorth limits a judge's values of a scenario by what its words show: what is copied from one memory is not new,
+// and words without an order are not plausible.
+func LimitWorth(w dream.Worth, text string, e Evidence) dream.Worth {
+	w.Novelty = math.Min(w.Novelty, newness(e.Memory.Copied(text)))
+	if o := e.Order.Of(text); o != nil {
+		if share := ShareJudged(o); share < understood {
+			w.Plausible = math.Min(w.Plausible, share)
+		}
+	}
+	return w
 }
 
 // repeating is the share of common words from which one text repeats the other; our choice.

@@ -7,14 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
 var (
-	reach = hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 4}
-	rich  = hypnagogia.Means{Left: budget.Unlimited}
+	reach = hypnagogia.SearchLimits{Branches: 3, Beam: 2, Rounds: 3, Seeds: 4}
+	rich  = hypnagogia.SearchBudget{Left: budget.Unlimited}
 )
 
 func branch(seed int) hypnagogia.Move { return hypnagogia.Move{Op: dream.Branch, Seed: seed} }
@@ -28,7 +28,7 @@ func merge(a, b int) hypnagogia.Move {
 
 // grow adds the moves of a plan with these scores; a negative score means made and not weighed, a missing one means
 // failed.
-func grow(s hypnagogia.Search, p hypnagogia.Plan, scores ...float64) hypnagogia.Search {
+func grow(s hypnagogia.Search, p hypnagogia.SearchPlan, scores ...float64) hypnagogia.Search {
 	s.Round++
 	for i, move := range p.Moves {
 		if i < len(scores) {
@@ -53,7 +53,7 @@ func TestTheNextRoundFollowsFromTheGraph(t *testing.T) {
 		score []float64
 	}
 	for name, c := range map[string]struct {
-		reach  hypnagogia.Reach
+		reach  hypnagogia.SearchLimits
 		rounds []round
 		stop   hypnagogia.Stop
 	}{
@@ -72,7 +72,10 @@ func TestTheNextRoundFollowsFromTheGraph(t *testing.T) {
 			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.7, .2}},
 			{[]hypnagogia.Move{merge(3, 2), refine(3)}, []int{4}, []float64{.9, .8}},
 		}, hypnagogia.StopRounds},
-		"a beam of one improves, then tries another": {hypnagogia.Reach{Branches: 2, Beam: 1, Rounds: 5, Seeds: 2}, []round{
+		"a beam of one improves, then tries another": {hypnagogia.SearchLimits{
+			Branches: 2, Beam: 1, Rounds: 5,
+			Seeds: 2,
+		}, []round{
 			{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{.6, .5}},
 			{[]hypnagogia.Move{refine(0)}, nil, []float64{.7}},
 			{[]hypnagogia.Move{refine(2)}, nil, []float64{.4}},
@@ -85,32 +88,36 @@ func TestTheNextRoundFollowsFromTheGraph(t *testing.T) {
 			{[]hypnagogia.Move{refine(1), refine(2)}, []int{3}, []float64{.1, .1}},
 		}, hypnagogia.StopRounds},
 		"with nothing left to refine, an unused seed is developed": {
-			hypnagogia.Reach{Branches: 1, Beam: 2, Rounds: 4, Seeds: 3}, []round{
+			hypnagogia.SearchLimits{Branches: 1, Beam: 2, Rounds: 4, Seeds: 3}, []round{
 				{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}},
 				{[]hypnagogia.Move{refine(0), branch(1)}, nil, []float64{.1, 0}},
 				{[]hypnagogia.Move{branch(2)}, []int{1}, []float64{0}},
 			}, hypnagogia.StopNoGain,
 		},
-		"a failed call is repeated": {hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 4, Seeds: 2}, []round{
+		"a failed call is repeated": {hypnagogia.SearchLimits{Branches: 2, Beam: 2, Rounds: 4, Seeds: 2}, []round{
 			{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{.5}},
 			{[]hypnagogia.Move{refine(0), branch(1)}, nil, nil},
 			{[]hypnagogia.Move{refine(0), branch(1)}, nil, []float64{.6, .1}},
 			{[]hypnagogia.Move{merge(1, 2), refine(1)}, nil, []float64{.7, .7}},
 		}, hypnagogia.StopRounds},
-		"two rounds without gain end the search": {hypnagogia.Reach{Branches: 4, Beam: 2, Rounds: 8, Seeds: 9}, []round{
-			{[]hypnagogia.Move{branch(0), branch(1), branch(2), branch(3)}, nil, []float64{.6, .5, .4, .3}},
-			{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.3, .3}},
-			{[]hypnagogia.Move{refine(1), refine(2)}, []int{4, 5}, []float64{.6, .3}},
-		}, hypnagogia.StopNoGain},
+		"two rounds without gain end the search": {
+			hypnagogia.SearchLimits{Branches: 4, Beam: 2, Rounds: 8, Seeds: 9},
+			[]round{
+				{[]hypnagogia.Move{branch(0), branch(1), branch(2), branch(3)}, nil, []float64{.6, .5, .4, .3}},
+				{[]hypnagogia.Move{merge(0, 1), refine(0)}, nil, []float64{.3, .3}},
+				{[]hypnagogia.Move{refine(1), refine(2)}, []int{4, 5}, []float64{.6, .3}},
+			},
+			hypnagogia.StopNoGain,
+		},
 		"nothing imagined": {
 			reach,
 			[]round{{[]hypnagogia.Move{branch(0), branch(1), branch(2)}, nil, nil}},
 			hypnagogia.StopEmpty,
 		},
 		"all scores 0": {
-			hypnagogia.Reach{Branches: 2, Beam: 2, Rounds: 3},
+			hypnagogia.SearchLimits{Branches: 2, Beam: 2, Rounds: 3},
 			[]round{{[]hypnagogia.Move{branch(0), branch(1)}, nil, []float64{0, 0}}},
-			hypnagogia.StopSpent,
+			hypnagogia.StopExhausted,
 		},
 		"not weighed": {
 			reach,
@@ -118,7 +125,7 @@ func TestTheNextRoundFollowsFromTheGraph(t *testing.T) {
 			hypnagogia.StopUnweighed,
 		},
 		"one round": {
-			hypnagogia.Reach{Branches: 1, Rounds: 1},
+			hypnagogia.SearchLimits{Branches: 1, Rounds: 1},
 			[]round{{[]hypnagogia.Move{branch(0)}, nil, []float64{.5}}},
 			hypnagogia.StopRounds,
 		},
@@ -161,9 +168,9 @@ func TestASearchSpendsNoMoreThanIsLeft(t *testing.T) {
 		{grown, 16, 0, 2, hypnagogia.StopMoney},
 		{grown, 0, 0, 2, hypnagogia.StopMoney},
 	} {
-		p := c.search.Next(reach, hypnagogia.Means{Left: c.left, Prices: prices})
+		p := c.search.Next(reach, hypnagogia.SearchBudget{Left: c.left, Prices: prices})
 		require.Len(t, p.Moves, c.moves, "%+v", c)
-		require.Equal(t, c.dear, p.Dear, "%+v", c)
+		require.Equal(t, c.dear, p.Unaffordable, "%+v", c)
 		require.Equal(t, c.stop, p.Stop, "%+v", c)
 	}
 }
@@ -203,16 +210,16 @@ func TestTheBestThoughtsAreKeptAndOthersHaveAReason(t *testing.T) {
 		},
 		{Op: dream.Refine, Round: 3, Parents: []int{5}},
 	}}
-	require.Equal(t, []hypnagogia.Fate{
-		{Why: hypnagogia.WhyGrown, By: 5},
+	require.Equal(t, []hypnagogia.KeepDecision{
+		{Why: hypnagogia.DroppedReplaced, By: 5},
 		{Kept: true},
-		{Why: hypnagogia.WhyRank, Rank: 3, Of: 3},
-		{Why: hypnagogia.WhyNothing},
-		{Why: hypnagogia.WhyLeft, By: 0},
+		{Why: hypnagogia.DroppedByRank, Rank: 3, Of: 3},
+		{Why: hypnagogia.DroppedWorthless},
+		{Why: hypnagogia.DroppedBelowParents, By: 0},
 		{Kept: true},
-		{Why: hypnagogia.WhyUnweighed},
-	}, s.Fates(2))
-	require.Empty(t, hypnagogia.Search{}.Fates(2))
+		{Why: hypnagogia.DroppedUnweighed},
+	}, s.KeepDecisions(2))
+	require.Empty(t, hypnagogia.Search{}.KeepDecisions(2))
 }
 
 // Searches with random scores, failures and caps are run to their end.
@@ -220,7 +227,7 @@ func TestASearchStaysWithinItsLimits(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3000) {
 		dice := rand.New(rand.NewPCG(seed, 1))
-		r := hypnagogia.Reach{
+		r := hypnagogia.SearchLimits{
 			Branches: 1 + dice.IntN(6), Beam: 1 + dice.IntN(5), Rounds: 1 + dice.IntN(8),
 			Seeds: dice.IntN(8),
 		}
@@ -231,7 +238,7 @@ func TestASearchStaysWithinItsLimits(t *testing.T) {
 		prices := map[string]budget.Micros{"branch": 9, "refine": 11, "merge": 13, hypnagogia.PriceOfWeighing: 4}
 		var s hypnagogia.Search
 		for {
-			m := hypnagogia.Means{Left: left, Prices: prices}
+			m := hypnagogia.SearchBudget{Left: left, Prices: prices}
 			p := s.Next(r, m)
 			require.Equal(t, p, s.Next(r, m), "the same search, the same plan")
 			if p.Stop != hypnagogia.GoOn {
@@ -293,7 +300,7 @@ func sound(t *testing.T, s hypnagogia.Search, name string) {
 		}
 	}
 	kept := 0
-	for i, fate := range s.Fates(2) {
+	for i, fate := range s.KeepDecisions(2) {
 		require.Equal(t, fate.Kept, fate.Why == "", name)
 		if fate.Kept {
 			kept++
@@ -309,14 +316,14 @@ func TestAScenarioWithAZeroPartScoresZero(t *testing.T) {
 		worth dream.Worth
 		want  float64
 	}{
-		{dream.Worth{Novelty: 1, Plausible: 1, Matters: 1}, 1},
-		{dream.Worth{Novelty: .5, Plausible: .5, Matters: .5}, .5},
-		{dream.Worth{Novelty: 1, Plausible: .5, Matters: .25}, .5},
-		{dream.Worth{Plausible: 1, Matters: 1}, 0},
-		{dream.Worth{Novelty: 1, Matters: 1}, 0},
+		{dream.Worth{Novelty: 1, Plausible: 1, Relevance: 1}, 1},
+		{dream.Worth{Novelty: .5, Plausible: .5, Relevance: .5}, .5},
+		{dream.Worth{Novelty: 1, Plausible: .5, Relevance: .25}, .5},
+		{dream.Worth{Plausible: 1, Relevance: 1}, 0},
+		{dream.Worth{Novelty: 1, Relevance: 1}, 0},
 		{dream.Worth{Novelty: 1, Plausible: 1}, 0},
-		{dream.Worth{Novelty: 7, Plausible: 2, Matters: 1}, 1},
-		{dream.Worth{Novelty: -1, Plausible: 2, Matters: 1}, 0},
+		{dream.Worth{Novelty: 7, Plausible: 2, Relevance: 1}, 1},
+		{dream.Worth{Novelty: -1, Plausible: 2, Relevance: 1}, 0},
 	} {
 		require.InDelta(t, c.want, hypnagogia.ScenarioWorth(c.worth), 1e-9, "%+v", c.worth)
 	}

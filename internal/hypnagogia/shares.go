@@ -3,7 +3,7 @@ package hypnagogia
 import (
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // ShareWindow is the number of newest dreams that an agent's shares are computed over.
@@ -45,10 +45,10 @@ type State string
 
 // The states: within the healthy range, outside of it, beyond the alarm, or unknown.
 const (
-	Healthy State = "healthy"
-	Beside  State = "beside"
-	Alarmed State = "alarm"
-	Unknown State = "unknown"
+	Healthy     State = "healthy"
+	OutsideBand State = "beside"
+	Alarmed     State = "alarm"
+	Unknown     State = "unknown"
 )
 
 // Band is the healthy range of a share, and the limits of its alarm.
@@ -92,7 +92,7 @@ func shareOf(part, whole int, band Band) Share {
 	if whole <= 0 {
 		return s
 	}
-	s.Value, s.State = float64(part)/float64(whole), Beside
+	s.Value, s.State = float64(part)/float64(whole), OutsideBand
 	switch {
 	case s.Value < band.AlarmBelow || s.Value > band.AlarmAbove:
 		s.State = Alarmed

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -25,17 +25,25 @@ func TestTheStatesOfAShare(t *testing.T) {
 		{[]hypnagogia.Fragments{{}}, hypnagogia.Unknown, hypnagogia.Unknown, 0},
 		{[]hypnagogia.Fragments{{Caught: 100}}, hypnagogia.Alarmed, hypnagogia.Unknown, 0},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 9}}, hypnagogia.Alarmed, hypnagogia.Alarmed, .09},
-		{[]hypnagogia.Fragments{{Caught: 100, Used: 10, Staged: 1}}, hypnagogia.Beside, hypnagogia.Healthy, .1},
-		{[]hypnagogia.Fragments{{Caught: 100, Used: 19, Staged: 3}}, hypnagogia.Beside, hypnagogia.Beside, .19},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 10, Staged: 1}}, hypnagogia.OutsideBand, hypnagogia.Healthy, .1},
+		{
+			[]hypnagogia.Fragments{{Caught: 100, Used: 19, Staged: 3}},
+			hypnagogia.OutsideBand, hypnagogia.OutsideBand,
+			.19,
+		},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 20, Staged: 3}}, hypnagogia.Healthy, hypnagogia.Healthy, .2},
 		{
 			[]hypnagogia.Fragments{{Caught: 60, Used: 30, Staged: 9}, {Caught: 40, Used: 20}},
 			hypnagogia.Healthy,
-			hypnagogia.Beside, .5,
+			hypnagogia.OutsideBand, .5,
 		},
-		{[]hypnagogia.Fragments{{Caught: 100, Used: 50, Staged: 1}}, hypnagogia.Healthy, hypnagogia.Beside, .5},
-		{[]hypnagogia.Fragments{{Caught: 100, Used: 51, Staged: 16}}, hypnagogia.Beside, hypnagogia.Alarmed, .51},
-		{[]hypnagogia.Fragments{{Caught: 100, Used: 70, Staged: 21}}, hypnagogia.Beside, hypnagogia.Beside, .7},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 50, Staged: 1}}, hypnagogia.Healthy, hypnagogia.OutsideBand, .5},
+		{[]hypnagogia.Fragments{{Caught: 100, Used: 51, Staged: 16}}, hypnagogia.OutsideBand, hypnagogia.Alarmed, .51},
+		{
+			[]hypnagogia.Fragments{{Caught: 100, Used: 70, Staged: 21}},
+			hypnagogia.OutsideBand, hypnagogia.OutsideBand,
+			.7,
+		},
 		{[]hypnagogia.Fragments{{Caught: 100, Used: 71, Staged: 1}}, hypnagogia.Alarmed, hypnagogia.Alarmed, .71},
 	} {
 		used, staged := hypnagogia.Shares(c.nights)

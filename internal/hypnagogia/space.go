@@ -34,11 +34,19 @@ func Calibrate(places [][]float32) Calibration {
 func (c Calibration) Calibrated() bool { return c.Pairs > 0 }
 
 // level rescales cosines: 0 for an unrelated text, 1 for the same.
-func (c Calibration) level(n Near) Near {
+func (c Calibration) level(n Near) Near { return c.above(n, math.Max(0, c.Mean)) }
+
+// farBelow is how many standard deviations below unrelated memories a text touches nothing known; our choice. A short
+// text lies farther from long memories than these from each other, however much it takes up of them.
+const farBelow = 2
+
+// touch rescales cosines: 0 for a text clearly farther away than unrelated memories, 1 for the same.
+func (c Calibration) touch(n Near) Near { return c.above(n, math.Max(0, c.Mean-farBelow*c.SD)) }
+
+func (c Calibration) above(n Near, from float64) Near {
 	if !c.Calibrated() || c.Mean >= 1 {
 		return n
 	}
-	from := math.Max(0, c.Mean)
 	for _, cosine := range []*float64{&n.Playbook, &n.Memory, &n.Source, &n.Theme} {
 		*cosine = math.Max(0, (*cosine-from)/(1-from))
 	}
@@ -56,5 +64,8 @@ func (c Calibration) Near(deviations float64) (float64, bool) {
 	if !c.Calibrated() || from >= 1 {
 		return 0, false
 	}
-	return math.Min(1-echo*(1-from), from+math.Max(leastNear, deviations*c.SD)), true
+	return math.Min(c.echo(), from+math.Max(leastNear, deviations*c.SD)), true
 }
+
+// echo is the cosine from which one text only repeats another.
+func (c Calibration) echo() float64 { return 1 - echo*(1-math.Max(0, c.Mean)) }

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Surface is in [0, 1] how much a text looks like natural speech, regardless of its meaning: the product of four
@@ -40,7 +40,7 @@ func tokenize(text string) []string {
 	for _, field := range strings.Fields(text) {
 		start := 0
 		for i, r := range field {
-			if scriptOf(r) == "han" {
+			if r > unicode.MaxLatin1 && scriptOf(r) == "han" {
 				if i > start {
 					tokens = append(tokens, field[start:i])
 				}

@@ -3,10 +3,10 @@ package hypnagogia
 import (
 	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// Reheat is the share of the peak temperature that sampling returns to after a capture.
+// Reheat is how far up sampling returns after a capture, from the floor of its stage to the peak of its cycle.
 const Reheat = .8
 
 // Anneal is half a cosine: high at step 0, low at step steps. Steps outside [0, steps] count as the nearest end;
@@ -26,22 +26,20 @@ func CyclePeak(high, cooling float64, cycle int) float64 {
 	return high * math.Pow(cooling, float64(max(cycle, 1)-1))
 }
 
-// Reanneal raises a temperature after a capture to Reheat of the peak; it never lowers it.
-func Reanneal(current, peak float64) float64 { return math.Max(current, Reheat*peak) }
-
-// Temperatures are the temperatures of one Dali cycle, counted from 1, rounded to thousandths.
-//
-// The steps of the curve are the cycle's calls in order, partials before observer calls: the first partial has the
-// cycle's peak, the last observer call k.TemperatureLow. A partial is never below the floor of the peak stage, nor,
-// after a cycle that captured something, below Reheat of k.TemperatureHigh; with the default peak of 1.5 both limits
-// are 1.2. An observer call follows the curve but is at most k.ObserverTemperature, so with the defaults (both 0.4)
-// every observer call is at 0.4.
-func Temperatures(cycle, partials, judged int, k dream.Knobs, captured bool) (partial, observer []float64) {
-	return TemperaturesAt(dream.Peak, cycle, partials, judged, k, captured)
+// Reanneal raises a temperature after a capture to Reheat of the way from floor to peak; it never lowers it. Measured
+// from zero, four fifths of any peak that a stage allows lie at its floor or below, where nothing would be raised.
+func Reanneal(current, floor, peak float64) float64 {
+	return math.Max(current, floor+Reheat*math.Max(0, peak-floor))
 }
 
-// TemperaturesAt is the same for a cycle at another stage than the peak, with that stage's ceiling in place of
-// k.TemperatureHigh and its own floor.
+// TemperaturesAt are the temperatures of one Dali cycle, counted from 1, at a stage, rounded to thousandths.
+//
+// The steps of the curve are the cycle's calls in order, partials before observer calls: the first partial has the
+// cycle's peak, which begins at the ceiling of the stage, and the last observer call k.TemperatureLow. A partial is
+// never below the floor of the stage, nor, after a cycle that captured something, below Reheat of the way from there to
+// its cycle's peak. Since each cycle peaks cooler than the last, so does what a capture returns to. An observer call
+// follows the curve but is at most k.ObserverTemperature, so with the defaults (both 0.4) every observer call is at
+// 0.4.
 func TemperaturesAt(stage dream.Stage, cycle, partials, judged int, k dream.Knobs,
 	captured bool,
 ) (partial, observer []float64) {
@@ -51,7 +49,7 @@ func TemperaturesAt(stage dream.Stage, cycle, partials, judged int, k dream.Knob
 	for i := 0; i < partials; i++ {
 		temperature := Anneal(i, last, peak, k.TemperatureLow)
 		if captured {
-			temperature = Reanneal(temperature, k.TemperatureHigh)
+			temperature = Reanneal(temperature, Floor(stage), peak)
 		}
 		partial = append(partial, thousandths(math.Max(temperature, Floor(stage))))
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -45,12 +45,34 @@ func TestEachCyclePeaksCoolerThanTheLast(t *testing.T) {
 	}
 }
 
-// After a capture the temperature is max(current, peak * 0.8).
+// After a capture the temperature is four fifths of the way from the floor to the peak, or higher.
 func TestACaptureSendsTheTemperatureBackToFourFifthsOfThePeak(t *testing.T) {
 	t.Parallel()
-	require.InDelta(t, 1.2, hypnagogia.Reanneal(.4, 1.5), 1e-12)
-	require.InDelta(t, 1.35, hypnagogia.Reanneal(1.35, 1.5), 1e-12)
-	require.InDelta(t, 1.04, hypnagogia.Reanneal(.3, 1.3), 1e-12)
+	require.InDelta(t, 1.44, hypnagogia.Reanneal(.4, 1.2, 1.5), 1e-12)
+	require.InDelta(t, 1.48, hypnagogia.Reanneal(1.48, 1.2, 1.5), 1e-12)
+	require.InDelta(t, .96, hypnagogia.Reanneal(.3, .8, 1), 1e-12)
+	require.InDelta(t, 1.2, hypnagogia.Reanneal(.3, 1.2, 1.1), 1e-12, "a peak below the floor raises nothing further")
+}
+
+// At every stage, with every allowed peak above the floor, a capture makes the next cycle hotter, and never hotter than
+// its own peak.
+func TestACaptureRaisesTheTemperatureAtEveryStage(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []dream.Stage{dream.Shallow, dream.Transitional, dream.Peak} {
+		for _, high := range []float64{1.3, 1.4, 1.5} {
+			k := dream.DefaultKnobs()
+			k.TemperatureHigh = high
+			before, _ := hypnagogia.TemperaturesAt(stage, 2, 4, 4, k, false)
+			after, _ := hypnagogia.TemperaturesAt(stage, 2, 4, 4, k, true)
+			require.Equal(t, before[0], after[0], "the peak of a cycle stays")
+			require.Greater(t, after[3], before[3], "%s, %v", stage, high)
+			for i := range before {
+				require.GreaterOrEqual(t, after[i], before[i])
+				require.LessOrEqual(t, after[i], before[0])
+				require.Equal(t, stage, hypnagogia.StageAt(after[i]))
+			}
+		}
+	}
 }
 
 // With the defaults: peak 1.5, cold end 0.4, observer 0.4, four partials and four judgements, three cycles.
@@ -63,11 +85,14 @@ func TestTheTemperaturesOfADefaultOnset(t *testing.T) {
 		{1.425, 1.374, 1.232, 1.2},
 		{1.354, 1.307, 1.2, 1.2},
 	} {
-		for _, captured := range []bool{false, true} {
-			partial, observer := hypnagogia.Temperatures(cycle+1, 4, 4, k, captured)
-			require.Equal(t, want, partial, "cycle %d", cycle+1)
-			require.Equal(t, cold, observer, "cycle %d", cycle+1)
-		}
+		partial, observer := hypnagogia.TemperaturesAt(dream.Peak, cycle+1, 4, 4, k, false)
+		require.Equal(t, want, partial, "cycle %d", cycle+1)
+		require.Equal(t, cold, observer, "cycle %d", cycle+1)
+	}
+	for cycle, want := range map[int][]float64{2: {1.425, 1.38, 1.38, 1.38}, 3: {1.354, 1.323, 1.323, 1.323}} {
+		partial, observer := hypnagogia.TemperaturesAt(dream.Peak, cycle, 4, 4, k, true)
+		require.Equal(t, want, partial, "cycle %d after a capture", cycle)
+		require.Equal(t, cold, observer, "cycle %d after a capture", cycle)
 	}
 }
 
@@ -76,13 +101,8 @@ func TestAWarmObserverAnnealsToTheColdEnd(t *testing.T) {
 	t.Parallel()
 	k := dream.DefaultKnobs()
 	k.TemperatureLow, k.ObserverTemperature = .3, .8
-	_, observer := hypnagogia.Temperatures(1, 4, 4, k, false)
+	_, observer := hypnagogia.TemperaturesAt(dream.Peak, 1, 4, 4, k, false)
 	require.Equal(t, []float64{.766, .526, .359, .3}, observer)
-	k.TemperatureHigh = 1.6 // above the default: here reannealing exceeds the floor of the peak stage
-	partial, _ := hypnagogia.Temperatures(1, 4, 4, k, false)
-	require.Equal(t, 1.2, partial[3])
-	partial, _ = hypnagogia.Temperatures(1, 4, 4, k, true)
-	require.Equal(t, 1.28, partial[3])
 }
 
 func TestEveryTemperatureStaysInItsRange(t *testing.T) {
@@ -94,7 +114,7 @@ func TestEveryTemperatureStaysInItsRange(t *testing.T) {
 		k.Cooling, k.ObserverTemperature = rapid.Float64Range(.5, 1).Draw(r, "cooling"),
 			rapid.Float64Range(0, 2).Draw(r, "observer")
 		partials, judged := rapid.IntRange(0, 5).Draw(r, "partials"), rapid.IntRange(0, 5).Draw(r, "judged")
-		partial, observer := hypnagogia.Temperatures(rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k,
+		partial, observer := hypnagogia.TemperaturesAt(dream.Peak, rapid.IntRange(1, 20).Draw(r, "cycle"), partials, judged, k,
 			rapid.Bool().Draw(r, "captured"))
 		require.Len(r, partial, partials)
 		require.Len(r, observer, judged)

@@ -3,8 +3,8 @@ package hypnagogia
 import (
 	"fmt"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Judging is the size of judging the fragments of a cycle, in tokens.

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
@@ -33,7 +33,7 @@ func TestAVerdictFromItsParts(t *testing.T) {
 	)
 	usual := hypnagogia.Near{Playbook: .3, Memory: .55, Source: .5}
 	generous := &dream.Scores{Novelty: .9, Relevance: .8, Coherence: .9}
-	fired := &dream.Fired{
+	fired := &dream.MarkerMatch{
 		Marker:    "m",
 		Cosine:    .7,
 		Threshold: .4,
@@ -110,7 +110,7 @@ func TestAVerdictFromItsParts(t *testing.T) {
 			hypnagogia.Near{Memory: .92, Source: .9, PlaybookEmpty: true},
 			nil,
 			hypnagogia.Evidence{Space: hypnagogia.Calibration{Mean: .8, SD: .03, Pairs: 45}},
-			.333333, 1, 1, .577350, "",
+			.333333, .946746, 1, .567949, "",
 		},
 		{
 			"a marker adds to relevance", plain,
@@ -154,7 +154,7 @@ func TestAVerdictStaysWithinItsBounds(t *testing.T) {
 			Space: hypnagogia.Calibration{Mean: share.Draw(r, "mean"), Pairs: 45},
 		}
 		if rapid.Bool().Draw(r, "fires") {
-			evidence.Marker = &dream.Fired{
+			evidence.Marker = &dream.MarkerMatch{
 				Cosine: share.Draw(r, "cosine"), Threshold: share.Draw(r, "threshold"),
 				Strength: share.Draw(r, "strength"),
 			}

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // How long a claim on a job lasts unless it is renewed, which happens three times as often, and how often a worker
@@ -121,7 +121,7 @@ func (w *EmbedWorker) Round(ctx context.Context) error {
 }
 
 // serve embeds with the embedder that serves the agent, in its own space: only a person requests a move.
-func (w *EmbedWorker) serve(ctx context.Context, agent dream.Agent) (Moved, error) {
+func (w *EmbedWorker) serve(ctx context.Context, agent dream.Agent) (ReembedResult, error) {
 	e, err := w.Serving(ctx, agent)
 	if err != nil {
 		e.Embed = func(context.Context, []string) ([][]float32, string, error) { return nil, "", err }
@@ -134,11 +134,11 @@ func (w *EmbedWorker) serve(ctx context.Context, agent dream.Agent) (Moved, erro
 // the end. It returns *EmbedHeld when another process does so already.
 func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
 	progress func(done, total int64),
-) (Moved, error) {
+) (ReembedResult, error) {
 	now := w.Now()
 	before, err := w.Store.EmbedJob(ctx, agent.ID)
 	if err != nil && !errors.Is(err, memory.ErrNotFound) {
-		return Moved{}, err
+		return ReembedResult{}, err
 	}
 	claim := &embedClaim{worker: w, job: memory.EmbedJob{
 		Agent:     agent.ID,
@@ -151,10 +151,10 @@ func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
 	}}
 	kept, err := w.Store.PutEmbedJob(ctx, claim.job, now)
 	if errors.Is(err, memory.ErrTaken) {
-		return Moved{}, &EmbedHeld{kept}
+		return ReembedResult{}, &EmbedHeld{kept}
 	}
 	if err != nil {
-		return Moved{}, err
+		return ReembedResult{}, err
 	}
 	claim.job.Requested = kept.Requested
 	moved, err := claim.run(ctx, agent, e, progress)
@@ -164,7 +164,7 @@ func (w *EmbedWorker) Embed(ctx context.Context, agent dream.Agent, e Embedder,
 	return moved, err
 }
 
-func (w *EmbedWorker) announce(ctx context.Context, agent dream.Agent, moved Moved, began time.Time) error {
+func (w *EmbedWorker) announce(ctx context.Context, agent dream.Agent, moved ReembedResult, began time.Time) error {
 	now := w.Now()
 	result := event.MemoriesEmbedded{Space: moved.To, Embedded: moved.Placed, Took: now.Sub(began).Milliseconds()}
 	id := fmt.Sprintf("embedded/%s/%d", w.Holder, began.UnixNano())
@@ -186,14 +186,14 @@ type embedClaim struct {
 // run embeds until every item has a vector and no further request came.
 func (c *embedClaim) run(ctx context.Context, agent dream.Agent, e Embedder,
 	progress func(done, total int64),
-) (Moved, error) {
+) (ReembedResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var renewing sync.WaitGroup
 	renewing.Go(func() { c.keep(ctx, cancel) })
-	var all Moved
+	var all ReembedResult
 	var err error
 	for first := true; ; first = false {
-		var moved Moved
+		var moved ReembedResult
 		moved, err = Reembed(ctx, c.worker.Store, agent, e, func(done, total int64) {
 			c.count(all.Placed+int(done), all.Placed+int(total))
 			if progress != nil {

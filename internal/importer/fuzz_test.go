@@ -12,9 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 )
 
 // memoryStore is the part of a store that an import without vectors uses.
@@ -22,6 +23,9 @@ type memoryStore struct {
 	memory.Store
 	items map[string]dream.Item
 }
+
+// Find finds nothing: what is imported follows no past.
+func (s *memoryStore) Find(context.Context, memory.Query) ([]dream.Item, error) { return nil, nil }
 
 func (s *memoryStore) Commit(_ context.Context, w memory.Write) (memory.Receipt, error) {
 	var r memory.Receipt
@@ -38,7 +42,7 @@ func (s *memoryStore) Commit(_ context.Context, w memory.Write) (memory.Receipt,
 
 // fuzz imports arbitrary bytes twice. Nothing may panic, every imported item is valid, and the second import adds
 // nothing.
-func fuzz(f *testing.F, format importer.Format, seeds ...string) {
+func fuzz(f *testing.F, format formats.Format, seeds ...string) {
 	f.Helper()
 	for _, name := range seeds {
 		body, err := os.ReadFile(filepath.Join("testdata", name))
@@ -107,13 +111,13 @@ func whole(t *testing.T, item dream.Item) {
 	require.NoError(t, e.Affect.Validate())
 }
 
-func FuzzJSONL(f *testing.F)   { fuzz(f, importer.JSONL, "own.jsonl", "own-bad.jsonl") }
-func FuzzChat(f *testing.F)    { fuzz(f, importer.Chat, "chat.jsonl") }
-func FuzzChatGPT(f *testing.F) { fuzz(f, importer.ChatGPT, "chatgpt.json") }
+func FuzzJSONL(f *testing.F)   { fuzz(f, formats.JSONL, "own.jsonl", "own-bad.jsonl") }
+func FuzzChat(f *testing.F)    { fuzz(f, formats.Chat, "chat.jsonl") }
+func FuzzChatGPT(f *testing.F) { fuzz(f, formats.ChatGPT, "chatgpt.json") }
 func FuzzDiary(f *testing.F) {
-	fuzz(f, importer.Diary, "diary.md", "diary-windows.txt", "diary-undated.txt")
+	fuzz(f, formats.Diary, "diary.md", "diary-windows.txt", "diary-undated.txt")
 }
-func FuzzLoCoMo(f *testing.F) { fuzz(f, importer.LoCoMo, "locomo.json") }
+func FuzzLoCoMo(f *testing.F) { fuzz(f, formats.LoCoMo, "locomo.json") }
 
 func FuzzDetect(f *testing.F) {
 	for _, name := range sources {
@@ -122,7 +126,7 @@ func FuzzDetect(f *testing.F) {
 		f.Add(name, body)
 	}
 	f.Fuzz(func(t *testing.T, name string, head []byte) {
-		format, err := importer.Detect(name, head)
+		format, err := formats.Detect(name, head)
 		require.Equal(t, err == nil, format != "")
 	})
 }

@@ -12,9 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 )
 
 var sources = []string{
@@ -177,7 +178,7 @@ func TestOnlyAThousandBadLinesAreListed(t *testing.T) {
 func TestALineBeyondTheBoundIsBadAndTheNextIsRead(t *testing.T) {
 	t.Parallel()
 	a := someone("a")
-	long := `{"at":"2026-01-01T00:00:00Z","content":"` + strings.Repeat("x", importer.MaxLine) + `"}`
+	long := `{"at":"2026-01-01T00:00:00Z","content":"` + strings.Repeat("x", formats.MaxLine) + `"}`
 	report := importFiles(t, store(t, a), a, options(),
 		text("long.jsonl", long+"\n"+`{"at":"2026-01-01T00:00:00Z","content":"Short."}`))
 	require.Equal(t, []importer.BadLine{{File: "long.jsonl", Line: 1, Reason: "line is longer than 16 MiB"}},

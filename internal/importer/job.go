@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/importer/derive"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 )
 
 // job is one import.
@@ -20,10 +23,11 @@ type job struct {
 	files   []File
 	opts    Options
 	report  Report
-	marks   []rawMarks  // one per episode of the first reading, in order
-	undated []int       // per file, episodes that carry no time
-	first   []time.Time // per file, the earliest time that an episode carries; zero for none
-	formats []Format    // per file, as the first reading found them
+	marks   []derive.Marks   // one per episode of the first reading, in order
+	times   []time.Time      // of the episodes of the first reading that carry one
+	undated []int            // per file, episodes that carry no time
+	first   []time.Time      // per file, the earliest time that an episode carries; zero for none
+	formats []formats.Format // per file, as the first reading found them
 	meter   meter
 }
 
@@ -69,26 +73,32 @@ func newJob(ctx context.Context, store memory.Store, agent dream.Agent, files []
 
 // survey is the first reading: it validates and measures, and writes nothing.
 func (j *job) survey() error {
-	gauge := newGauge()
+	gauge, err := j.past()
+	if err != nil {
+		return err
+	}
 	for i, f := range j.files {
-		err := j.read(f, &sink{
-			draft: func(d *draft) error {
-				if d.undated {
+		err := j.read(f, &formats.Sink{
+			Draft: func(d *derive.Draft) error {
+				if d.Undated {
 					j.undated[i]++
-				} else if j.first[i].IsZero() || d.ep.At.Before(j.first[i]) {
-					j.first[i] = d.ep.At
+				} else if j.first[i].IsZero() || d.Episode.At.Before(j.first[i]) {
+					j.first[i] = d.Episode.At
 				}
-				j.marks = append(j.marks, gauge.measure(d))
+				if !d.Undated {
+					j.times = append(j.times, d.Episode.At)
+				}
+				j.marks = append(j.marks, gauge.Measure(d))
 				return nil
 			},
-			item: func(dream.Item, int) error { return nil },
-			bad: func(line int, reason string) {
+			Item: func(dream.Item, int) error { return nil },
+			Bad: func(line int, reason string) {
 				j.report.BadCount++
 				if len(j.report.Bad) < MaxBad {
 					j.report.Bad = append(j.report.Bad, BadLine{File: f.Name, Line: line, Reason: reason})
 				}
 			},
-			read: func(n int) { j.report.Read += int64(n) },
+			Read: func(n int) { j.report.Read += int64(n) },
 		})
 		if err != nil {
 			return err
@@ -99,11 +109,36 @@ func (j *job) survey() error {
 	return j.checkDated()
 }
 
+// remembered is how many of the agent's newest episodes an import continues.
+const remembered = 50
+
+// past is a gauge that has read what the agent remembers already.
+func (j *job) past() (*derive.Gauge, error) {
+	if j.store == nil { // only the times are read
+		return derive.NewGauge(), nil
+	}
+	items, err := j.store.Find(j.ctx,
+		memory.Query{Agent: j.agent.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: remembered})
+	if err != nil {
+		return nil, fmt.Errorf("read what %s remembers already: %w", j.agent.Handle, err)
+	}
+	var existing []*dream.Episode
+	for _, e := range memory.As[*dream.Episode](items) {
+		if e.Taint != dream.FromDream {
+			existing = append(existing, e)
+		}
+	}
+	slices.Reverse(existing) // oldest first, as they were lived
+	gauge := derive.NewGauge()
+	gauge.Recall(existing)
+	return gauge, nil
+}
+
 // checkDated refuses diaries without any date, unless another time was given: their memories would be dated today.
 func (j *job) checkDated() error {
 	var mute []string
 	for i, f := range j.files {
-		if j.formats[i] == Diary && j.undated[i] > 0 && j.first[i].IsZero() {
+		if j.formats[i] == formats.Diary && j.undated[i] > 0 && j.first[i].IsZero() {
 			mute = append(mute, f.Name)
 		}
 	}
@@ -116,46 +151,46 @@ func (j *job) checkDated() error {
 // write is the second reading.
 func (j *job) write() error {
 	w := newWriter(j)
-	lore := newKnowledge(j.agent.ID)
-	ranks := newRanks(j.marks)
+	lore := derive.NewKnowledge(j.agent.ID)
+	ranks := derive.NewRanks(j.marks)
 	next := 0
 	for i, f := range j.files {
 		seen := 0
-		line := &thread{agent: j.agent.ID, zone: j.zone, done: func(ep *dream.Episode, d *draft) error {
-			lore.add(ep, d)
+		line := &derive.Thread{Agent: j.agent.ID, Zone: j.zone, Done: func(ep *dream.Episode, d *derive.Draft) error {
+			lore.Add(ep, d)
 			j.report.sawEpisode(ep.At)
 			return w.add(ep)
 		}}
-		err := j.read(f, &sink{
-			draft: func(d *draft) error {
+		err := j.read(f, &formats.Sink{
+			Draft: func(d *derive.Draft) error {
 				if next == len(j.marks) {
 					return errors.New("it grew between the two readings; import it again when it is at rest")
 				}
-				if d.undated {
-					d.ep.At = j.standIn(i, seen)
+				if d.Undated {
+					d.Episode.At = j.standIn(i, seen)
 					seen++
 				}
-				ranks.settle(d, j.marks[next])
+				ranks.Settle(d, j.marks[next])
 				next++
-				return line.take(d)
+				return line.Take(d)
 			},
-			item: func(item dream.Item, _ int) error {
+			Item: func(item dream.Item, _ int) error {
 				if item.Header().Kind == dream.KindSemantic {
 					j.report.Semantics++
 				}
 				return w.add(item)
 			},
-			bad:  func(int, string) {},
-			read: func(int) {},
+			Bad:  func(int, string) {},
+			Read: func(int) {},
 		})
 		if err == nil {
-			err = line.end()
+			err = line.End()
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if j.report.Semantics < enough {
+	if j.report.Semantics < derive.Plenty {
 		if err := j.derive(lore, w); err != nil {
 			return err
 		}
@@ -168,8 +203,10 @@ func (j *job) write() error {
 }
 
 // derive adds knowledge that the sources do not state themselves.
-func (j *job) derive(lore *knowledge, w *writer) error {
-	for _, entry := range lore.entries(j.opts) {
+func (j *job) derive(lore *derive.Knowledge, w *writer) error {
+	for _, entry := range lore.Entries(derive.Aging{
+		Now: j.opts.Now, HalfLife: j.opts.HalfLife, FadeBelow: j.opts.FadeBelow, Due: j.opts.Due,
+	}) {
 		j.report.Semantics++
 		if err := w.add(entry); err != nil {
 			return err
@@ -185,9 +222,9 @@ func (j *job) standIn(file, record int) time.Time {
 	switch {
 	case !j.opts.Date.IsZero():
 		end = j.opts.Date.UTC()
-	case j.formats[file] == Diary && !j.first[file].IsZero():
+	case j.formats[file] == formats.Diary && !j.first[file].IsZero():
 		end = j.first[file].Add(-time.Second)
-	case end.Before(earliest) || end.After(j.opts.Now):
+	case end.Before(formats.Earliest) || end.After(j.opts.Now):
 		end = j.opts.Now
 	}
 	return end.Truncate(time.Second).Add(-time.Duration(j.undated[file]-1-record) * time.Second)

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
-// embedded are the kinds that get a vector. A dream record has no text of its own, and a marker's vector is that of
-// its sources.
+// embedded are the kinds that get a vector. A dream record has no text of its own, a marker's vector is that of its
+// sources, and what a claim says is in the playbook once it holds.
 var embedded = slices.DeleteFunc(slices.Clone(dream.Kinds), func(k dream.Kind) bool {
-	return k == dream.KindRecord || k == dream.KindMarker || k == dream.KindProposal
+	return k == dream.KindRecord || k == dream.KindMarker || k == dream.KindProposal ||
+		k == dream.KindClaim
 })
 
 // errUnnamedSpace is returned when vectors come without the name of their space.

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/importer/derive"
 )
 
 // PlaybookMarkdown writes PLAYBOOK.md: the heuristics of an agent, by confidence, and the hypotheses that are staged,
@@ -20,6 +21,8 @@ func PlaybookMarkdown(entries []*dream.Playbook, hyps []*dream.Hypothesis) strin
 		}
 		from := "written by hand"
 		switch {
+		case p.Claim != "":
+			from = "from claim " + p.Claim
 		case p.Hypothesis != "":
 			from = "from hypothesis " + p.Hypothesis
 		case p.Dream != "":
@@ -94,7 +97,7 @@ func section(b *strings.Builder, title, empty string, lines []line) {
 // prose is text on one line in which nothing is Markdown. Addresses are written as code: renderers make links of bare
 // ones, and text of dreams or strangers must not become clickable.
 func prose(s string) string {
-	s = flat(clean(s))
+	s = derive.Flat(derive.Clean(s))
 	var b strings.Builder
 	from := 0
 	for _, at := range addresses.FindAllStringIndex(s, -1) {

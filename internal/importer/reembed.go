@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // Embedder makes the vectors of memories, and knows which spaces are its own.
@@ -20,15 +20,15 @@ type Embedder struct {
 
 func (e Embedder) makes(space string) bool { return e.Makes != nil && e.Makes(space) }
 
-// Unplaced is the work that is left for an embedder.
-type Unplaced struct {
+// EmbeddingEstimate is the work that is left for an embedder.
+type EmbeddingEstimate struct {
 	From  string     // the space of the memory; empty when it has none
 	To    string     // the embedder's space; empty while its name is unknown
 	Calls [][]string // the texts, call by call
 }
 
 // Count of the memories.
-func (u Unplaced) Count() int {
+func (u EmbeddingEstimate) Count() int {
 	n := 0
 	for _, texts := range u.Calls {
 		n += len(texts)
@@ -37,13 +37,13 @@ func (u Unplaced) Count() int {
 }
 
 // Survey says what Reembed would do, without calling the embedder.
-func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder) (Unplaced, error) {
+func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder) (EmbeddingEstimate, error) {
 	m := mover{store: store, agent: agent, embedder: e}
 	if err := m.orient(ctx); err != nil {
-		return Unplaced{}, err
+		return EmbeddingEstimate{}, err
 	}
 	bare, err := m.bare(ctx, 0)
-	u := Unplaced{From: m.from, To: m.to}
+	u := EmbeddingEstimate{From: m.from, To: m.to}
 	for some := range slices.Chunk(bare, MaxEmbed) {
 		u.Calls = append(u.Calls, textsOf(some))
 	}
@@ -67,8 +67,8 @@ func Pending(ctx context.Context, store memory.Store, agent string) (pending, of
 	return len(bare), of, err
 }
 
-// Moved says what Reembed did.
-type Moved struct {
+// ReembedResult says what Reembed did.
+type ReembedResult struct {
 	From   string `json:"from"`   // the space before; empty for none
 	To     string `json:"to"`     // the space now
 	Placed int    `json:"placed"` // memories embedded by this call
@@ -76,17 +76,17 @@ type Moved struct {
 
 // Reembed gives every live memory a vector in the embedder's space and then moves the agent there. Until then, search
 // and dreams use the old space. When it is interrupted, its vectors stay, and the next call continues from there;
-// Moved then has the work of this call. It returns memory.ErrTaken when all vectors are made and a running dream
-// still uses the old space.
+// ReembedResult counts the work of this call alone. It returns memory.ErrTaken when all vectors are made and a running
+// dream still uses the old space.
 func Reembed(ctx context.Context, store memory.Store, agent dream.Agent, e Embedder,
 	progress func(done, total int64),
-) (Moved, error) {
+) (ReembedResult, error) {
 	m := mover{store: store, agent: agent, embedder: e, progress: progress}
 	err := m.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("place the memory of %s: %w", agent.Handle, err)
 	}
-	return Moved{From: m.before, To: m.to, Placed: m.placed}, err
+	return ReembedResult{From: m.before, To: m.to, Placed: m.placed}, err
 }
 
 // mover moves one agent's memory to a space.

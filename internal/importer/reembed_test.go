@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // old is the space in which these tests begin, next the one they move to.
@@ -66,7 +66,7 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 	var last, total int64
 	moved, err := importer.Reembed(t.Context(), s, a, e, func(done, all int64) { last, total = done, all })
 	require.NoError(t, err)
-	require.Equal(t, importer.Moved{From: old, To: next, Placed: alive(t, s)}, moved)
+	require.Equal(t, importer.ReembedResult{From: old, To: next, Placed: alive(t, s)}, moved)
 	require.EqualValues(t, alive(t, s), last)
 	require.Equal(t, last, total)
 	require.Equal(t, request.Calls, l.calls, "the survey foretells every call")
@@ -80,11 +80,11 @@ func TestAMemoryMovesToAnotherEmbedder(t *testing.T) {
 
 	request, err = importer.Survey(t.Context(), s, a, e)
 	require.NoError(t, err)
-	require.Equal(t, importer.Unplaced{From: next, To: next}, request)
+	require.Equal(t, importer.EmbeddingEstimate{From: next, To: next}, request)
 	paid := l.texts()
 	moved, err = importer.Reembed(t.Context(), s, a, e, nil)
 	require.NoError(t, err)
-	require.Equal(t, importer.Moved{From: next, To: next}, moved)
+	require.Equal(t, importer.ReembedResult{From: next, To: next}, moved)
 	require.Equal(t, paid, l.texts())
 }
 
@@ -154,7 +154,7 @@ func TestAMoveWaitsForTheDreamThatMeasuresInTheOldSpace(t *testing.T) {
 	require.NoError(t, s.FreeSlot(t.Context(), "a", stretch.Fence))
 	moved, err = importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.NoError(t, err)
-	require.Equal(t, importer.Moved{From: old, To: next}, moved)
+	require.Equal(t, importer.ReembedResult{From: old, To: next}, moved)
 }
 
 func TestReturningToTheOldEmbedderDropsCollectedVectors(t *testing.T) {
@@ -172,7 +172,7 @@ func TestReturningToTheOldEmbedderDropsCollectedVectors(t *testing.T) {
 	l := &letters{space: old}
 	moved, err := importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.NoError(t, err)
-	require.Equal(t, importer.Moved{From: old, To: old}, moved)
+	require.Equal(t, importer.ReembedResult{From: old, To: old}, moved)
 	require.Empty(t, l.calls)
 	spaces, err := s.Spaces(t.Context(), "a")
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestAMemoryWithoutVectorsIsPlaced(t *testing.T) {
 	importFiles(t, s, a, options(), text("year.jsonl", year(100)))
 	moved, err = importer.Reembed(t.Context(), s, a, embedder(l), nil)
 	require.NoError(t, err)
-	require.Equal(t, importer.Moved{To: next, Placed: alive(t, s)}, moved)
+	require.Equal(t, importer.ReembedResult{To: next, Placed: alive(t, s)}, moved)
 	require.Equal(t, alive(t, s), l.texts())
 }
 

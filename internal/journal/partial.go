@@ -4,9 +4,9 @@ import (
 	"strings"
 )
 
-// Legible returns the readable part of a truncated text. From broken JSON it takes the longer strings, each as a
+// ReadableText returns the readable part of a truncated text. From broken JSON it takes the longer strings, each as a
 // sentence; any other text is returned unchanged.
-func Legible(text string) string {
+func ReadableText(text string) string {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "[") {
 		return text
@@ -44,9 +44,9 @@ func Legible(text string) string {
 	return strings.Join(texts, "\n")
 }
 
-// Drawn counts the distinct lines with which a text shares at least two words of five letters or more. It estimates the
-// number of memories that a text draws on when the model was not asked for sources.
-func Drawn(text string, lines []string) int {
+// CountDrawnLines counts the distinct lines with which a text shares at least two words of five letters or more. It
+// estimates the number of memories that a text draws on when the model was not asked for sources.
+func CountDrawnLines(text string, lines []string) int {
 	words := map[string]bool{}
 	for _, w := range Topics(text, 1000) {
 		words[w] = true

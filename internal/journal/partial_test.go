@@ -26,7 +26,7 @@ func TestLegiblePartsOfATruncatedText(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.want, journal.Legible(c.text))
+			require.Equal(t, c.want, journal.ReadableText(c.text))
 		})
 	}
 }
@@ -37,10 +37,10 @@ func TestATextDrawsOnTheLinesItSharesWordsWith(t *testing.T) {
 		"The harbour master counted lanterns at midnight.", "The harbour master counted lanterns at midnight.",
 		"Ropes were spliced in the lighthouse.", "Somebody baked bread.", "",
 	}
-	require.Equal(t, 2, journal.Drawn("lanterns hang from the harbour like ropes from a lighthouse", lines),
+	require.Equal(t, 2, journal.CountDrawnLines("lanterns hang from the harbour like ropes from a lighthouse", lines),
 		"a repeated line counts once")
-	require.Equal(t, 0, journal.Drawn("harbour", lines), "one shared word is a coincidence")
-	require.Equal(t, 0, journal.Drawn("", lines))
+	require.Equal(t, 0, journal.CountDrawnLines("harbour", lines), "one shared word is a coincidence")
+	require.Equal(t, 0, journal.CountDrawnLines("", lines))
 }
 
 func FuzzLegible(f *testing.F) {
@@ -48,10 +48,10 @@ func FuzzLegible(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		legible := journal.Legible(text)
+		legible := journal.ReadableText(text)
 		if utf8.ValidString(text) && (!utf8.ValidString(legible) || len(legible) > len(text)+1) {
 			t.Fatalf("%q became %q", text, legible)
 		}
-		journal.Drawn(legible, strings.Split(text, "\n"))
+		journal.CountDrawnLines(legible, strings.Split(text, "\n"))
 	})
 }

@@ -3,7 +3,7 @@ package journal
 import (
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Public is a journal entry in the form that operators see on the command line and in the API: the times of its wake

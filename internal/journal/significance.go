@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // Threshold is the lowest significance of a journal entry, and of a text that reaches a client.

@@ -74,7 +74,8 @@ func TestLibrariesThatCannotBeAreToldInASentence(t *testing.T) {
 			require.ErrorContains(t, err, part)
 		}
 	}
-	refused("", "no folder of llama.cpp's libraries is named", "libllama.so, libggml.so, libggml-base.so", Tested)
+	refused("", "no folder of llama.cpp's libraries is named", "libllama.so, libggml.so, libggml-base.so",
+		TestedVersion)
 	refused(filepath.Join(t.TempDir(), "absent"), "is no folder that can be read")
 	empty := t.TempDir()
 	refused(empty, filepath.Join(empty, "libllama.so")+" is missing")
@@ -85,7 +86,7 @@ func TestLibrariesThatCannotBeAreToldInASentence(t *testing.T) {
 	}
 	library.Lock()
 	if library.dir == "" { // another test may have loaded the real ones
-		defer refused(empty, "cannot be used", empty, Tested)
+		defer refused(empty, "cannot be used", empty, TestedVersion)
 	}
 	library.Unlock()
 }

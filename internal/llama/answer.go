@@ -10,14 +10,14 @@ import (
 
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // MaxTemperature is the highest temperature an engine takes.
 const MaxTemperature = 5
 
-// Ask is one generation.
-type Ask struct {
+// AnswerRequest is one generation.
+type AnswerRequest struct {
 	Messages  []inference.Message
 	Sampling  inference.Sampling
 	MaxTokens int // > 0
@@ -43,7 +43,7 @@ type Generation struct {
 
 // Answer makes one answer. say is called with each piece in order; false ends the answer at that piece. Failures are
 // those of inference.Model.
-func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Generation, error) {
+func (e *Engine) Answer(ctx context.Context, a AnswerRequest, say func(Piece) bool) (Generation, error) {
 	generation := Generation{Finish: inference.Cut, Sampling: a.Sampling}
 	if ctx.Err() != nil {
 		return generation, cut(ctx, 0)
@@ -73,15 +73,15 @@ func (e *Engine) Answer(ctx context.Context, a Ask, say func(Piece) bool) (Gener
 
 // job is a validated request.
 type job struct {
-	Ask
+	AnswerRequest
 	prompt []yl.Token
 	taste  taste
 	form   *form
 	room   int // tokens that the answer may have
 }
 
-func (e *Engine) prepare(a Ask) (job, error) {
-	j := job{Ask: a}
+func (e *Engine) prepare(a AnswerRequest) (job, error) {
+	j := job{AnswerRequest: a}
 	if a.MaxTokens <= 0 {
 		return j, bad("max_tokens is %d; it must be above 0", a.MaxTokens)
 	}

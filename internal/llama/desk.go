@@ -9,7 +9,7 @@ import (
 
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // chunk is how many tokens of a prompt are read at once. Reading always breaks at multiples of it, so that a prompt

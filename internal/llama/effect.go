@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
@@ -67,7 +67,7 @@ func (e *Engine) Effect(ctx context.Context, t Trial) ([]steering.Row, error) {
 func (e *Engine) tried(ctx context.Context, t Trial, row *steering.Row, alpha float64, prompt string,
 	seed int64,
 ) (string, error) {
-	ask := Ask{
+	ask := AnswerRequest{
 		Messages: []inference.Message{{Role: "user", Content: prompt}}, Sampling: t.Sampling,
 		MaxTokens: t.Tokens,
 	}

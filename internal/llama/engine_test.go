@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 
 // story is an ask that repeats itself.
-func story(tokens int) Ask {
-	return Ask{
+func story(tokens int) AnswerRequest {
+	return AnswerRequest{
 		Messages: user(
 			"Tell me a long story about a lighthouse, a baker and a clock. " +
 				strings.Repeat("The sea was calm and the bread was late. ", 12)),
@@ -24,7 +24,7 @@ func story(tokens int) Ask {
 	}
 }
 
-func say(t *testing.T, e *Engine, a Ask) Generation {
+func say(t *testing.T, e *Engine, a AnswerRequest) Generation {
 	t.Helper()
 	generation, err := e.Answer(t.Context(), a, nil)
 	require.NoError(t, err)

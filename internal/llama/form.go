@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonshape"
 )
 
-// form is the supported part of JSON Schema: types, properties in their order, items, enum and const, lengths, and
-// bounds of numbers. $ref into $defs and the first branch of anyOf and oneOf are followed. Patterns and formats are
-// ignored.
+// form is what an answer is held to while it is written, letter by letter. Patterns and formats are ignored.
 type form struct {
 	kind     formKind
 	parts    []part // of an object: what is written, one after the other
@@ -43,143 +42,57 @@ type part struct {
 const gap = 0
 
 const (
-	deepestForm = 12
-	mostForms   = 10_000 // parts of one schema, those of a $ref counted each time
-	mostItems   = 12     // of an array without a bound: small models do not end one by themselves
-	unbounded   = 1e15
+	mostItems = 12 // of an array without a bound: small models do not end one by themselves
+	unbounded = 1e15
 )
-
-type rawForm struct {
-	Type             json.RawMessage            `json:"type"`
-	Properties       json.RawMessage            `json:"properties"`
-	Items            json.RawMessage            `json:"items"`
-	Enum             []json.RawMessage          `json:"enum"`
-	Const            json.RawMessage            `json:"const"`
-	MinItems         *int                       `json:"minItems"`
-	MaxItems         *int                       `json:"maxItems"`
-	MinLength        *int                       `json:"minLength"`
-	MaxLength        *int                       `json:"maxLength"`
-	Minimum          *float64                   `json:"minimum"`
-	Maximum          *float64                   `json:"maximum"`
-	ExclusiveMinimum *float64                   `json:"exclusiveMinimum"`
-	ExclusiveMaximum *float64                   `json:"exclusiveMaximum"`
-	Ref              string                     `json:"$ref"`
-	AnyOf            []json.RawMessage          `json:"anyOf"`
-	OneOf            []json.RawMessage          `json:"oneOf"`
-	Defs             map[string]json.RawMessage `json:"$defs"`
-	Definitions      map[string]json.RawMessage `json:"definitions"`
-}
 
 // readForm compiles a schema.
 func readForm(schema json.RawMessage) (*form, error) {
-	var root rawForm
-	if err := json.Unmarshal(schema, &root); err != nil {
-		return nil, fmt.Errorf("it is no JSON Schema: %w", err)
+	shape, err := jsonshape.Read(schema)
+	if err != nil {
+		return nil, err
 	}
-	left := mostForms
-	return formOf(schema, root, 0, &left)
+	return formOf(shape)
 }
 
-func formOf(schema json.RawMessage, root rawForm, depth int, left *int) (*form, error) {
-	*left--
-	if *left < 0 {
-		return nil, fmt.Errorf("it has more than %d parts, with those that it points at", mostForms)
+func formOf(s *jsonshape.Shape) (*form, error) {
+	if len(s.Choices) > 0 {
+		return choiceOf(s.Choices)
 	}
-	var r rawForm
-	if err := json.Unmarshal(schema, &r); err != nil {
-		return nil, fmt.Errorf("a part of it is no JSON Schema: %w", err)
-	}
-	if depth > deepestForm {
-		return nil, fmt.Errorf("it is nested deeper than %d levels", deepestForm)
-	}
-	follow := func(to json.RawMessage) (*form, error) { return formOf(to, root, depth+1, left) }
-	switch {
-	case r.Ref != "":
-		name := r.Ref[strings.LastIndex(r.Ref, "/")+1:]
-		if def, ok := root.Defs[name]; ok {
-			return follow(def)
-		}
-		if def, ok := root.Definitions[name]; ok {
-			return follow(def)
-		}
-		return nil, fmt.Errorf("$ref %q points nowhere in it", r.Ref)
-	case len(r.AnyOf) > 0:
-		return follow(r.AnyOf[0])
-	case len(r.OneOf) > 0:
-		return follow(r.OneOf[0])
-	case r.Const != nil:
-		return choiceOf([]json.RawMessage{r.Const})
-	case len(r.Enum) > 0:
-		return choiceOf(r.Enum)
-	}
-	switch kind := typeOf(r); kind {
+	switch s.Kind {
 	case "object":
-		return objectOf(r, follow)
+		return objectOf(s)
 	case "array":
-		f := &form{
-			kind: anArray, least: or(r.MinItems, 0), most: or(r.MaxItems, max(mostItems, or(r.MinItems, 0))),
-			shortest: 2,
-		}
-		items := r.Items
-		if len(items) == 0 {
-			items = json.RawMessage(`{"type":"string"}`)
-		}
-		var err error
-		f.item, err = follow(items)
-		if err != nil {
-			return nil, err
-		}
-		if f.most < f.least {
-			return nil, fmt.Errorf("an array of at least %d and at most %d items cannot be", f.least, f.most)
-		}
-		f.shortest += f.least*(f.item.shortest+1) - min(f.least, 1)
-		return f, nil
+		return arrayOf(s)
 	case "string":
-		least := max(0, or(r.MinLength, 0))
-		if most := or(r.MaxLength, -1); most >= 0 && most < least {
-			return nil, fmt.Errorf("a text of at least %d and at most %d letters cannot be", least, most)
+		if s.MaxLength >= 0 && s.MaxLength < s.MinLength {
+			return nil, fmt.Errorf("a text of at least %d and at most %d letters cannot be", s.MinLength, s.MaxLength)
 		}
-		return &form{kind: aText, least: least, most: or(r.MaxLength, -1), shortest: 2 + least}, nil
+		return &form{kind: aText, least: s.MinLength, most: s.MaxLength, shortest: 2 + s.MinLength}, nil
 	case "number", "integer":
-		return numberOf(r, kind == "integer")
+		return numberOf(s)
 	case "boolean":
 		return choiceOf([]json.RawMessage{json.RawMessage("true"), json.RawMessage("false")})
 	case "null":
 		return choiceOf([]json.RawMessage{json.RawMessage("null")})
-	default:
-		return nil, fmt.Errorf("type %q is none of JSON", kind)
 	}
+	return nil, fmt.Errorf("type %q is none of JSON", s.Kind)
 }
 
-// typeOf reads a type; of several it takes the first that is not null.
-func typeOf(r rawForm) string {
-	var one string
-	if json.Unmarshal(r.Type, &one) == nil {
-		return one
+func arrayOf(s *jsonshape.Shape) (*form, error) {
+	f := &form{kind: anArray, least: s.MinItems, most: s.MaxItems, shortest: 2}
+	if f.most < 0 {
+		f.most = max(mostItems, f.least)
 	}
-	var several []string
-	if json.Unmarshal(r.Type, &several) == nil {
-		for _, kind := range several {
-			if kind != "null" {
-				return kind
-			}
-		}
-		return "null"
+	if f.most < f.least {
+		return nil, fmt.Errorf("an array of at least %d and at most %d items cannot be", f.least, f.most)
 	}
-	switch {
-	case len(r.Properties) > 0:
-		return "object"
-	case len(r.Items) > 0:
-		return "array"
+	var err error
+	f.item, err = formOf(s.Item)
+	if err == nil {
+		f.shortest += f.least*(f.item.shortest+1) - min(f.least, 1)
 	}
-	return "string"
-}
-
-func or(v *int, usual int) int {
-	if v != nil {
-		return *v
-	}
-	return usual
+	return f, err
 }
 
 func choiceOf(values []json.RawMessage) (*form, error) {
@@ -197,18 +110,16 @@ func choiceOf(values []json.RawMessage) (*form, error) {
 	return f, nil
 }
 
-func numberOf(r rawForm, whole bool) (*form, error) {
+func numberOf(s *jsonshape.Shape) (*form, error) {
 	f := &form{kind: aNumber, low: -unbounded, high: unbounded, shortest: 1}
-	if whole {
+	if s.Kind == "integer" {
 		f.kind = aWhole
 	}
-	for _, b := range []struct {
-		v    *float64
-		into *float64
-	}{{r.Minimum, &f.low}, {r.Maximum, &f.high}, {r.ExclusiveMinimum, &f.low}, {r.ExclusiveMaximum, &f.high}} {
-		if b.v != nil {
-			*b.into = *b.v
-		}
+	if s.Minimum != nil {
+		f.low = *s.Minimum
+	}
+	if s.Maximum != nil {
+		f.high = *s.Maximum
 	}
 	if f.low > f.high {
 		return nil, fmt.Errorf("a number from %v to %v cannot be", f.low, f.high)
@@ -220,29 +131,15 @@ func numberOf(r rawForm, whole bool) (*form, error) {
 	return f, nil
 }
 
-func objectOf(r rawForm, follow func(json.RawMessage) (*form, error)) (*form, error) {
+func objectOf(s *jsonshape.Shape) (*form, error) {
 	f := &form{kind: anObject, shortest: 2}
 	given := []byte("{")
-	d := json.NewDecoder(bytes.NewReader(r.Properties))
-	if len(r.Properties) > 0 {
-		if open, err := d.Token(); err != nil || open != json.Delim('{') {
-			return nil, fmt.Errorf("properties must be an object")
-		}
-	}
-	for i := 0; len(r.Properties) > 0 && d.More(); i++ {
-		name, err := d.Token()
-		if err != nil {
-			return nil, fmt.Errorf("properties: %w", err)
-		}
-		var schema json.RawMessage
-		if err := d.Decode(&schema); err != nil {
-			return nil, fmt.Errorf("properties: %w", err)
-		}
-		value, err := follow(schema)
+	for i, p := range s.Properties {
+		value, err := formOf(p.Shape)
 		if err != nil {
 			return nil, err
 		}
-		key, err := json.Marshal(name)
+		key, err := json.Marshal(p.Name)
 		if err != nil {
 			return nil, fmt.Errorf("properties: %w", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/ebitengine/purego"
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/steering"
 )
 

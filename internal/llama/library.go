@@ -18,8 +18,8 @@ import (
 	"github.com/hybridgroup/yzma/pkg/loader"
 )
 
-// Tested is the version that the tests ran with; others are tried, and refused when they lack a function.
-const Tested = "llama.cpp v0.5.0 (npm @node-llama-cpp/linux-x64@3.22.1)"
+// TestedVersion is the version that the tests ran with; others are tried, and refused when they lack a function.
+const TestedVersion = "llama.cpp v0.5.0 (npm @node-llama-cpp/linux-x64@3.22.1)"
 
 // parts are the libraries that must be there, by the names that yzma gives them.
 var parts = []string{"llama", "ggml", "ggml-base"}
@@ -63,7 +63,8 @@ func load(dir string) (nodes, error) {
 	}
 	if err := yl.Load(dir); err != nil {
 		return nodes{},
-			fmt.Errorf("llama.cpp's libraries in %s cannot be used: %w; take those of %s", dir, short(err), Tested)
+			fmt.Errorf("llama.cpp's libraries in %s cannot be used: %w; take those of %s", dir, short(err),
+				TestedVersion)
 	}
 	if err := sane(dir); err != nil {
 		return nodes{}, err
@@ -88,7 +89,7 @@ func load(dir string) (nodes, error) {
 
 func unnamed() error {
 	return fmt.Errorf("no folder of llama.cpp's libraries is named; it must hold %s, such as those of %s", names(),
-		Tested)
+		TestedVersion)
 }
 
 func names() string {
@@ -103,7 +104,7 @@ func names() string {
 func present(dir string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return fmt.Errorf("%s is no folder that can be read; it must hold %s, such as those of %s", dir, names(),
-			Tested)
+			TestedVersion)
 	}
 	for _, part := range parts {
 		path := loader.GetLibraryFilename(dir, part)
@@ -121,7 +122,7 @@ func present(dir string) error {
 			return fmt.Errorf("%s is missing; %s stands beside it: make the link, ln -s %s %s", path,
 				filepath.Base(beside[0]), filepath.Base(beside[0]), path)
 		}
-		return fmt.Errorf("%s is missing; the folder must hold %s, such as those of %s", path, names(), Tested)
+		return fmt.Errorf("%s is missing; the folder must hold %s, such as those of %s", path, names(), TestedVersion)
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func sane(dir string) error {
 		c.Embeddings != 0 || m.VocabOnly != 0 || m.Devices != 0 || m.TensorSplit != nil {
 		return fmt.Errorf(
 			"llama.cpp's libraries in %s order their parameters in a way that is not known here; take those of %s",
-			dir, Tested)
+			dir, TestedVersion)
 	}
 	return nil
 }
@@ -154,7 +155,7 @@ func lookInside(dir string) (nodes, error) {
 		if err != nil {
 			return n,
 				fmt.Errorf("llama.cpp's libraries in %s have no %s: %w; take those of %s", dir, name, short(err),
-					Tested)
+					TestedVersion)
 		}
 		purego.RegisterFunc(into, at)
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Provider makes an engine a provider of a catalogue. Each of its names is the engine's one model.
@@ -28,7 +28,7 @@ func (p *Provider) Generate(ctx context.Context, r inference.Request,
 	if spec.Embeds {
 		return inference.Answer{}, bad("model %q is listed as an embedding model; it cannot generate", r.Model)
 	}
-	ask := Ask{
+	ask := AnswerRequest{
 		Messages:  r.MessagesFor(spec.JSON),
 		Sampling:  accepted(spec, r.Sampling),
 		MaxTokens: r.MaxTokens,

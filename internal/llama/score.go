@@ -7,7 +7,7 @@ import (
 
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Score is how likely the model finds an answer to the messages: the mean natural logarithm over the answer's tokens,

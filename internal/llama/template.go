@@ -8,7 +8,7 @@ import (
 	"github.com/ardanlabs/jinja"
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // scribe writes a conversation in the model's format: by the model's own Jinja template, else by one of llama.cpp's.

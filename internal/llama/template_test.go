@@ -6,7 +6,7 @@ import (
 	"github.com/ardanlabs/jinja"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // The templates of two families, as their makers ship them.

@@ -6,7 +6,7 @@ import (
 
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // speak generates the tokens of an answer.

@@ -7,7 +7,7 @@ import (
 
 	yl "github.com/hybridgroup/yzma/pkg/llama"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // readWords records the text of every token, and the texts that would act as special tokens in a conversation.

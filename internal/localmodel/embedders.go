@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/embedder/minilm"
 	"github.com/seed-56a03226/oneiros/internal/embedder/static"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 )
 
 // MiniLMSpace names the space of all-MiniLM-L6-v2 as this program computes it.

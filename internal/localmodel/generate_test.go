@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
@@ -39,7 +39,7 @@ var memories = []string{
 }
 
 func asking(words ...string) string {
-	o := prompt.Onset{
+	o := prompt.OnsetInput{
 		Self:  prompt.Self{Handle: "echo", Interests: []string{"radios", "the harbour"}},
 		Lines: prompt.Lines("r", memories...),
 	}
@@ -311,7 +311,7 @@ func BenchmarkGenerate(b *testing.B) {
 			size += len(line)
 		}
 	}
-	o := prompt.Onset{Lines: prompt.Lines("r", lines...)}
+	o := prompt.OnsetInput{Lines: prompt.Lines("r", lines...)}
 	p := prompt.Partial(o, nil)
 	r := request(1, .1, 1, p.System+"\n"+p.User())
 	for b.Loop() {

@@ -1,5 +1,6 @@
-// Package localmodel is the built-in model and embedder for a machine with no provider: it joins the memories it is
-// shown by the words they share, and knows nothing else.
+// Package localmodel is the built-in model and embedder for a machine with no provider. The model recombines clauses of
+// the memories in its prompt, by a seed, and claims the regularities that the prompt says were counted. It knows
+// nothing else.
 package localmodel
 
 import (
@@ -10,9 +11,10 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/embedder/minilm"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/jsonshape"
 )
 
 // The names of the catalogue under which the built-in model is known.
@@ -99,7 +101,7 @@ func (m *Model) Generate(ctx context.Context, r inference.Request,
 	if ctx.Err() != nil {
 		return cut(ctx, answer)
 	}
-	pieces, finish, err := compose(read(prompt), r, temperature, rand.New(rand.NewPCG(uint64(seed), 0x6f6e6569726f73)))
+	pieces, finish, err := compose(read(prompt), r, temperature, seed)
 	if err != nil {
 		return inference.Answer{}, err
 	}
@@ -129,19 +131,20 @@ func (m *Model) Embed(ctx context.Context, model string, texts []string, _ strin
 }
 
 // compose writes the whole answer ahead of the stream: it takes milliseconds, and stop sequences may span pieces.
-func compose(mem *memory, r inference.Request, temperature settings,
-	dice *rand.Rand,
-) ([]string, inference.Finish, error) {
+func compose(m *material, r inference.Request, set settings, seed int64) ([]string, inference.Finish, error) {
 	var pieces []string
 	finish := inference.Stopped
 	if r.Schema != nil {
-		shape, err := readSchema(r.Schema.JSON)
+		shape, err := jsonshape.Read(r.Schema.JSON)
 		if err != nil {
 			return nil, "", badRequest("schema %q: %v", r.Schema.Name, err)
 		}
-		pieces = fill(mem, shape, r.MaxTokens, temperature, dice)
+		pieces = fill(m, shape, r.MaxTokens, set, seed)
 	} else {
-		pieces = newWriter(mem, temperature, dice, r.MaxTokens).associate()
+		pieces = m.quote()
+		if pieces == nil {
+			pieces = newWriter(m, set, diceOf(seed), r.MaxTokens).weave(1)
+		}
 	}
 	if len(pieces) > r.MaxTokens {
 		pieces, finish = pieces[:r.MaxTokens], inference.Length
@@ -153,6 +156,8 @@ func compose(mem *memory, r inference.Request, temperature settings,
 	}
 	return pieces, finish, nil
 }
+
+func diceOf(seed int64) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 0x6f6e6569726f73)) }
 
 func endsSentence(pieces []string) bool {
 	return len(pieces) > 0 && strings.ContainsAny(pieces[len(pieces)-1], ".!?")

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 var _ inference.Relay = (*Model)(nil)
@@ -92,14 +92,23 @@ func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.
 	return respond(http.StatusOK, kind, body, answer.Tokens, int64(len(pieces)), string(answer.Finish)), nil
 }
 
-// lines is the chat in lines to associate from. What is quoted counts, the frame around quotations does not.
+// lines is the chat in lines to associate from. What is quoted counts, each quotation as one line; the frame around
+// quotations does not.
 func (a query) lines() []inference.Message {
 	var system, rest []inference.Message
 	for _, m := range a.Messages {
 		var lines []string
+		quoted := false
 		for line := range strings.SplitSeq(strings.Join(texts(m.Content), "\n"), "\n") {
 			line = strings.TrimSpace(line)
-			if quote, ok := strings.CutPrefix(line, "> "); ok {
+			quote, isQuote := strings.CutPrefix(line, "> ")
+			goesOn := isQuote && quoted
+			quoted = isQuote
+			if goesOn {
+				lines[len(lines)-1] += " " + quote
+				continue
+			}
+			if isQuote {
 				line = quote
 			} else if strings.HasPrefix(line, "[") || strings.HasPrefix(line, "(") {
 				continue

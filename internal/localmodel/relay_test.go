@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 )
 
@@ -127,6 +127,28 @@ func TestAQuotedMemoryCountsAndItsFrameDoesNot(t *testing.T) {
 		`{"model":"echo","seed":3,"messages":[{"role":"user","content":"[Zanzibar frame words]\n\n(human, 2026-11-20)\n> The lighthouse keeper paints lanterns.\n\n[Zanzibar end.]"},{"role":"user","content":"What does the keeper paint?"}]}`)
 	require.NotContains(t, body, "Zanzibar")
 	require.NotContains(t, body, "2026")
+}
+
+func TestAQuestionIsAnsweredWithTheSentenceThatSharesMostWithIt(t *testing.T) {
+	t.Parallel()
+	for question, want := range map[string]string{
+		"When does Ruth come?":            "Ruth wants to come in October if the weather holds.",
+		"What comes with smoke?":          "Where smoke comes up, wind comes up too (held 12 of 15 times)",
+		"Ruth came?\n> What does she do?": "Ruth wants to come in October if the weather holds.",
+	} {
+		body, err := json.Marshal(map[string]any{"model": "echo", "messages": []map[string]any{
+			{"role": "user", "content": "(human)\n> A letter of four pages. Ruth wants to come in October if the\n" +
+				"> weather holds.\n(tool)\n> Where smoke comes up, wind comes up too (held 12 of 15 times)"},
+			{"role": "user", "content": question},
+		}})
+		require.NoError(t, err)
+		_, text := ask(t, "/chat/completions", string(body))
+		var answer struct {
+			Choices []struct{ Message struct{ Content string } }
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &answer))
+		require.Equal(t, want, answer.Choices[0].Message.Content)
+	}
 }
 
 func TestAFieldOfTheWrongKindIsNamedInTheClientsWords(t *testing.T) {

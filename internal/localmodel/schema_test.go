@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
@@ -102,13 +102,19 @@ func prompts() []prompt.Text {
 		"Read the tide table aloud before any plan.")
 	lines := prompt.Lines("r", memories...)
 	return []prompt.Text{
-		prompt.Induce(prompt.Onset{Self: self, Lines: lines, Theme: "the sea"}),
+		prompt.Induce(prompt.OnsetInput{Self: self, Lines: lines, Theme: "the sea"}),
 		prompt.Judge(
-			prompt.Judging{Self: self, Text: memories[1], Near: prompt.Lines("m", memories[2:6]...), Playbook: rules}),
-		prompt.Capture(prompt.Capturing{Self: self, Fragments: prompt.Lines("f", memories[:12]...), Playbook: rules}),
-		prompt.Replay(prompt.Replaying{Self: self, Lines: lines}),
+			prompt.JudgeInput{
+				Self: self, Text: memories[1], Near: prompt.Lines("m", memories[2:6]...),
+				Playbook: rules,
+			}),
+		prompt.Capture(prompt.CaptureInput{
+			Self: self, Fragments: prompt.Lines("f", memories[:12]...),
+			Playbook: rules,
+		}),
+		prompt.Replay(prompt.ReplayInput{Self: self, Lines: lines}),
 		prompt.LastLook(self, lines),
-		prompt.Imagine(prompt.Imagining{
+		prompt.Imagine(prompt.ImagineInput{
 			Self:     self,
 			Seed:     memories[3],
 			Context:  memories[4],
@@ -116,9 +122,9 @@ func prompts() []prompt.Text {
 			Outcome:  memories[6],
 			Playbook: rules,
 		}),
-		prompt.Weigh(prompt.Weighing{Self: self, Lines: prompt.Lines("s", memories[:3]...)}),
-		prompt.Consolidate(prompt.Consolidating{Self: self, Lines: lines, Playbook: rules, Most: 2}),
-		prompt.Surface(prompt.Consolidating{Self: self, Lines: lines, Playbook: rules, Most: 3}),
+		prompt.Weigh(prompt.WeighInput{Self: self, Lines: prompt.Lines("s", memories[:3]...)}),
+		prompt.Consolidate(prompt.ConsolidateInput{Self: self, Lines: lines, Playbook: rules, Most: 2}),
+		prompt.Surface(prompt.ConsolidateInput{Self: self, Lines: lines, Playbook: rules, Most: 3}),
 	}
 }
 
@@ -145,7 +151,8 @@ func TestAnswersFitTheirSchemaAndTheirRoom(t *testing.T) {
 			var value any
 			require.NoError(t, json.Unmarshal([]byte(a.Text), &value), a.Text)
 			require.NoError(t, fits(schema, value, p.Name), a.Text)
-			require.NotContains(t, a.Text, `""`, "no string is left blank")
+			text := unclaimed.ReplaceAllString(a.Text, "")
+			require.NotContains(t, text, `""`, "no string is left blank but a claim, where no regularity was counted")
 		}
 	}
 }
@@ -164,6 +171,8 @@ func TestEveryAnswerForAllIsAskedForAll(t *testing.T) {
 		require.NotContains(t, a.Text, `"p1"`, "rules already acted by are not rated")
 	}
 }
+
+var unclaimed = regexp.MustCompile(`"(claim|criterion)":""`)
 
 var letters = regexp.MustCompile(`[A-Za-z]{3,}`)
 
@@ -189,24 +198,6 @@ func TestSourcesAreTheMemoriesReallyDrawnOn(t *testing.T) {
 				texts := letters.FindAllString(strings.ToLower(f.Text), -1)
 				require.True(t, slices.ContainsFunc(own, func(w string) bool { return slices.Contains(texts, w) }),
 					"%s is not in %q", ref, f.Text)
-			}
-		}
-	}
-}
-
-func TestAGistHoldsNoFigures(t *testing.T) {
-	t.Parallel()
-	for _, p := range prompts() {
-		if p.Name != "gists" {
-			continue
-		}
-		for seed := range int64(50) {
-			a, _ := generate(t, structured(p, .8, seed, 600))
-			var got struct{ Gists []struct{ Gist string } }
-			require.NoError(t, json.Unmarshal([]byte(a.Text), &got))
-			require.NotEmpty(t, got.Gists)
-			for _, g := range got.Gists {
-				require.NotRegexp(t, `\d`, g.Gist)
 			}
 		}
 	}

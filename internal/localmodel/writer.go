@@ -1,6 +1,7 @@
 package localmodel
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -8,228 +9,144 @@ import (
 	"unicode/utf8"
 )
 
-// candidate is one possible next token. An empty text ends the writing. then is what taking it leads to.
-type candidate struct {
-	text  string
-	logit float64
-	then  func()
-}
-
-// slot is a place in a plan that memory fills.
-type slot byte
-
+// Logits of the choices. Closeness of lines lies between 0 and 1; from echoed on a line only repeats the one before.
 const (
-	saying  slot = iota // the words of the item, as they are
-	clauses             // a clause of some memory
-	images              // a noun phrase of some memory
-	echoes              // a noun phrase of a memory already drawn on
-	joining             // a joining word and what follows it, or the full stop
-	opening             // another sentence, or the end
+	closeBy = 2.2
+	echoed  = .7
+	repeats = -6.0
 )
 
-// item is one part of what is being written.
-type item struct {
-	slot slot
-	word string
-}
-
-func say(words string) []item {
-	var out []item
-	for _, w := range strings.Fields(words) {
-		out = append(out, item{saying, w})
-	}
-	return out
-}
-
-// writer writes one text token by token. All that it chooses, it chooses by Sample among candidates.
+// writer writes one text from clauses of different memories. All that it chooses, it chooses by Sample.
 type writer struct {
-	mem         *memory
-	temperature settings
-	dice        *rand.Rand
-	out         []string
-	room        int // tokens left
-	plan        []item
-	only        map[int]bool // lines that may be used; nil for all
-	anchor      int          // the line the text must begin from; -1 for any
-	stale       map[int]bool // lines other texts of the same answer drew on
-	plain       bool         // no figures, dates or names of days
-
-	at      spot  // where in which clause
-	inside  bool  // whether a clause is being said
-	rivals  []int // clauses that begin with the same words as the one being said
-	length  int   // words of the clause said so far
-	run     int   // of these, words in a row from one memory
-	crosses int   // how often the clause went over to another memory
-
-	pictures []int // images that begin with the words said so far
-	depth    int   // how many words of them were said
-
-	used     map[int]int // content words said, by line
-	order    []int       // lines in order of use
-	spoken   map[string]int
-	pairs    map[string]bool // neighbouring words said
-	sentence map[string]bool // words of the sentence so far
-	comma    bool            // whether the last token was a comma
-	before   string
-	from     int // the line of the last clause; -1 at the start
-	upper    bool
-	joins    int   // joined parts of this sentence
-	finished int   // sentences
-	drawn    []int // images used, in order
-	echoing  bool  // whether the image being said is one seen before
-
-	offers     []offered // joining phrases that begin with the words said so far
-	offerDepth int
-	upperJoin  bool // the phrase opens a sentence and joins nothing yet
+	*material
+	settings
+	dice  *rand.Rand
+	room  int          // tokens left
+	stale map[int]bool // lines that other texts of the same answer drew on
+	only  int          // the line to be used alone; -1 for all
+	used  []int        // lines, in order of use
+	out   []string
 }
 
-func newWriter(mem *memory, temperature settings, dice *rand.Rand, room int) *writer {
+func newWriter(m *material, s settings, dice *rand.Rand, room int) *writer {
 	return &writer{
-		mem:         mem,
-		temperature: temperature,
-		dice:        dice,
-		room:        room,
-		anchor:      -1,
-		from:        -1,
-		upper:       true,
-		used:        map[int]int{},
-		spoken:      map[string]int{},
-		pairs:       map[string]bool{},
-		sentence:    map[string]bool{},
+		material: m,
+		settings: s,
+		dice:     dice,
+		room:     room,
+		only:     -1,
 	}
 }
 
-// associate writes a free association of one to three sentences.
-func (w *writer) associate() []string {
-	switch {
-	case len(w.mem.clauses) > 0:
-		return w.write(item{slot: clauses}, item{slot: joining})
-	case len(w.mem.images) > 0:
-		return w.write(slices.Concat([]item{{slot: images}}, say("was"), []item{{slot: images}, {slot: joining}})...)
+// draw chooses one of n by their logits; -1 when none is possible.
+func (w *writer) draw(n int, logit func(i int) float64) int {
+	logits := make([]float64, n)
+	best := math.Inf(-1)
+	for i := range logits {
+		logits[i] = logit(i)
+		best = max(best, logits[i])
 	}
-	return w.write(say("there is nothing here to dream about yet .")...)
+	if math.IsInf(best, -1) {
+		return -1
+	}
+	return Sample(logits, w.T, w.minP, w.topP, w.dice)
 }
 
-// write follows a plan to its end or to the end of the room.
-func (w *writer) write(plan ...item) []string {
-	w.plan = plan
-	for w.room > 0 {
-		options := w.moves()
-		if len(options) == 0 {
+// joints lead from one clause to the next; those that begin with a full stop begin a sentence.
+var joints = []string{".", ", and", "while", ". then", ". elsewhere"}
+
+// weave writes a clause and so many more, or one more than that, each of another memory.
+func (w *writer) weave(more int) []string {
+	first := w.pick(max(w.room/2, 2*shortest))
+	if first < 0 {
+		first = w.pick(longest)
+	}
+	if first < 0 {
+		if w.asks {
+			return w.say("i remember nothing that says anything about this .")
+		}
+		return w.say("there is nothing here to dream about yet .")
+	}
+	w.utter(first)
+	more += w.draw(2, func(i int) float64 { return -.4 * float64(i) })
+	for range more {
+		next := w.pick(w.room - 3)
+		if next < 0 {
 			break
 		}
-		chosen := w.choose(options)
-		if chosen.text == "" {
-			break
+		w.say(joints[w.draw(len(joints), func(i int) float64 {
+			if i > 0 && w.clauses[next].opens {
+				return math.Inf(-1)
+			}
+			return -.2 * float64(i)
+		})])
+		w.utter(next)
+	}
+	return w.say(".")
+}
+
+// pick draws the next clause, of at most so many words; -1 when there is none.
+func (w *writer) pick(most int) int {
+	return w.draw(len(w.clauses), func(i int) float64 {
+		c := w.clauses[i]
+		if slices.Contains(w.used, c.line) || len(c.words) > most ||
+			w.only >= 0 && c.line != w.only {
+			return math.Inf(-1)
 		}
-		w.emit(chosen.text)
-		chosen.then()
+		logit := 1.3*c.worth + .7*float64(min(w.hinted(c.words), 2))
+		if w.asks {
+			logit += 3 * float64(w.hinted(c.words))
+		}
+		if w.stale[c.line] {
+			logit -= 2
+		}
+		if n := len(w.used); n > 0 {
+			near := w.near(w.used[n-1], c.line)
+			if near >= echoed {
+				return repeats
+			}
+			logit += closeBy * min(near, echoed-near)
+		}
+		return logit
+	})
+}
+
+// utter says a clause.
+func (w *writer) utter(i int) {
+	c := w.clauses[i]
+	w.used = append(w.used, c.line)
+	for at, x := range c.words {
+		w.emit(x.text)
+		if x.mark != "" && at+1 < len(c.words) {
+			w.emit(x.mark)
+		}
+	}
+}
+
+// say says words of its own, marks of punctuation among them.
+func (w *writer) say(words string) []string {
+	for _, text := range strings.Fields(words) {
+		w.emit(text)
 	}
 	return w.out
 }
 
-// moves gives the candidates for the next token.
-func (w *writer) moves() []candidate {
-	for {
-		switch {
-		case w.inside:
-			return w.withinClause()
-		case w.pictures != nil:
-			if options, more := w.withinImage(); more {
-				return options
-			}
-			w.pictures = nil
-		case w.offers != nil:
-			return w.begun(w.offers, w.offerDepth)
-		case len(w.plan) == 0:
-			return nil
-		default:
-			head := w.plan[0]
-			switch head.slot {
-			case saying:
-				return []candidate{{w.agreeing(head.word), 0, func() { w.plan = w.plan[1:] }}}
-			case clauses:
-				if options := w.starts(); len(options) > 0 {
-					return options
-				}
-				w.plan[0] = item{slot: images}
-			case images, echoes:
-				if options := w.imageStarts(head.slot == echoes); len(options) > 0 {
-					return options
-				}
-				w.plan[0] = item{saying, "nothing"}
-			case joining:
-				return w.closers(0)
-			case opening:
-				return w.openings()
-			}
-		}
-	}
-}
-
-// agreeing makes was~ agree with the image before it.
-func (w *writer) agreeing(text string) string {
-	verb, ok := strings.CutSuffix(text, "~")
-	if !ok || len(w.drawn) == 0 {
-		return strings.TrimSuffix(text, "~")
-	}
-	ws := w.mem.images[w.drawn[len(w.drawn)-1]].words
-	head := ws[len(ws)-1]
-	for i, x := range ws {
-		if x.tag == prep && i > 0 {
-			head = ws[i-1]
-			break
-		}
-	}
-	if plural(head) && !head.keep && !strings.HasSuffix(head.low, "ss") && !strings.HasSuffix(head.low, "us") {
-		return map[string]string{"was": "were"}[verb]
-	}
-	return verb
-}
-
-// choose keeps the likeliest candidate of each text, puts them in order of text, and draws one.
-func (w *writer) choose(options []candidate) candidate {
-	best := map[string]candidate{}
-	for _, c := range options {
-		if old, ok := best[c.text]; !ok || c.logit > old.logit {
-			best[c.text] = c
-		}
-	}
-	texts := make([]string, 0, len(best))
-	for t := range best {
-		texts = append(texts, t)
-	}
-	slices.Sort(texts)
-	logits := make([]float64, len(texts))
-	for i, t := range texts {
-		logits[i] = best[t].logit
-	}
-	return best[texts[Sample(logits, w.temperature.T, w.temperature.minP, w.temperature.topP, w.dice)]]
-}
-
-// emit puts one token into the text, with its space and capital.
+// emit puts one token into the text, with its space and its capital.
 func (w *writer) emit(text string) {
-	piece := text
-	if w.upper && !strings.ContainsAny(text[:1], ",.;:?") {
-		r, n := utf8.DecodeRuneInString(text)
-		piece = string(unicode.ToUpper(r)) + text[n:]
-		w.upper = false
+	if w.room <= 0 {
+		return
 	}
-	if len(w.out) > 0 && !strings.ContainsAny(text[:1], ",.;:?") {
-		piece = " " + piece
-	}
-	w.out = append(w.out, piece)
 	w.room--
-	low := strings.Trim(strings.ToLower(text), ",")
-	w.pairs[w.before+" "+low] = true
-	w.before = low
-	if text == "." || text == "?" {
-		w.upper, w.joins, w.sentence = true, 0, map[string]bool{}
-		w.finished++
+	if strings.Contains(",.;:?", text) {
+		w.out = append(w.out, text)
+		return
 	}
-	if !hollow[low] {
-		w.spoken[stem(low)]++
+	if len(w.out) == 0 || strings.HasSuffix(w.out[len(w.out)-1], ".") || w.out[len(w.out)-1] == "?" {
+		r, n := utf8.DecodeRuneInString(text)
+		text = string(unicode.ToUpper(r)) + text[n:]
 	}
-	w.sentence[low] = true
-	w.comma = text == ","
+	if len(w.out) > 0 {
+		text = " " + text
+	}
+	w.out = append(w.out, text)
 }

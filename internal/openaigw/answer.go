@@ -12,7 +12,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // answerReader reads one generation.

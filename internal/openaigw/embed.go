@@ -13,7 +13,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // embedded is a response whose vectors come as numbers or as base64 of little-endian float32.

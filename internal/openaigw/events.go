@@ -63,7 +63,7 @@ func (e *events) pop() ([]byte, bool) {
 		if next < 0 {
 			e.scan = len(e.buf)
 			if e.ended && e.open {
-				return e.whole()
+				return e.completed()
 			}
 			return nil, false
 		}
@@ -72,13 +72,13 @@ func (e *events) pop() ([]byte, bool) {
 		if len(line) == 0 {
 			e.start, e.scan = after, after
 			if e.open {
-				return e.whole()
+				return e.completed()
 			}
 			continue
 		}
 		value, isData := dataOf(line)
 		if isData && e.open && e.complete() {
-			return e.whole() // the line is cut at the next pop
+			return e.completed() // the line is cut at the next pop
 		}
 		e.start, e.scan = after, after
 		if isData {
@@ -121,7 +121,7 @@ func (e *events) add(value []byte) {
 	e.data = append(e.data, value...)
 }
 
-func (e *events) whole() ([]byte, bool) {
+func (e *events) completed() ([]byte, bool) {
 	e.open = false
 	return e.data, true
 }

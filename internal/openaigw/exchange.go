@@ -11,7 +11,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Causes with which this package ends an exchange.

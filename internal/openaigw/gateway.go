@@ -1,10 +1,10 @@
 // Package openaigw is a client of one OpenAI-compatible provider that can send what go-openai's own client cannot.
 //
-// Requests, usage, embeddings and errors are go-openai's types; the exchange is this package's own, on an http.RoundTripper. The
-// library's request is marshalled and the sampler fields are spliced into its JSON, because its struct loses a
-// temperature of exactly 0 and knows no min_p. Its client is not used: it refuses fields by prefixes of model names
-// where the catalogue must decide, drops the headers with a delay, and gives io.EOF both for a finished and for a
-// broken stream.
+// Requests, usage, embeddings and errors are go-openai's types; the exchange is this package's own, on an
+// http.RoundTripper. The library's request is marshalled and the sampler fields are spliced into its JSON, because its
+// struct loses a temperature of exactly 0 and knows no min_p. Its client is not used: it refuses fields by prefixes of
+// model names where the catalogue must decide, drops the headers with a delay, and gives io.EOF both for a finished and
+// for a broken stream.
 package openaigw
 
 import (
@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Limits of one exchange.
@@ -27,7 +27,8 @@ const (
 	idleConn    = 30 * time.Second
 	idlePerHost = 64
 	headerLimit = 64 << 10
-	// Size of each of a connection's two buffers, which it holds while a stream waits; larger reads and writes bypass them.
+	// Size of each of a connection's two buffers, which it holds while a stream waits; larger reads and writes bypass
+	// them.
 	connBuffer    = 2 << 10
 	errorLimit    = 64 << 10 // bytes read of an error body
 	messageLimit  = 300      // characters of it that are reported
@@ -170,7 +171,7 @@ func (o Options) validate() error {
 		}
 	}
 	for _, name := range o.Pass {
-		if inference.HeaderStaysHere(name) {
+		if inference.IsPrivateHeader(name) {
 			fault(
 				"header %q of callers is not passed on to provider %s: it identifies a client, or belongs to a connection or a gateway",
 				name, o.Name)

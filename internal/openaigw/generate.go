@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Generate streams one answer. Beyond the port: a provider that continues after MaxTokens pieces (of a reasoning

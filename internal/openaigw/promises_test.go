@@ -3,7 +3,7 @@ package openaigw_test
 import (
 	"testing"
 
-	"github.com/seed-56a03226/oneiros/internal/inference/inferencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/inference/inferencetest"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 

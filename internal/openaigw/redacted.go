@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // refusalLimit bounds how much of an error body is passed on.

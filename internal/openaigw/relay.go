@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // connectionHeaders belong to a connection and are not passed on.
@@ -14,9 +14,9 @@ var connectionHeaders = []string{
 	"Transfer-Encoding", "Upgrade", "Content-Length",
 }
 
-// Relay passes a body on, with the listed headers of the caller (inference.Onward) and the provider's credentials. An
-// error body that quotes these is passed on without them, and says that the server's key was refused. A response that
-// no API gave is a failure (Malformed, with its status).
+// Relay passes a body on, with the listed headers of the caller (inference.ForwardedHeaders) and the provider's
+// credentials. An error body that quotes these is passed on without them, and says that the server's key was refused. A
+// response that no API gave is a failure (Malformed, with its status).
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	if err := g.relays(&r); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	if ctx.Err() != nil {
 		return nil, &interrupted{context.Cause(ctx)}
 	}
-	r.Header = inference.Onward(r.Header, g.passed)
+	r.Header = inference.ForwardedHeaders(r.Header, g.passed)
 	res, err := g.send(ctx, r, true)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
@@ -193,7 +193,7 @@ func TestASchemaIsAskedForAsTheModelCan(t *testing.T) {
 	f, _ = sent(t, s, r)
 	require.Equal(t, map[string]any{"type": "json_object"}, f["response_format"])
 	last := f["messages"].([]any)[1].(map[string]any)["content"].(string)
-	require.True(t, strings.HasSuffix(last, inference.SchemaAsk+open))
+	require.True(t, strings.HasSuffix(last, inference.SchemaInstruction+open))
 
 	s.JSON = inference.JSONPrompt
 	f, _ = sent(t, s, r)

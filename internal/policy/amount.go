@@ -1,113 +1,65 @@
 package policy
 
-var (
-	// tickets are nouns of a trade.
-	tickets = lexicon(
-		`order | orders | trade | trades | bid | bids | ask | offer | swap | purchase | transfer | ticket | clip | lump | lumpsum | block | bet | wager | buy | sale | fill | deal | punt | loan | position | stake | investment | deposit | shot | hit | size | payment | check | cheque | kauf | verkauf | achat | compra`)
-	// pools are what may hold much without our trading it.
-	pools = lexicon(
-		`pool | pools | tvl | volume | liquidity | market cap | marketcap | supply | locked | holds | held | holding | reserve of | reserves of | outflow* | inflow* | open interest | turnover | worth of fees | in fees | raised | bridge carried | depth`)
-	subords = set(
-		`when while if until because since which who where although though unless as whenever after before that`)
-	figures6 = lexicon(
-		`six figure* | seven figure* | eight figure* | six digit* | seven digit* | eight digit* | 6 figure* | 7 figure* | 8 figure*`)
-)
-
 // amount finds trades above the cap.
-func (r *reading) amount(c Cap, s span, worth map[string]float64) []finding {
+func amount(s sentence, c Cap, worth map[string]float64) []finding {
 	var found []finding
-	for _, q := range r.within(s) {
-		worth := r.dollars(q, worth)
-		if worth == 0 && q.unit == "" && q.asset == "" && r.untold(q, s) {
-			worth = q.most() // a bare number that is bought
+	for _, q := range s.numbers() {
+		value := q.dollars(worth)
+		if value == 0 && q.unit == "" && q.asset == "" && untold(s, q) {
+			value = q.most() // a bare number that is bought
 		}
-		if q.rate || worth == 0 {
-			continue
-		}
-		existing := quantity{value: worth, above: q.above, from: q.from, to: q.to}
-		if exceeds, _ := over(existing, c.Most); exceeds && r.traded(q, s) {
-			found = append(found, tooMuch(c, Dollars, existing))
+		if !q.rate && value != 0 && traded(s, q) {
+			found = c.judge(found, quantity{value: value, above: q.above, span: q.span}, q.span)
 		}
 	}
-	if i, n := figures6.in(r.in, s.from, s.to); i >= 0 && len(found) == 0 {
-		least := map[byte]float64{'s': 1e5, '6': 1e5, '7': 1e6, 'e': 1e7, '8': 1e7}[r.in[i].text[0]]
-		if r.in[i].text == "seven" {
-			least = 1e6
-		}
-		q := quantity{value: least, from: i, to: i + n}
-		if exceeds, _ := over(q, c.Most); exceeds && r.traded(q, s) {
-			found = append(found, tooMuch(c, Dollars, q))
+	if where, ok := s.first(sixFigures); ok && len(found) == 0 {
+		q := quantity{value: leastFigure[s.in[where.from].text], span: where}
+		if traded(s, q) {
+			found = c.judge(found, q, where)
 		}
 	}
-	if i, n := boundlessSize.in(r.in, s.from, s.to); i >= 0 && len(found) == 0 {
-		found = append(found, boundless(c, Dollars, i, i+n))
+	if where, ok := s.first(boundlessSize); ok && len(found) == 0 {
+		found = append(found, c.boundless(where))
 	}
 	return found
 }
 
-// moving are deeds that take an amount out of a pool, or put it there.
-var moving = lexicon(
-	`buy* | sell* | swap* | send* | move* | put* | trade* | bridge | wire* | place* | deposit* | add* | withdraw* | invest* | bid* | lend* | transfer* | spend* | sink* | pour* | order | orders`)
-
-var observing = lexicon(
-	`is | are | has | have | worth | costs | cost | flows | flow | trades | moves | burns | price* | cap | each day | a day | an hour | daily | leaves | enters | arrives`)
-
-var boundlessSize = lexicon(
-	`unlimited order* | order* without limit | unlimited size | no size limit | any size order | trade of any size | order of any size | orders of any size | whatever size`)
+// leastFigure is the least amount of so many digits.
+var leastFigure = figures(`six 1e5  6 1e5  seven 1e6  7 1e6  eight 1e7  8 1e7`)
 
 // untold says whether a number alone is an amount that is traded: buy 250,000 of ETH.
-func (r *reading) untold(q quantity, s span) bool {
+func untold(s sentence, q quantity) bool {
 	if q.most() < 1000 || q.from == s.from {
 		return false
 	}
-	verb := acts.has(r.in, max(s.from, q.from-2), q.from) || tickets.has(r.in, max(s.from, q.from-2), q.from) ||
-		bare[r.in[q.from-1].text]
-	if verb && q.to < s.to && oneOf(r.in[q.to], "of", "into", "to", "in", "worth", "for", "on") &&
-		hasAsset(r.in, q.to, min(s.to, q.to+5)) {
+	verb := s.before(acts, q.from, 2) || s.before(tickets, q.from, 2) || s.among(q.from-1, bare)
+	switch {
+	case verb && s.is(q.to, "of into to in worth for on") && s.asset(q.to, q.to+5):
+		return true
+	case s.ends(q.to) && s.at(having, q.from-1): // swap 60k
 		return true
 	}
-	if having.at(r.in, q.from-1) > 0 && (q.to == s.to || r.in[q.to].sort == mark) { // swap 60k
-		return true
-	}
-	price := oneOf(r.in[q.from-1], "for", "with", "of") &&
-		(q.to == s.to || r.in[q.to].sort == mark ||
-			oneOf(r.in[q.to], "in", "at", "before", "on", "and", "now", "tonight"))
-	return price && having.has(r.in, max(s.from, q.from-6), q.from) && hasAsset(r.in, max(s.from, q.from-6), q.from)
+	price := s.is(q.from-1, "for with of") && (s.ends(q.to) || s.is(q.to, "in at before on and now tonight"))
+	return price && s.before(having, q.from, 6) && s.asset(q.from-6, q.from)
 }
 
 // traded says whether the clause of an amount speaks of a trade.
-func (r *reading) traded(q quantity, s span) bool {
-	from, to := q.from, q.to
-	for from > s.from && !subords[r.in[from-1].text] && !oneOf(r.in[from-1], ":", "(", ")") {
-		from--
-	}
-	for to < s.to && !subords[r.in[to].text] && !oneOf(r.in[to], ":", "(", ")") {
-		to++
-	}
-	// a clause that depends ends with its comma
-	if from > s.from && subords[r.in[from-1].text] || subords[r.in[from].text] {
-		for i := q.to; i < to; i++ {
-			if r.in[i].text == "," {
-				to = i
-			}
-		}
-	}
-	if r.wanted(s, from, q.from) {
-		return true // it tells to do something with so much
-	}
-	if pools.has(r.in, from, q.from) && !moving.has(r.in, max(from, q.from-3), q.from) {
+func traded(s sentence, q quantity) bool {
+	c := s.clauseAround(q.span, ": ( )", ": ( )")
+	pooled := s.between(pools, c.from, q.from)
+	idle := s.between(pools, c.from, c.to)
+	switch {
+	case wanted(s, c.from, q.from):
+		return true // it says to do something with so much
+	case pooled && !s.between(moving, max(c.from, q.from-3), q.from):
 		return false
-	}
-	direct := q.to < s.to &&
-		(oneOf(r.in[q.to], "into", "in", "on", "of", "worth", "for", "at", "to") &&
-			(hasAsset(r.in, q.to, min(s.to, q.to+6)) || venues.has(r.in, q.to, min(s.to, q.to+6))))
-	if crypto := hasAsset(r.in, s.from,
-		s.to); crypto && q.unit == Dollars && !past.has(r.in, s.from, s.to) && !pools.has(r.in, from, to) &&
-		!observing.has(r.in, s.from, s.to) {
+	case s.crypto && q.unit == Dollars && !idle && !s.has(past) && !s.has(observing):
 		return true // so much money in a sentence about coins, and nothing that says whose
-	}
-	if q.asset != "" && !past.has(r.in, from, to) && !pools.has(r.in, from, to) {
+	case q.asset != "" && !idle && !s.between(past, c.from, c.to):
 		return true // a heap of coins, and nothing that says whose
+	case s.between(acts, c.from, c.to) || s.between(tickets, c.from, c.to):
+		return true
 	}
-	return acts.has(r.in, from, to) || tickets.has(r.in, from, to) || direct && !pools.has(r.in, from, q.from)
+	direct := s.is(q.to, "into in on of worth for at to") && (s.asset(q.to, q.to+6) || s.after(venues, q.to, 6))
+	return direct && !pooled
 }

@@ -17,7 +17,7 @@ type Cage struct {
 
 type boundCap struct {
 	Cap
-	about, unit *words
+	about, word *words // word is nil for one of those that are always read
 }
 
 type boundPattern struct {
@@ -42,7 +42,7 @@ func New(rules Rules) (*Cage, error) {
 		if _, builtIn := builtInCaps[limit.Name]; !builtIn {
 			bound.about = lexicon(foldedList(limit.Words)...)
 			if limit.Unit != Multiple && limit.Unit != Share && limit.Unit != Dollars {
-				bound.unit = lexicon(foldedList([]string{string(limit.Unit)})...)
+				bound.word = lexicon(foldedList([]string{string(limit.Unit)})...)
 			}
 		}
 		c.caps = append(c.caps, bound)
@@ -96,7 +96,7 @@ func (c *Cage) Check(text string) []Violation {
 	var out []Violation
 	seen := map[string]bool{}
 	for _, f := range c.find(r) {
-		v := Violation{Rule: f.rule, What: f.what, Where: r.quote(f.from, f.to)}
+		v := Violation{Rule: f.rule, What: f.what, Where: r.quote(f.span)}
 		if key := v.Rule + "\x00" + v.Where; !seen[key] {
 			seen[key] = true
 			out = append(out, v)
@@ -112,39 +112,44 @@ func (c *Cage) nothing() bool {
 // find holds every sentence against every rule, and leaves out what is only named.
 func (c *Cage) find(r *reading) []finding {
 	var kept []finding
-	for _, s := range r.sentences {
-		crypto := hasAsset(r.in, s.from, s.to)
-		var all []finding
-		for _, limit := range c.caps {
-			switch limit.Name {
-			case Leverage:
-				all = append(all, r.leverage(limit.Cap, s, crypto)...)
-			case Position:
-				all = append(all, r.position(limit.Cap, s, crypto)...)
-			case Amount:
-				all = append(all, r.amount(limit.Cap, s, c.rules.Worth)...)
-			case Slippage:
-				all = append(all, r.slippage(limit.Cap, s)...)
-			default:
-				all = append(all, r.freeCap(limit.Cap, limit.about, limit.unit, s)...)
-			}
-		}
-		if c.allowed != nil {
-			all = append(all, r.holding(c.allowed, s)...)
-		}
-		for _, name := range c.rules.Guards {
-			guard := guards[name]
-			for _, where := range guard.find(r, s) {
-				all = append(all, finding{rule: string(name), what: guard.what, from: where.from, to: where.to})
-			}
-		}
-		for _, f := range all {
-			if f.always || !r.spared(s, f.from, f.to, f.permits) {
+	for _, stretch := range r.sentences {
+		s := r.sentence(stretch)
+		for _, f := range c.broken(s) {
+			if !s.spared(f.span, f.permits) {
 				kept = append(kept, f)
 			}
 		}
 	}
 	return kept
+}
+
+// broken holds one sentence against every rule.
+func (c *Cage) broken(s sentence) []finding {
+	var all []finding
+	for _, limit := range c.caps {
+		switch limit.Name {
+		case Leverage:
+			all = append(all, leverage(s, limit.Cap)...)
+		case Position:
+			all = append(all, position(s, limit.Cap)...)
+		case Amount:
+			all = append(all, amount(s, limit.Cap, c.rules.Worth)...)
+		case Slippage:
+			all = append(all, slippage(s, limit.Cap)...)
+		default:
+			all = append(all, freeCap(s, limit)...)
+		}
+	}
+	if c.allowed != nil {
+		all = append(all, holding(s, c.allowed)...)
+	}
+	for _, name := range c.rules.Guards {
+		guard := guards[name]
+		for _, where := range guard.find(s) {
+			all = append(all, finding{rule: string(name), what: guard.what, span: where})
+		}
+	}
+	return all
 }
 
 // matches holds the patterns against the text as it is written, and as it is read.
@@ -216,7 +221,7 @@ func (r *reading) sparedBytes(from, to int) bool {
 	}
 	for _, s := range r.sentences {
 		if first >= s.from && first < s.to {
-			return r.spared(s, first, min(last+1, s.to), false)
+			return r.sentence(s).spared(span{first, min(last+1, s.to)}, false)
 		}
 	}
 	return false
@@ -225,12 +230,8 @@ func (r *reading) sparedBytes(from, to int) bool {
 // longestQuote is how many bytes of a text a violation shows.
 const longestQuote = 160
 
-func (r *reading) quote(from, to int) string {
-	to = min(to, len(r.in))
-	if from >= to {
-		return ""
-	}
-	return shorten(r.text[r.in[from].from:r.in[to-1].to], longestQuote)
+func (r *reading) quote(s span) string {
+	return shorten(r.text[r.in[s.from].from:r.in[min(s.to, len(r.in))-1].to], longestQuote)
 }
 
 // shorten shortens a text at a character.

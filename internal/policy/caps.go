@@ -7,23 +7,45 @@ import (
 
 // finding is a place where a rule seems broken, before it is asked why it is named.
 type finding struct {
-	rule     string
-	what     string
-	from, to int
-	permits  bool // see reading.spared
-	always   bool // nothing spares it
+	rule, what string
+	span
+	permits bool // see sentence.spared
 }
 
 // tiny keeps a number that is written as its cap from lying above it.
 const tiny = 1e-9
 
-// over says whether a quantity exceeds a cap, and whether it does so by itself, not only by the "more than" before it.
-func over(q quantity, most float64) (exceeds, alone bool) {
-	alone = q.most() > most*(1+tiny)+tiny
-	return alone || q.above && q.most() >= most*(1-tiny), alone
+// judge adds a finding of a quantity that exceeds the cap, by itself or by the "more than" before it. where is what
+// shows which number it is.
+func (c Cap) judge(found []finding, q quantity, where span) []finding {
+	alone := q.most() > c.Most*(1+tiny)+tiny
+	f := finding{rule: c.Name, span: q.with(where), permits: alone && q.above}
+	switch {
+	case alone:
+		f.what = fmt.Sprintf("%s is above %s", format(q.most(), c.unit()), c.Bound())
+	case q.above && q.most() >= c.Most*(1-tiny):
+		f.what = "more than " + c.Bound()
+	default:
+		return found
+	}
+	return append(found, f)
 }
 
-func figureText(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// boundless is the finding of something that names no bound.
+func (c Cap) boundless(where span) finding {
+	return finding{rule: c.Name, what: "it names no bound, and the cap is " + c.Bound(), span: where}
+}
+
+// unit is what the cap counts: its own unit, or that of the built-in cap.
+func (c Cap) unit() Unit {
+	if unit, builtIn := builtInCaps[c.Name]; builtIn {
+		return unit
+	}
+	return c.Unit
+}
+
+// Bound is the most that a cap allows, with its unit.
+func (c Cap) Bound() string { return format(c.Most, c.unit()) }
 
 // format writes a number as its unit is spoken of.
 func format(v float64, unit Unit) string {
@@ -32,80 +54,43 @@ func format(v float64, unit Unit) string {
 		return strconv.FormatFloat(v, 'g', 4, 64) + "x"
 	case Share:
 		return strconv.FormatFloat(100*v, 'g', 4, 64) + " %"
-	case Dollars:
-		return "$" + strconv.FormatFloat(v, 'f', -1, 64)
 	}
-	return figureText(v) + " " + string(unit)
-}
-
-// Bound is the most that a cap allows, with its unit.
-func (c Cap) Bound() string {
-	unit := c.Unit
-	if existing, ok := builtInCaps[c.Name]; ok {
-		unit = existing
+	figure := strconv.FormatFloat(v, 'f', -1, 64)
+	if unit == Dollars {
+		return "$" + figure
 	}
-	return format(c.Most, unit)
-}
-
-func tooMuch(c Cap, unit Unit, q quantity) finding {
-	what := fmt.Sprintf("%s is above %s", format(q.most(), unit), format(c.Most, unit))
-	if exceeds, alone := over(q, c.Most); exceeds && !alone {
-		what = "more than " + format(c.Most, unit)
-	}
-	_, alone := over(q, c.Most)
-	return finding{
-		rule:    c.Name,
-		what:    what,
-		from:    q.from,
-		to:      q.to,
-		permits: alone && q.above,
-	}
-}
-
-func boundless(c Cap, unit Unit, from, to int) finding {
-	return finding{rule: c.Name, what: "it names no bound, and the cap is " + format(c.Most, unit), from: from, to: to}
-}
-
-// with of both, in order.
-func (f finding) with(from, to int) finding {
-	f.from, f.to = min(f.from, from), max(f.to, to)
-	return f
+	return figure + " " + string(unit)
 }
 
 // freeCap finds the numbers of a cap of one's own: the unit's, near one of its words.
-func (r *reading) freeCap(c Cap, about *words, unit *words, s span) []finding {
+func freeCap(s sentence, c boundCap) []finding {
 	var found []finding
-	for _, q := range r.within(s) {
-		fits := q.unit == c.Unit && (q.unit == Multiple || q.unit == Share || q.unit == Dollars)
-		fits = fits ||
-			unit != nil &&
-				(q.to < len(r.in) && unit.at(r.in, q.to) > 0 || q.from > 0 && endsWith(r.in, q.from, unit) ||
-					q.asset != "" && q.asset == canonical(string(c.Unit)))
-		fits = fits || c.Unit == Dollars && r.dollars(q, nil) > 0
-		if !fits || !about.has(r.in, max(s.from, q.from-12), min(s.to, q.to+12)) {
-			continue
-		}
+	for _, q := range s.numbers() {
 		if c.Unit == Dollars && q.unit != Dollars {
-			q.value, q.other = r.dollars(q, nil), 0
+			q.value, q.other = q.dollars(nil), 0
+			q.unit = Dollars
+			if q.value == 0 {
+				continue
+			}
 		}
-		if exceeds, _ := over(q, c.Most); exceeds {
-			found = append(found, tooMuch(c, c.Unit, q))
+		counted := q.unit == c.Unit && c.word == nil
+		named := c.word != nil && (s.at(c.word, q.to) || s.closes(c.word, q.from) ||
+			q.asset != "" && q.asset == canonical(string(c.Unit)))
+		if (counted || named) && s.between(c.about, q.from-12, q.to+12) {
+			found = c.judge(found, q, q.span)
 		}
 	}
 	return found
 }
 
 // dollars is what a quantity is worth at the least; 0 when that is not known.
-func (r *reading) dollars(q quantity, worth map[string]float64) float64 {
+func (q quantity) dollars(worth map[string]float64) float64 {
 	if q.unit == Dollars {
 		return q.most()
 	}
-	if q.asset == "" {
-		return 0
+	least, given := worth[q.asset]
+	if !given {
+		least = LeastWorth[q.asset]
 	}
-	w := LeastWorth[q.asset]
-	if given, ok := worth[q.asset]; ok {
-		w = given
-	}
-	return q.most() * w
+	return q.most() * least
 }

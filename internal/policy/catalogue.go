@@ -142,16 +142,6 @@ AAPL
 GME gamestop
 `)
 
-// everyday are the names that are words as well: they are assets in capitals, or where money is spoken of.
-var everyday = set(
-	`dot link near sand sol comp uni one mask ape pepe atom op pol ton meme turbo mog dash gala blur stellar ripple tether tron mana cake sushi rune
-theta hype neo gold silver ens bal cro sats ens ada fil eos near ai sei lido vet ont cvx hype trump squid tesla stellar jup tia inj grt fet meme brett wif sui one cake ust kas`)
-
-// kinds are assets that are named by their kind.
-var kinds = lexicon(
-	`memecoin* | meme coin* | meme token* | altcoin* | alt coin* | shitcoin* | shit coin* | microcap* | micro cap* | presale* | pre sale* | nft | nfts |
-new coin* | new token* | unlisted coin* | unlisted token* | unknown token* | unknown coin* | governance token* | penny stock* | dog coin* | frog coin* | fan token* | rug token* | stocks | lottery ticket*`)
-
 // phrased are the names of several words.
 var phrased = map[string]string{
 	"wrapped bitcoin": "WBTC", "wrapped btc": "WBTC", "wrapped ether": "WETH", "wrapped eth": "WETH",
@@ -214,4 +204,14 @@ func assetAt(in []token, i int) (asset, int) {
 // ticker.
 func (a asset) sure(in []token, i int) bool {
 	return !a.plain || in[i].caps || i > 0 && in[i-1].text == "$"
+}
+
+// hasAsset says whether an asset is named in a stretch of tokens.
+func hasAsset(in []token, from, to int) bool {
+	for i := from; i < to; i++ {
+		if a, n := assetAt(in, i); n > 0 && a.sure(in, i) {
+			return true
+		}
+	}
+	return false
 }

@@ -34,15 +34,15 @@ func unleet(text string) string {
 		}
 	}
 	for _, guess := range guesses {
-		if text := known(guess); text != "" {
+		if text := watchedWord(guess); text != "" {
 			return text
 		}
 	}
 	return ""
 }
 
-// known is the watched word that a spelling stands for: itself, or one a slip away from it; empty for none.
-func known(text string) string {
+// watchedWord is the watched word that a spelling stands for: itself, or one a slip away from it; empty for none.
+func watchedWord(text string) string {
 	if watched[text] {
 		return text
 	}
@@ -177,7 +177,7 @@ func spell(run []token) ([]token, bool) {
 	for at := 0; at < len(chars); {
 		took := 0
 		for to := min(len(chars), at+16); to >= at+3; to-- {
-			if text := known(texts(at, to)); text != "" {
+			if text := watchedWord(texts(at, to)); text != "" {
 				out, took, found = append(out, join(at, to, text)), to-at, true
 				break
 			}
@@ -205,7 +205,7 @@ func mend(in []token) []token {
 	in = unjoin(in)
 	for i := range in { // the month is no verb
 		if i > 0 && in[i].text == "may" && in[i].title &&
-			oneOf(in[i-1], "in", "of", "since", "last", "by", "until", "this", "next", "late", "early") {
+			oneOf(in[i-1], "in of since last by until this next late early") {
 			in[i].text, in[i].plain = "maytime", "maytime"
 		}
 	}
@@ -231,9 +231,9 @@ func mend(in []token) []token {
 
 // mended finds the longest watched word that begins at a token, and how many tokens it takes.
 func mended(in []token, i int) (int, string) {
-	text, best, said := in[i].text, 1, ""
-	if w := known(text); w != text {
-		said = w
+	text, best, match := in[i].text, 1, ""
+	if w := watchedWord(text); w != text {
+		match = w
 	}
 	for n := 1; n < 8 && i+n < len(in) && in[i+n].sort == word; n++ {
 		text += in[i+n].text
@@ -241,14 +241,14 @@ func mended(in []token, i int) (int, string) {
 		if !in[i+n].glued && !close {
 			break
 		}
-		if w := known(text); w != "" && (in[i+n].glued || w == text) {
-			best, said = n+1, w
+		if w := watchedWord(text); w != "" && (in[i+n].glued || w == text) {
+			best, match = n+1, w
 		}
 		if !in[i+n].glued {
 			break
 		}
 	}
-	return best, said
+	return best, match
 }
 
 // unjoin drops hyphens, and dots and stars between letters, that join what stands on both sides of them.

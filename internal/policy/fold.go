@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -52,7 +53,7 @@ func letters(text string) []letter {
 		decomposed := []rune(string(plain))
 		if len(out) > 0 && unicode.IsDigit(out[len(out)-1].r) {
 			switch {
-			case contains(decomposed, '⁄'): // 2½ is two and a half, not 21 halves
+			case slices.Contains(decomposed, '⁄'): // 2½ is two and a half, not 21 halves
 				add(' ')
 			case superscript(r):
 				add('^')
@@ -111,13 +112,4 @@ func digit(r rune) rune {
 		}
 	}
 	return r
-}
-
-func contains(runes []rune, want rune) bool {
-	for _, r := range runes {
-		if r == want {
-			return true
-		}
-	}
-	return false
 }

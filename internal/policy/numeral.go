@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -103,86 +104,127 @@ type figure struct {
 	value, other float64
 	part         bool // a part of a whole, such as a half: a share without a unit
 	to           int  // the token behind it
-	bare         bool // one word or literal without scale
 }
 
 // numeral reads the number that begins at a token: "75", "twenty-five", "half a million", "1.5 million", "two thirds",
 // "9 x 10^5".
-func numeral(in []token, i int) (figure, bool) {
-	if f, ok := fraction(in, i); ok {
+func numeral(s sentence, i int) (figure, bool) {
+	if f, ok := fraction(s, i); ok {
 		return f, true
 	}
-	f, ok := counted(in, i)
+	f, ok := counted(s, i)
 	if !ok {
 		return f, false
 	}
-	return mixed(in, f), true
+	return mixed(s, f), true
+}
+
+// count is a whole or decimal number that is being read.
+type count struct {
+	sentence
+	begin                 int
+	total, current, other float64
+	seen, scaled          bool
 }
 
 // counted reads a whole or decimal number in digits, words or both.
-func counted(in []token, i int) (figure, bool) {
-	total, current, other := 0.0, 0.0, 0.0
-	at, seen, scaled := i, false, false
-	if at < len(in) &&
-		(in[at].text == "a" || in[at].text == "an" || in[at].text == "ein" || in[at].text == "eine" ||
-			in[at].text == "un" || in[at].text == "une") && at+1 < len(in) && scales[in[at+1].text] >= 12 {
-		at, current = at+1, 1
+func counted(s sentence, i int) (figure, bool) {
+	c := &count{sentence: s, begin: i}
+	at := i
+	if s.is(at, "a an ein eine un une") && scales[s.token(at+1).text] >= 12 {
+		at, c.current = at+1, 1
 	}
-	for at < len(in) {
-		t := in[at]
-		switch {
-		case t.sort == number && !seen:
-			v, o, ok := literal(t.text)
-			if !ok {
-				return figure{}, false
+	for {
+		to := at
+		for _, read := range []func(at int) int{c.digits, c.scale, c.word, c.decimals, c.joint} {
+			if to == at {
+				to = read(at)
 			}
-			current, other, seen = v, o, true
-			if more, to := spacedGroups(in, at); to > at+1 {
-				current, other, at = more, 0, to-1
-			}
-			if v, to, ok := power(in, at+1); ok {
-				current, other, at = current*v, other*v, to-1
-			}
-		case t.sort == word && scale(t, at > i || seen) > 0 && (seen || current > 0 || plural(t)):
-			s := scale(t, true)
-			if current == 0 && other == 0 {
-				current = 1
-				if plural(t) {
-					current = 2 // thousands are two at the least
-				}
-			}
-			if s == 100 || s == 12 {
-				current, other = current*s, other*s
-			} else {
-				total, current, other = total+current*s, 0, other*s
-			}
-			seen, scaled = true, true
-		case t.sort == word && numeralOf(t) >= 0 &&
-			(current == 0 || int(current)%10 == 0 && numeralOf(t) < 10 || scaled && int(current)%100 == 0) &&
-			!(seen && in[at-1].sort == number):
-			current += numeralOf(t)
-			seen = true
-		case seen && t.text == "point" && at+1 < len(in) && numeralOf(in[at+1]) >= 0 && numeralOf(in[at+1]) < 10:
-			place := .1
-			for at+1 < len(in) && numeralOf(in[at+1]) >= 0 && numeralOf(in[at+1]) < 10 && place > 1e-6 {
-				current += numeralOf(in[at+1]) * place
-				place /= 10
-				at++
-			}
-		case seen && scaled &&
-			(t.text == "and" || t.text == "of" && at+1 < len(in) && scale(in[at+1], true) > 0 && plural(in[at-1])) &&
-			at+1 < len(in) && (numeralOf(in[at+1]) >= 0 || t.text == "of"):
-			// two hundred and fifty; hundreds of thousands
-		default:
-			goto done
 		}
-		at++
+		if to == at {
+			return figure{value: c.total + c.current, other: c.other, to: at}, c.seen
+		}
+		at = to
 	}
-done:
-	if !seen {
-		return figure{}, false
+}
+
+// digits reads 75, 120 000 000 and 9 x 10^5. It and the ones below return where what they read ends.
+func (c *count) digits(at int) int {
+	if c.seen || !c.isA(at, number) {
+		return at
 	}
-	return figure{value: total + current, other: other, to: at, bare: at == i+1}, true
+	v, other, ok := literal(c.in[at].text)
+	if !ok {
+		return at
+	}
+	c.current, c.other, c.seen = v, other, true
+	to := at + 1
+	if more, next := spacedGroups(c.in, at); next > to {
+		c.current, c.other, to = more, 0, next
+	}
+	if v, next, ok := power(c.sentence, to); ok {
+		c.current, c.other, to = c.current*v, c.other*v, next
+	}
+	return to
+}
+
+// scale reads a word such as thousand, which multiplies what is there; thousands are two at the least.
+func (c *count) scale(at int) int {
+	t := c.token(at)
+	if scale(t, at > c.begin) == 0 || !c.seen && c.current == 0 && !plural(t) {
+		return at
+	}
+	by := scale(t, true)
+	if c.current == 0 && c.other == 0 {
+		c.current = 1
+		if plural(t) {
+			c.current = 2
+		}
+	}
+	if by == 100 || by == 12 {
+		c.current, c.other = c.current*by, c.other*by
+	} else {
+		c.total, c.current, c.other = c.total+c.current*by, 0, c.other*by
+	}
+	c.seen, c.scaled = true, true
+	return at + 1
+}
+
+// word adds a number word: twenty-five, two hundred fifty.
+func (c *count) word(at int) int {
+	v := numeralOf(c.token(at))
+	fits := c.current == 0 || int(c.current)%10 == 0 && v < 10 || c.scaled && int(c.current)%100 == 0
+	if v < 0 || !fits || c.seen && c.isA(at-1, number) {
+		return at
+	}
+	c.current, c.seen = c.current+v, true
+	return at + 1
+}
+
+// decimals reads point five.
+func (c *count) decimals(at int) int {
+	if !c.seen || !c.is(at, "point") {
+		return at
+	}
+	to, place := at+1, .1
+	for v := numeralOf(c.token(to)); v >= 0 && v < 10 && place > 1e-6; v = numeralOf(c.token(to)) {
+		c.current += v * place
+		place /= 10
+		to++
+	}
+	if to == at+1 {
+		return at
+	}
+	return to
+}
+
+// joint passes over a word within a number: two hundred and fifty, hundreds of thousands.
+func (c *count) joint(at int) int {
+	and := c.is(at, "and") && numeralOf(c.token(at+1)) >= 0
+	if c.scaled && (and || c.is(at, "of") && scale(c.token(at+1), true) > 0 && plural(c.token(at-1))) {
+		return at + 1
+	}
+	return at
 }
 
 func plural(t token) bool {
@@ -191,30 +233,21 @@ func plural(t token) bool {
 
 // scale is what a word multiplies by; 0 for none. A letter does so only behind a number.
 func scale(t token, behind bool) float64 {
-	if t.sort != word || len(t.text) < 4 && !behind {
+	switch {
+	case t.sort != word || len(t.text) < 4 && !behind:
 		return 0
+	case t.glued && behind && t.text == "m":
+		return 1e6
+	case t.glued && behind && t.text == "b":
+		return 1e9
 	}
-	if t.glued && behind && len(t.text) == 1 {
-		switch t.text {
-		case "m":
-			return 1e6
-		case "b":
-			return 1e9
-		}
-	}
-	if s := scales[t.text]; s > 0 {
-		return s
-	}
-	return scales[t.plain]
+	return cmp.Or(scales[t.text], scales[t.plain])
 }
 
 // numeralOf is the number of a word; -1 for none.
 func numeralOf(t token) float64 {
-	if t.sort == word {
-		if v, ok := numerals[t.text]; ok {
-			return v
-		}
-		if v, ok := numerals[t.plain]; ok {
+	for _, text := range []string{t.text, t.plain} {
+		if v, ok := numerals[text]; ok && t.sort == word {
 			return v
 		}
 	}
@@ -223,40 +256,30 @@ func numeralOf(t token) float64 {
 
 // spacedGroups reads 120 000 000.
 func spacedGroups(in []token, at int) (float64, int) {
-	text := in[at].text
-	if len(text) > 3 || strings.Trim(text, "0123456789") != "" {
-		return 0, at + 1
-	}
-	to := at + 1
-	for to < len(in) && in[to].sort == number && len(in[to].text) == 3 &&
-		strings.Trim(in[to].text, "0123456789") == "" {
+	text, to := in[at].text, at+1
+	for len(in[at].text) <= 3 && to < len(in) && in[to].sort == number && len(in[to].text) == 3 {
 		text += in[to].text
 		to++
 	}
-	v, err := strconv.ParseFloat(text, 64)
+	v, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return 0, at + 1
 	}
-	return v, to
+	return float64(v), to
 }
 
 // power reads x 10^5, * 10 ** 5 and ^5 of a ten behind a number.
-func power(in []token, at int) (float64, int, bool) {
-	to := at
-	if to < len(in) && (in[to].text == "x" || in[to].text == "*") && to+2 < len(in) && in[to+1].text == "10" {
-		to += 2
-	} else if at == 0 || in[at-1].text != "10" {
-		return 0, at, false
+func power(s sentence, at int) (float64, int, bool) {
+	to, ten := at, s.is(at-1, "10")
+	if s.is(at, "x *") && s.is(at+1, "10") {
+		to, ten = at+2, true
 	}
 	first := to
-	for to < len(in) && (in[to].text == "^" || in[to].text == "*") && to-first < 2 {
+	for s.is(to, "^ *") && to < first+2 {
 		to++
 	}
-	if to == first || to >= len(in) || in[to].sort != number || len(in[to].text) > 2 {
-		return 0, at, false
-	}
-	p, err := strconv.Atoi(in[to].text)
-	if err != nil {
+	p, err := strconv.Atoi(s.token(to).text)
+	if !ten || to == first || !s.isA(to, number) || err != nil || p > 99 {
 		return 0, at, false
 	}
 	if first == at { // 10^5: the ten is counted already
@@ -266,18 +289,15 @@ func power(in []token, at int) (float64, int, bool) {
 }
 
 // fraction reads a half, two thirds, 3/4, half a million.
-func fraction(in []token, i int) (figure, bool) {
+func fraction(s sentence, i int) (figure, bool) {
+	if s.isA(i, number) && s.is(i+1, "/") && s.isA(i+2, number) {
+		above, _, ok := literal(s.in[i].text)
+		below, _, fine := literal(s.in[i+2].text)
+		return figure{value: above / below, part: true, to: i + 3}, ok && fine && above < below && below <= 1000
+	}
 	count, at := 1.0, i
-	t := in[at]
-	switch {
-	case t.sort == number && at+2 < len(in) && in[at+1].text == "/" && in[at+2].sort == number:
-		above, _, ok := literal(t.text)
-		below, _, fine := literal(in[at+2].text)
-		if !ok || !fine || below == 0 || above >= below || below > 1000 {
-			return figure{}, false
-		}
-		return figure{value: above / below, part: true, to: at + 3}, true
-	case oneOf(t, "a", "an", "one", "ein", "eine", "un", "une", "the", "die", "la"):
+	switch t := s.token(i); {
+	case s.is(i, "a an one ein eine un une the die la"):
 		at++
 	case numeralOf(t) > 0:
 		count, at = numeralOf(t), at+1
@@ -288,47 +308,47 @@ func fraction(in []token, i int) (figure, bool) {
 		}
 		count, at = v, at+1
 	}
-	if at >= len(in) {
-		return figure{}, false
-	}
-	below := parted[in[at].text]
-	if below == 0 {
-		below = parted[in[at].plain]
-	}
-	ordinal := below > 2 &&
-		(at == i && !(at+1 < len(in) && oneOf(in[at+1], "of") && !(at > 0 && oneOf(in[at-1], "the"))) ||
-			at > i && oneOf(t, "the", "die", "la"))
-	if below == 0 || count >= below || in[at].sort != word || ordinal { // "the third" is an order
+	t := s.token(at)
+	below := cmp.Or(parted[t.text], parted[t.plain])
+	if count >= below || !s.isA(at, word) || below > 2 && ordinal(s, i, at) {
 		return figure{}, false
 	}
 	f := figure{value: count / below, part: true, to: at + 1}
 	to := f.to
-	for to < len(in) && (in[to].text == "a" || in[to].text == "of" || in[to].text == "an" || in[to].text == "eine") {
+	for s.is(to, "a of an eine") {
 		to++
 	}
 	// half a million is a number
-	if to < len(in) && to-f.to <= 2 && scale(in[to], true) >= 100 && len(in[to].text) > 1 {
-		f.value, f.part, f.to = f.value*scale(in[to], true), false, to+1
+	if by := scale(s.token(to), true); to-f.to <= 2 && by >= 100 && len(s.in[to].text) > 1 {
+		f.value, f.part, f.to = f.value*by, false, to+1
 	}
 	return f, true
 }
 
+// ordinal says whether the word of a part only gives an order: the third, third time.
+func ordinal(s sentence, begin, at int) bool {
+	if at > begin {
+		return s.is(begin, "the die la")
+	}
+	return !s.is(at+1, "of") || s.is(at-1, "the")
+}
+
 // mixed adds the part behind a number: two and a half, 2 1/2, 4 ½ thousand.
-func mixed(in []token, f figure) figure {
+func mixed(s sentence, f figure) figure {
 	at := f.to
-	if at < len(in) && in[at].text == "and" {
+	if s.is(at, "and") {
 		at++
 	}
-	if at >= len(in) || f.other != 0 {
+	if f.other != 0 || at == f.to && !s.isA(at, number) {
 		return f
 	}
-	more, ok := fraction(in, at)
-	if !ok || !more.part || at == f.to && in[at].sort != number {
+	more, ok := fraction(s, at)
+	if !ok || !more.part {
 		return f
 	}
-	f.value, f.to, f.bare = f.value+more.value, more.to, false
-	if f.to < len(in) && scale(in[f.to], true) > 0 {
-		f.value, f.to = f.value*scale(in[f.to], true), f.to+1
+	f.value, f.to = f.value+more.value, more.to
+	if by := scale(s.token(f.to), true); by > 0 {
+		f.value, f.to = f.value*by, f.to+1
 	}
 	return f
 }

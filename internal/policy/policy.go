@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Rules are what a dream may not develop. They are frozen into its spec: nothing it does or
@@ -119,76 +120,74 @@ func (r Rules) Words() string {
 	return hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// valued are the assets whose worth is said, in order.
-//
-//workflowcheck:ignore
-func (r Rules) valued() []string { return slices.Sorted(maps.Keys(r.Worth)) }
+// faults collects what is wrong with rules.
+type faults []error
+
+func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
 
 // Validate joins all errors; each names the rule, its value and what would be right.
+//
+//workflowcheck:ignore
 func (r Rules) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	var f faults
 	for _, asset := range r.Assets {
 		if canonical(asset) == "" {
-			fault("assets: %q is no ticker; it must be letters and digits, such as ETH", asset)
+			f.add("assets: %q is no ticker; it must be letters and digits, such as ETH", asset)
 		}
 	}
 	for _, guard := range r.Guards {
 		if _, found := guards[guard]; !found {
-			fault("guards: there is no guard %q; there are %v", guard, Guards())
+			f.add("guards: there is no guard %q; there are %v", guard, Guards())
 		}
 	}
-	for _, asset := range r.valued() {
+	for _, asset := range slices.Sorted(maps.Keys(r.Worth)) {
 		dollars := r.Worth[asset]
 		if canonical(asset) == "" || !(dollars > 0) || dollars > largestFigure {
-			fault("worth: %s is worth %v; it must be a ticker and dollars above 0", asset, dollars)
+			f.add("worth: %s is worth %v; it must be a ticker and dollars above 0", asset, dollars)
 		}
 	}
 	if r.Unclear != "" && r.Unclear != Flag && r.Unclear != Bar {
-		fault("unclear is %q; it must be %s or %s", r.Unclear, Flag, Bar)
+		f.add("unclear is %q; it must be %s or %s", r.Unclear, Flag, Bar)
 	}
-	for _, list := range []struct {
-		kind string
-		n    int
-	}{
-		{"assets", len(r.Assets)},
-		{"caps", len(r.Caps)},
-		{"forbidden", len(r.Forbidden)},
-		{"sentences", len(r.Sentences)},
-	} {
-		if list.n > MostRules {
-			fault("%s: there are %d; at most %d are read", list.kind, list.n, MostRules)
+	for kind, n := range []int{len(r.Assets), len(r.Caps), len(r.Forbidden), len(r.Sentences)} {
+		if n > MostRules {
+			f.add("%s: there are %d; at most %d are read", ruleKinds[kind], n, MostRules)
 		}
 	}
-	named := map[string]bool{}
+	r.validateNamed(&f)
+	return errors.Join(f...)
+}
+
+var ruleKinds = [...]string{"assets", "caps", "forbidden", "sentences"}
+
+// validateNamed checks the rules that have a name, and that no two share one.
+func (r Rules) validateNamed(f *faults) {
+	taken := map[string]bool{ruleAsset: true, ruleLength: true, RuleUnclear: true}
 	name := func(kind, name string) {
 		if !ruleName.MatchString(name) {
-			fault("%s: the name %q must be lower-case letters, digits, - and _, such as no-bridges", kind, name)
+			f.add("%s: the name %q must be lower-case letters, digits, - and _, such as no-bridges", kind, name)
 		}
-		if _, guard := guards[Guard(name)]; named[name] || guard || name == ruleAsset || name == ruleLength ||
-			name == RuleUnclear || builtInCaps[name] != "" && kind != "caps" {
-			fault("%s: the name %q is taken", kind, name)
+		_, guard := guards[Guard(name)]
+		if taken[name] || guard || builtInCaps[name] != "" && kind != "caps" {
+			f.add("%s: the name %q is taken", kind, name)
 		}
-		named[name] = true
+		taken[name] = true
 	}
 	for _, c := range r.Caps {
 		name("caps", c.Name)
-		faults = append(faults, c.validate())
+		*f = append(*f, c.validate())
 	}
 	for _, p := range r.Forbidden {
 		name("forbidden", p.Name)
-		if _, err := p.compile(); err != nil {
-			faults = append(faults, err)
-		}
+		_, err := p.compile()
+		*f = append(*f, err)
 	}
 	for _, s := range r.Sentences {
 		name("sentences", s.Name)
-		if text := strings.TrimSpace(s.Text); text == "" || len([]rune(text)) > LongestPhrase {
-			fault("sentences: %s has %d characters; it must say in 1 to %d what is forbidden", s.Name,
-				len([]rune(text)), LongestPhrase)
+		if n := utf8.RuneCountInString(s.Text); strings.TrimSpace(s.Text) == "" || n > LongestPhrase {
+			f.add("sentences: %s has %d characters; it must say in 1 to %d what is forbidden", s.Name, n, LongestPhrase)
 		}
 	}
-	return errors.Join(faults...)
 }
 
 func (c Cap) validate() error {
@@ -208,16 +207,15 @@ func (c Cap) validate() error {
 		return fmt.Errorf("caps: %s has no words; name those that say which numbers it is about, such as gas", c.Name)
 	}
 	for _, word := range append([]string{string(c.Unit)}, c.Words...) {
-		if len([]rune(word)) > LongestPhrase {
-			return fmt.Errorf("caps: a word of %s has %d characters; at most %d are read", c.Name, len([]rune(word)),
-				LongestPhrase)
+		if n := utf8.RuneCountInString(word); n > LongestPhrase {
+			return fmt.Errorf("caps: a word of %s has %d characters; at most %d are read", c.Name, n, LongestPhrase)
 		}
 	}
 	return nil
 }
 
 func (p Pattern) compile() (*regexp.Regexp, error) {
-	if n := len([]rune(p.Match)); strings.TrimSpace(p.Match) == "" || n > LongestMatch {
+	if n := utf8.RuneCountInString(p.Match); strings.TrimSpace(p.Match) == "" || n > LongestMatch {
 		return nil,
 			fmt.Errorf("forbidden: the pattern of %s has %d characters; it must have 1 to %d", p.Name, n, LongestMatch)
 	}

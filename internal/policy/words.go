@@ -56,28 +56,14 @@ func follows(rest []string, in []token, i int) bool {
 		return false
 	}
 	for n, want := range rest {
-		if stem, starred := strings.CutSuffix(want,
-			"*"); in[i+n].sort == mark || starred && !strings.HasPrefix(in[i+n].text, stem) ||
-			!starred && in[i+n].text != want && in[i+n].plain != want {
+		t := in[i+n]
+		stem, starred := strings.CutSuffix(want, "*")
+		same := t.text == want || t.plain == want || starred && strings.HasPrefix(t.text, stem)
+		if t.sort == mark || !same {
 			return false
 		}
 	}
 	return true
-}
-
-// in finds the first phrase of the list in a stretch of tokens, and how many tokens it takes; at is -1 for none.
-func (w *words) in(in []token, from, to int) (at, took int) {
-	for i := max(0, from); i < min(to, len(in)); i++ {
-		if n := w.at(in, i); n > 0 && i+n <= to {
-			return i, n
-		}
-	}
-	return -1, 0
-}
-
-func (w *words) has(in []token, from, to int) bool {
-	at, _ := w.in(in, from, to)
-	return at >= 0
 }
 
 // endsWith says whether a phrase of the list ends right before a token.
@@ -90,19 +76,18 @@ func endsWith(in []token, before int, w *words) bool {
 	return false
 }
 
-func set(text string) map[string]bool {
-	table := map[string]bool{}
-	for each := range strings.FieldsSeq(text) {
-		table[each] = true
-	}
-	return table
-}
-
-func oneOf(t token, list ...string) bool {
-	for _, each := range list {
-		if t.text == each {
+// oneOf says whether a token is one of a few, given with blanks between them.
+func oneOf(t token, few string) bool {
+	for from := 0; t.text != ""; {
+		i := strings.Index(few[from:], t.text)
+		if i < 0 {
+			return false
+		}
+		begin, end := from+i, from+i+len(t.text)
+		if (begin == 0 || few[begin-1] == ' ') && (end == len(few) || few[end] == ' ') {
 			return true
 		}
+		from = end
 	}
 	return false
 }
@@ -111,33 +96,19 @@ func oneOf(t token, list ...string) bool {
 var watched = watch()
 
 // misspelt are the words that are known with a slip in them.
-var misspelt = strings.Fields(
-	`leverage leveraged leveraging slippage portfolio mnemonic keystore unlimited infinite allowance approval dogecoin ethereum
-cardano polkadot passphrase liquidation perpetual password percent bitcoin everything safeguard setapprovalforall tornadocash stoploss`)
-
-// common words that stand beside each other without being one.
-var common = set(
-	`a an the of to in on at by for and or but is it its we us our he she they i you no not be as so if all any one two up out off my me do go can may use`)
+var misspelt = strings.Fields(sections["misspelt"].Words)
 
 func watch() map[string]bool {
-	table := set(`
-	leverage leveraged levered leveraging lever gearing geared margin perp perps perpetual perpetuals futures borrow borrowed exposure hebel levier apalancamiento
-	slippage tolerance portfolio treasury capital holdings bankroll everything entire whole percent unlimited infinite boundless
-	seed phrase recovery mnemonic private secret keystore passphrase password passwords credentials seedphrase privatekey wallet wallets
-	alarm alarms alert alerts stoploss stop loss watchdog disable mute silence unplug ignore circuit breaker
-	tornado tornadocash mixer mixers tumbler tumblers coinjoin launder launders laundering wasabi
-	approve approval approvals allowance allowances infinite setapprovalforall permit router sign
-	share export publish reveal send post buy swap sell stake hold trade order long short invest token tokens coin coins dollars dollar thousand million hundred
-	fivefold tenfold times never avoid policy cage guardrail guardrails bypass disable`)
+	words := table("watched")
 	for name := range numerals {
 		if len(name) >= 3 && onlyASCII(name) {
-			table[name] = true
+			words[name] = true
 		}
 	}
 	for name := range assetNames {
 		if len([]rune(name)) >= 3 && !strings.Contains(name, " ") {
-			table[name] = true
+			words[name] = true
 		}
 	}
-	return table
+	return words
 }

@@ -2,9 +2,10 @@ package prediction
 
 import (
 	"math"
+	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Rolling is the number of recent creative outcomes in the rolling accuracy.
@@ -14,12 +15,17 @@ const Rolling = 100
 type Record struct {
 	Outcomes   int     `json:"outcomes"`
 	Right      int     `json:"right"`
+	Void       int     `json:"void"`               // resolved as neither correct nor incorrect
+	VoidShare  float64 `json:"void_share"`         // of all that were resolved; 0 when none was
 	Accuracy   float64 `json:"accuracy"`           // share that came true
 	Low        float64 `json:"accuracy_low"`       // 95 % interval of the accuracy
 	High       float64 `json:"accuracy_high"`      //
 	Confidence float64 `json:"mean_confidence"`    // mean stated confidence
 	Expected   float64 `json:"expected,omitempty"` // the accuracy that is expected of the phase; 0: none
 	Brier      float64 `json:"brier"`
+	// 1 - Brier / the Brier score of always saying the share that came true: above 0 the confidences knew more than that
+	// share. Nil where all or none came true, since then saying that share is perfect
+	Skill *float64 `json:"skill,omitempty"`
 	// accuracy minus confidence: positive means underconfident, negative overconfident
 	Bias float64 `json:"mean_residual"`
 }
@@ -32,35 +38,38 @@ type PhaseRecord struct {
 
 // Scores are the calibration figures of an agent.
 type Scores struct {
-	Phases     []PhaseRecord `json:"phases"`     // in order, those that have outcomes
+	Phases     []PhaseRecord `json:"phases"`     // in order, those of which a prediction was resolved
 	Creative   Record        `json:"creative"`   // all phases together
 	Rolling    Record        `json:"rolling"`    // the last 100 of those
 	Analytical Record        `json:"analytical"` // of people and tools
 	Last       *time.Time    `json:"last_resolved_at,omitempty"`
 }
 
-// Calibration compares every phase's outcomes with the expected accuracy (see Expected).
-func Calibration(outcomes []Outcome) Scores {
-	var s Scores
-	creative, phases := []Outcome{}, map[dream.Phase][]Outcome{}
-	var analytical []Outcome
-	for _, o := range outcomes {
-		if o.Source == dream.Analytical {
-			analytical = append(analytical, o)
-			continue
-		}
-		creative = append(creative, o)
-		phases[o.Phase] = append(phases[o.Phase], o)
+// Calibration compares what was resolved of every phase with the accuracy expected of it (see Expected). Open and
+// archived predictions do not count.
+func Calibration(predictions []*dream.Prediction) Scores {
+	outcomes := Outcomes(predictions)
+	void := slices.DeleteFunc(slices.Clone(predictions), func(p *dream.Prediction) bool { return !voided(p) })
+	dreamt := func(o Outcome) bool { return o.Source != dream.Analytical }
+	dreamtVoid := func(p *dream.Prediction) bool { return p.Source != dream.Analytical }
+	s := Scores{
+		Phases:     []PhaseRecord{},
+		Creative:   recordOf(only(outcomes, dreamt), only(void, dreamtVoid)),
+		Analytical: recordOf(only(outcomes, not(dreamt)), only(void, not(dreamtVoid))),
 	}
-	s.Phases = []PhaseRecord{}
 	for _, phase := range dream.Phases {
-		if of := phases[phase]; len(of) > 0 {
-			r := recordOf(of)
+		r := recordOf(
+			only(outcomes, func(o Outcome) bool { return dreamt(o) && o.Phase == phase }),
+			only(void, func(p *dream.Prediction) bool { return dreamtVoid(p) && p.Phase == phase }))
+		if r.Outcomes+r.Void > 0 {
 			r.Expected = Expected(phase)
 			s.Phases = append(s.Phases, PhaseRecord{Phase: phase, Record: r})
 		}
 	}
-	s.Creative, s.Rolling, s.Analytical = recordOf(creative), recordOf(Recent(creative, Rolling)), recordOf(analytical)
+	recent := Recent(only(outcomes, dreamt), Rolling)
+	s.Rolling = recordOf(recent, only(void, func(p *dream.Prediction) bool {
+		return dreamtVoid(p) && (len(recent) < Rolling || !p.ResolvedAt.Before(recent[0].ResolvedAt))
+	}))
 	if len(outcomes) > 0 {
 		last := outcomes[len(outcomes)-1].ResolvedAt
 		s.Last = &last
@@ -68,8 +77,21 @@ func Calibration(outcomes []Outcome) Scores {
 	return s
 }
 
-func recordOf(outcomes []Outcome) Record {
-	r := Record{Outcomes: len(outcomes), High: 1}
+func voided(p *dream.Prediction) bool {
+	return p.Status == dream.PredictionVoid && p.ResolvedAt != nil && p.State != dream.Archived
+}
+
+func only[T any](list []T, wanted func(T) bool) []T {
+	return slices.DeleteFunc(slices.Clone(list), not(wanted))
+}
+
+func not[T any](f func(T) bool) func(T) bool { return func(v T) bool { return !f(v) } }
+
+func recordOf(outcomes []Outcome, void []*dream.Prediction) Record {
+	r := Record{Outcomes: len(outcomes), Void: len(void), High: 1}
+	if r.Void > 0 {
+		r.VoidShare = float64(r.Void) / float64(r.Outcomes+r.Void)
+	}
 	if len(outcomes) == 0 {
 		return r
 	}
@@ -83,8 +105,18 @@ func recordOf(outcomes []Outcome) Record {
 	r.Accuracy, r.Confidence = float64(r.Right)/n, confidence/n
 	r.Bias = r.Accuracy - r.Confidence
 	r.Brier, _ = Brier(Residuals(outcomes)...)
+	r.Skill = skill(r.Brier, r.Accuracy)
 	r.Low, r.High = within(r.Right, len(outcomes))
 	return r
+}
+
+// skill is the Brier skill score against the base rate.
+func skill(brier, base float64) *float64 {
+	if base <= 0 || base >= 1 {
+		return nil
+	}
+	value := 1 - brier/(base*(1-base))
+	return &value
 }
 
 // within is Wilson's score interval of a share at 95 %, which is wide for few outcomes.

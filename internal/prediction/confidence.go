@@ -5,7 +5,7 @@ package prediction
 import (
 	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Range is the confidence that a creative prediction of a phase may have. Integration stages hypotheses and has their

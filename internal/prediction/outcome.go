@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Outcome is a resolved prediction, with what can be learned from it.
@@ -21,6 +21,7 @@ type Outcome struct {
 	Right      bool      `json:"right"`
 	Made       time.Time `json:"made_at"`
 	ResolvedAt time.Time `json:"resolved_at"`
+	Episodes   []string  `json:"-"` // the episodes it rests on
 }
 
 // Outcomes are the outcomes of an agent's predictions in the order of their resolution; ties are ordered by creation,
@@ -43,6 +44,7 @@ func Outcomes(items []*dream.Prediction) []Outcome {
 			Right:      p.Status == dream.PredictionRight,
 			Made:       p.At,
 			ResolvedAt: *p.ResolvedAt,
+			Episodes:   p.Episodes,
 		}
 	}
 	return out
@@ -70,6 +72,43 @@ func sooner(resolved int, a, b *dream.Prediction) int {
 // Residual of an outcome is 1 or 0 minus confidence, in [-1, 1].
 func (o Outcome) Residual() float64 { return Residual(o.Right, o.Confidence) }
 
+// Surprise of an outcome, in [0, 1]: 0 when the prediction came true, and otherwise twice its confidence, at most 1. In
+// the mean that is 2p(1-p) for calibrated predictions of confidence p, as it is for the size of residuals. But a dream
+// that is right with an unlikely claim has a large residual and is not surprised.
+func (o Outcome) Surprise() float64 {
+	if o.Right {
+		return 0
+	}
+	return math.Max(0, math.Min(1, 2*o.Confidence))
+}
+
+// Surprises of outcomes, in their order.
+func Surprises(outcomes []Outcome) []float64 {
+	out := make([]float64, len(outcomes))
+	for i, o := range outcomes {
+		out[i] = o.Surprise()
+	}
+	return out
+}
+
+// asMany is how many outcomes weigh as much as the surprise that an episode had by itself; our choice.
+const asMany = 1
+
+// SurpriseOf is how surprising episodes were, by the outcomes of predictions that rest on each. The fewer there are,
+// the more counts stored, the surprise that the episode had when it was remembered; without any it is all that counts.
+func SurpriseOf(outcomes []Outcome) func(episode string, stored float64) float64 {
+	sum, n := map[string]float64{}, map[string]float64{}
+	for _, o := range outcomes {
+		for _, id := range o.Episodes {
+			sum[id] += o.Surprise()
+			n[id]++
+		}
+	}
+	return func(episode string, stored float64) float64 {
+		return (sum[episode] + asMany*stored) / (n[episode] + asMany)
+	}
+}
+
 // Residuals of outcomes, in their order.
 func Residuals(outcomes []Outcome) []float64 {
 	out := make([]float64, len(outcomes))
@@ -92,30 +131,4 @@ func KnownAt(outcomes []Outcome, at time.Time) []Outcome {
 // After are the outcomes known only after a time, which an earlier dream has not seen.
 func After(outcomes []Outcome, at time.Time) []Outcome {
 	return slices.DeleteFunc(slices.Clone(outcomes), func(o Outcome) bool { return !o.ResolvedAt.After(at) })
-}
-
-// Surprise is the mean absolute residual, in [0, 1]. False without outcomes.
-func Surprise(outcomes []Outcome) (float64, bool) {
-	if len(outcomes) == 0 {
-		return 0, false
-	}
-	sum := 0.0
-	for _, o := range outcomes {
-		sum += math.Abs(o.Residual())
-	}
-	return sum / float64(len(outcomes)), true
-}
-
-// Accuracy is the share of outcomes that came true. False without outcomes.
-func Accuracy(outcomes []Outcome) (float64, bool) {
-	if len(outcomes) == 0 {
-		return 0, false
-	}
-	right := 0
-	for _, o := range outcomes {
-		if o.Right {
-			right++
-		}
-	}
-	return float64(right) / float64(len(outcomes)), true
 }

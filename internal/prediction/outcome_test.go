@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
@@ -91,33 +91,38 @@ func TestOutcomesAreOrderedByTheirResolution(t *testing.T) {
 	require.Len(t, got, 3, "the input is unchanged")
 }
 
-// Surprise is the mean absolute residual.
-func TestSurpriseIsTheMeanAbsoluteResidual(t *testing.T) {
+// Being right is no shock, however unlikely it was; being wrong is one, the more the surer the prediction was.
+func TestOnlyWhatProvedWrongSurprises(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		name     string
-		outcomes []prediction.Outcome
-		want     float64
+		confidence float64
+		right      bool
+		surprise   float64
 	}{
-		{"certain and right", []prediction.Outcome{{Confidence: 1, Right: true}}, 0},
-		{"certain and wrong", []prediction.Outcome{{Confidence: 1}}, 1},
-		{"a wrong prediction of a dream", []prediction.Outcome{{Confidence: .15}}, .15},
-		{"a right prediction of a dream", []prediction.Outcome{{Confidence: .15, Right: true}}, .85},
-		{"one of each", []prediction.Outcome{{Confidence: .15}, {Confidence: .15, Right: true}}, .5},
-		{
-			"all three phases wrong",
-			[]prediction.Outcome{{Confidence: .15}, {Confidence: .3}, {Confidence: .25}},
-			.7 / 3,
-		},
+		{.15, true, 0}, {.9, true, 0}, {.15, false, .3}, {.4, false, .8}, {.5, false, 1}, {.9, false, 1}, {0, false, 0},
 	} {
-		got, ok := prediction.Surprise(c.outcomes)
-		require.True(t, ok)
-		require.InDelta(t, c.want, got, 1e-12, c.name)
+		o := prediction.Outcome{Confidence: c.confidence, Right: c.right}
+		require.InDelta(t, c.surprise, o.Surprise(), 1e-12, "%+v", c)
 	}
-	_, ok := prediction.Surprise(nil)
-	require.False(t, ok, "there are no outcomes")
-	_, ok = prediction.Accuracy(nil)
-	require.False(t, ok)
-	share, _ := prediction.Accuracy([]prediction.Outcome{{Right: true}, {}, {}, {}})
-	require.InDelta(t, .25, share, 1e-12)
+	for _, p := range []float64{.15, .25, .5} { // calibrated predictions surprise as much as their residuals are large
+		right, wrong := prediction.Outcome{Confidence: p, Right: true}, prediction.Outcome{Confidence: p}
+		require.InDelta(t, 2*p*(1-p), p*right.Surprise()+(1-p)*wrong.Surprise(), 1e-12)
+	}
+	require.Equal(t, []float64{0, .5}, prediction.Surprises([]prediction.Outcome{
+		{Confidence: .25, Right: true}, {Confidence: .25},
+	}))
+}
+
+// What predictions that rest on an episode came to counts for its surprise, the more of them the more.
+func TestTheSurpriseOfAnEpisodeFollowsItsPredictions(t *testing.T) {
+	t.Parallel()
+	p := judged("a", dream.NREM, .4, dream.PredictionWrong, 1)
+	p.Episodes = []string{"wrong", "both"}
+	q := judged("b", dream.NREM, .4, dream.PredictionRight, 2)
+	q.Episodes = []string{"right", "both"}
+	of := prediction.SurpriseOf(prediction.Outcomes([]*dream.Prediction{p, q, foretold("open", dream.NREM, .9)}))
+	require.InDelta(t, .6, of("wrong", .4), 1e-12)
+	require.InDelta(t, .2, of("right", .4), 1e-12)
+	require.InDelta(t, .4, of("both", .4), 1e-12)
+	require.InDelta(t, .4, of("neither", .4), 1e-12)
 }

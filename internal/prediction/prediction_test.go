@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 )
 
@@ -64,25 +64,17 @@ func TestTheTrueConfidenceHasTheBestBrierScore(t *testing.T) {
 	})
 }
 
-// Staged at 0.2 to 0.3, +0.1 when confirmed, -0.05 when contradicted, promoted from 0.7, refuted below 0.1.
-func TestTheStepsOfAHypothesis(t *testing.T) {
+// Staged at 0.2 to 0.3; promoted from 0.7 or refuted below 0.1 it is not any more: outcomes decide.
+func TestTheFirstConfidenceOfAHypothesis(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float64{.2, .2, .25, .3, .3}, []float64{
-		prediction.StagedConfidence(0), prediction.StagedConfidence(math.NaN()), prediction.StagedConfidence(.25), prediction.StagedConfidence(.3),
-		prediction.StagedConfidence(.9),
+		prediction.StagedConfidence(0), prediction.StagedConfidence(math.NaN()), prediction.StagedConfidence(.25),
+		prediction.StagedConfidence(.3), prediction.StagedConfidence(.9),
 	})
-	up, confirmations := .2, 0
-	for ; prediction.Status(up) == dream.HypothesisStaged; confirmations++ {
-		up = prediction.Confirm(up)
-	}
-	require.Equal(t, dream.HypothesisPromoted, prediction.Status(up))
-	require.Equal(t, 5, confirmations, ".2 + 5 × .1 is exactly .7")
-	down, contradictions := .2, 0
-	for ; prediction.Status(down) == dream.HypothesisStaged; contradictions++ {
-		down = prediction.Contradict(down)
-	}
-	require.Equal(t, dream.HypothesisRefuted, prediction.Status(down))
-	require.Equal(t, 3, contradictions, ".2 - 2 × .05 is exactly .1, which is still staged")
-	require.Equal(t, 1.0, prediction.Confirm(.95))
-	require.Zero(t, prediction.Contradict(.02))
+	highest := staged(.95)
+	require.True(t, prediction.Test(highest, resolved("a", dream.PredictionRight), independently("a"), false))
+	require.Equal(t, 1.0, highest.Confidence)
+	lowest := staged(.02)
+	require.True(t, prediction.Test(lowest, resolved("a", dream.PredictionWrong), independently("a"), false))
+	require.Zero(t, lowest.Confidence)
 }

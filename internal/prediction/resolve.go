@@ -6,17 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // ErrResolved says that a prediction has a different verdict already.
 var ErrResolved = errors.New("resolved already")
 
+// ErrUndone says that a prediction is archived because its dream was undone.
+var ErrUndone = errors.New("archived, as the dream that made it was undone")
+
 // Verdict is the outcome of a prediction and who observed it.
 type Verdict struct {
-	Status   string // dream.PredictionRight, PredictionWrong or PredictionVoid
-	By       string // dream.ByPerson, ByHorizon, or a name behind ByTool or ByRule
-	Evidence string // in their own words; may be empty
+	Status   string   // dream.PredictionRight, PredictionWrong or PredictionVoid
+	By       string   // dream.ByPerson, ByHorizon, ByCheck, ByLimit, or a name behind ByTool, ByRule or ByJudge
+	Evidence string   // in their own words; may be empty
+	Episodes []string // ids of the episodes that decided it; none where somebody else did
 	At       time.Time
 	Again    bool // it may replace a different verdict
 }
@@ -34,8 +38,9 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 				dream.PredictionWrong, dream.PredictionVoid)
 	case !mayResolve(v.By):
 		return false,
-			fmt.Errorf("resolve %s by %q: it must be %s, %sNAME, %sFEED/RULE or %s", p.ID, v.By, dream.ByPerson,
-				dream.ByTool, dream.ByRule, dream.ByHorizon)
+			fmt.Errorf("resolve %s by %q: it must be %s, %sNAME, %sFEED/RULE, %s, %sMODEL, %s or %s", p.ID, v.By,
+				dream.ByPerson, dream.ByTool, dream.ByRule, dream.ByCheck, dream.ByJudge, dream.ByLimit,
+				dream.ByHorizon)
 	case len(v.Evidence) > MostEvidence:
 		return false,
 			fmt.Errorf("resolve %s: its evidence is %d bytes long; %d at most", p.ID, len(v.Evidence), MostEvidence)
@@ -44,7 +49,7 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 			fmt.Errorf("resolve %s as of %s: it was made at %s only", p.ID, v.At.UTC().Format(time.RFC3339),
 				p.At.UTC().Format(time.RFC3339))
 	case p.State == dream.Archived:
-		return false, fmt.Errorf("resolve %s: it is archived, as the dream that made it was undone", p.ID)
+		return false, fmt.Errorf("resolve %s: it is %w", p.ID, ErrUndone)
 	case p.Status == v.Status:
 		return false, nil
 	case p.Status != dream.PredictionOpen && !v.Again:
@@ -54,7 +59,7 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 	p.Status = v.Status
 	p.ResolvedAt = &at
 	p.ResolvedBy = v.By
-	p.Evidence = v.Evidence
+	p.Evidence, p.DecidedBy = v.Evidence, v.Episodes
 	p.Residual = nil
 	if v.Status != dream.PredictionVoid {
 		residual := Residual(v.Status == dream.PredictionRight, p.Confidence)
@@ -67,8 +72,9 @@ func Resolve(p *dream.Prediction, v Verdict) (bool, error) {
 func mayResolve(by string) bool {
 	tool, isTool := strings.CutPrefix(by, dream.ByTool)
 	feed, isRule := strings.CutPrefix(by, dream.ByRule)
-	return by == dream.ByPerson || by == dream.ByHorizon || isTool && tool != "" ||
-		isRule && strings.Contains(feed, "/")
+	model, isJudge := strings.CutPrefix(by, dream.ByJudge)
+	return by == dream.ByPerson || by == dream.ByHorizon || by == dream.ByCheck || by == dream.ByLimit ||
+		isTool && tool != "" || isRule && strings.Contains(feed, "/") || isJudge && model != ""
 }
 
 // byWhom is who resolved a prediction, and when.

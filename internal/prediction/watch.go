@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Grace is how long after the horizon of a watched prediction its rule counts as not fired: the delivery of an alarm
@@ -48,15 +48,15 @@ func Fired(p *dream.Prediction, feed, rule, what string, at, now time.Time) (Ver
 	return Verdict{Status: w.Means, By: dream.ByRule + feed + "/" + rule, Evidence: evidence, At: now}, true
 }
 
-// Lapsed is the verdict of a horizon that has passed by now; false before, and for a resolved prediction. An
-// unwatched prediction becomes void. A watched one gets the opposite of its rule's meaning, unless cannotFire says
-// why the rule could not have fired: then it becomes void as well.
+// Lapsed is the verdict of a horizon that has passed by now; false before, for a resolved prediction, and for one that
+// a check decides. A watched one gets the opposite of its rule's meaning, unless cannotFire says why the rule could not
+// have fired: then it becomes void, as one that nothing watches does.
 func Lapsed(p *dream.Prediction, cannotFire string, now time.Time) (Verdict, bool) {
 	due := p.Horizon
 	if p.Watch != nil {
 		due = due.Add(Grace)
 	}
-	if p.Status != dream.PredictionOpen || p.Horizon.IsZero() || now.Before(due) {
+	if p.Status != dream.PredictionOpen || p.Horizon.IsZero() || p.Checked() || now.Before(due) {
 		return Verdict{}, false
 	}
 	v := Verdict{

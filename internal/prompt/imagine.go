@@ -1,7 +1,7 @@
 package prompt
 
-// Imagining is the input of Imagine: a seed fragment, and a what-if made from episodes.
-type Imagining struct {
+// ImagineInput is the input of Imagine: a seed fragment, and a what-if made from episodes.
+type ImagineInput struct {
 	Self    Self
 	Theme   string
 	Seed    string // the fragment to develop; empty for none
@@ -11,18 +11,19 @@ type Imagining struct {
 	// the part of a single episode that is different: "action" or "outcome"; empty: combined from several
 	Turned   string
 	Playbook []Line
+	Counted  []Line // regularities that a program counted, x1, x2, …
 }
 
 // Imagine asks for one scenario and the prediction it makes.
-func Imagine(i Imagining) Text {
+func Imagine(i ImagineInput) Text {
 	return Text{
 		System: render("imagine.system", i), Ask: render("imagine", i), Name: "scenario",
 		Schema: schema("scenario"),
 	}
 }
 
-// Growing is the input of Refine and Merge.
-type Growing struct {
+// GrowInput is the input of Refine and Merge.
+type GrowInput struct {
 	Self        Self
 	Theme       string
 	First       string
@@ -31,10 +32,11 @@ type Growing struct {
 	Weakest     string // weakest part of the first; empty when it was not weighed
 	JudgeReason string // the judge's reason for the first
 	Playbook    []Line
+	Counted     []Line // regularities that a program counted, x1, x2, …
 }
 
 // Refine asks for a scenario again, with its weakest part improved.
-func Refine(g Growing) Text {
+func Refine(g GrowInput) Text {
 	return Text{
 		System: render("imagine.system", g), Ask: render("refine", g), Name: "scenario",
 		Schema: schema("scenario"),
@@ -42,29 +44,29 @@ func Refine(g Growing) Text {
 }
 
 // Merge asks for one scenario in which two are true at once.
-func Merge(g Growing) Text {
+func Merge(g GrowInput) Text {
 	return Text{
 		System: render("imagine.system", g), Ask: render("merge", g), Name: "scenario",
 		Schema: schema("scenario"),
 	}
 }
 
-// Weighing is the input of Weigh: scenarios to score are s1, s2, …; already scored ones, for comparison, are w1, w2,
+// WeighInput is the input of Weigh: scenarios to score are s1, s2, …; already scored ones, for comparison, are w1, w2,
 // ….
-type Weighing struct {
+type WeighInput struct {
 	Self   Self
 	Lines  []Line
-	Scored []Weighed
+	Scored []WeighScore
 }
 
-// Weighed is a scenario with the parts of its score.
-type Weighed struct {
+// WeighScore is a scenario with the parts of its score.
+type WeighScore struct {
 	Line
-	Novelty, Plausible, Matters float64
+	Novelty, Plausible, Relevance float64
 }
 
 // Weigh asks for the parts of each scenario's score.
-func Weigh(w Weighing) Text {
+func Weigh(w WeighInput) Text {
 	return Text{
 		System: render("judge.system", w),
 		Shown:  render("made.shown", w),

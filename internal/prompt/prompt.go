@@ -1,4 +1,5 @@
-// Package prompt holds the prompts of dreams: templates, their JSON schemas, and how memories are quoted.
+// Package prompt holds the prompts of dreams and of calls in rooms: templates, their JSON schemas, and how memories are
+// quoted.
 package prompt
 
 import (
@@ -13,7 +14,7 @@ import (
 var files embed.FS
 
 var templates = template.Must(
-	template.New("").Funcs(template.FuncMap{"quote": Quote}).ParseFS(files, "templates/*.tmpl"))
+	template.New("").Funcs(template.FuncMap{"quote": Quote, "said": quoteSpeech}).ParseFS(files, "templates/*.tmpl"))
 
 // Line is one piece of memory as a prompt shows it: a short reference and its text.
 type Line struct {
@@ -55,8 +56,8 @@ func (t Text) User() string {
 	return t.Shown + "\n" + t.Ask
 }
 
-// Onset is the input of the prompts of the onset.
-type Onset struct {
+// OnsetInput is the input of the prompts of the onset.
+type OnsetInput struct {
 	Self  Self
 	Theme string
 	Lines []Line
@@ -66,7 +67,7 @@ type Onset struct {
 }
 
 // Induce asks for connections among shuffled memories, as fragments with their sources.
-func Induce(o Onset) Text {
+func Induce(o OnsetInput) Text {
 	form := "fragments"
 	if o.Rare > 0 {
 		form = "fragments.stated"
@@ -81,7 +82,7 @@ func Induce(o Onset) Text {
 }
 
 // Partial asks for one free association that will be cut off. The words vary Ask, not the prefix.
-func Partial(o Onset, seedWords []string) Text {
+func Partial(o OnsetInput, seedWords []string) Text {
 	return Text{
 		System: render("onset.system", o), Shown: render("shown", o),
 		Ask: render("partial", map[string]any{"Words": strings.Join(seedWords, ", "), "Theme": o.Theme}),
@@ -100,15 +101,15 @@ type Variation struct {
 }
 
 // Diverge asks for unconnected scraps: the first half of a two-phase cycle (CreativeDC).
-func Diverge(o Onset, s Variation) Text {
-	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("diverge", spurred(o, s))}
+func Diverge(o OnsetInput, s Variation) Text {
+	return Text{System: render("onset.system", o), Shown: render("shown", o), Ask: render("diverge", scrapValues(o, s))}
 }
 
 // Ideas asks for several ideas with their probabilities, all of them unlikely (verbalised sampling), based on the
 // scraps of an earlier call or on the model's own reasoning.
-func Ideas(o Onset, s Variation) Text {
+func Ideas(o OnsetInput, s Variation) Text {
 	return Text{
-		System: render("onset.system", o), Shown: render("shown", o), Ask: render("ideas", spurred(o, s)),
+		System: render("onset.system", o), Shown: render("shown", o), Ask: render("ideas", scrapValues(o, s)),
 		Name: "ideas", Schema: counted(schema("ideas"), s.Count),
 	}
 }
@@ -116,7 +117,7 @@ func Ideas(o Onset, s Variation) Text {
 // longestScraps is how many scraps are shown.
 const longestScraps = 24
 
-func spurred(o Onset, s Variation) map[string]any {
+func scrapValues(o OnsetInput, s Variation) map[string]any {
 	var scraps []string
 	for _, line := range strings.Split(s.Scraps, "\n") {
 		line = strings.TrimLeft(line, "-*•· \t0123456789.)")
@@ -139,8 +140,8 @@ func counted(raw json.RawMessage, n int) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(string(raw), `Items":0`, fmt.Sprintf(`Items":%d`, n)))
 }
 
-// Judging is the input of Judge.
-type Judging struct {
+// JudgeInput is the input of Judge.
+type JudgeInput struct {
 	Self     Self
 	Theme    string
 	Text     string
@@ -149,7 +150,7 @@ type Judging struct {
 }
 
 // Judge asks the observer for novelty, relevance and coherence.
-func Judge(j Judging) Text {
+func Judge(j JudgeInput) Text {
 	return Text{System: render("judge.system", j), Ask: render("judge", j), Name: "verdict", Schema: schema("verdict")}
 }
 
@@ -159,8 +160,8 @@ type Thought struct {
 	Near []Line
 }
 
-// JudgingAll is the input of JudgeAll: thoughts are t1, t2, …, their memories m1, m2, … across all of them.
-type JudgingAll struct {
+// JudgeAllInput is the input of JudgeAll: thoughts are t1, t2, …, their memories m1, m2, … across all of them.
+type JudgeAllInput struct {
 	Self     Self
 	Theme    string
 	Thoughts []Thought
@@ -168,22 +169,22 @@ type JudgingAll struct {
 }
 
 // JudgeAll asks the observer for the verdicts of a cycle in one call.
-func JudgeAll(j JudgingAll) Text {
+func JudgeAll(j JudgeAllInput) Text {
 	return Text{
 		System: render("judge.system", j), Ask: render("judge.all", j), Name: "verdicts",
 		Schema: schema("verdicts"),
 	}
 }
 
-// Capturing is the input of Capture: fragments are f1, f2, ….
-type Capturing struct {
+// CaptureInput is the input of Capture: fragments are f1, f2, ….
+type CaptureInput struct {
 	Self      Self
 	Fragments []Line
 	Playbook  []Line
 }
 
 // Capture asks to rate each fragment as promote, stage or discard, and how each could be tested.
-func Capture(c Capturing) Text {
+func Capture(c CaptureInput) Text {
 	return Text{
 		System: render("capture.system", c),
 		Shown:  render("capture.shown", c),
@@ -193,15 +194,16 @@ func Capture(c Capturing) Text {
 	}
 }
 
-// Replaying is the input of Replay: episodes in chronological or reverse order.
-type Replaying struct {
+// ReplayInput is the input of Replay: episodes in chronological or reverse order.
+type ReplayInput struct {
 	Self     Self
 	Lines    []Line
 	Backward bool
+	Counted  []Line // regularities that a program counted, x1, x2, …
 }
 
 // Replay asks for patterns across the replayed episodes.
-func Replay(r Replaying) Text {
+func Replay(r ReplayInput) Text {
 	return Text{
 		System: render("replay.system", r),
 		Shown:  render("replay.shown", r),
@@ -213,7 +215,7 @@ func Replay(r Replaying) Text {
 
 // LastLook asks for the gist of entries that are about to fade.
 func LastLook(self Self, lines []Line) Text {
-	v := Replaying{Self: self, Lines: lines}
+	v := ReplayInput{Self: self, Lines: lines}
 	return Text{
 		System: render("replay.system", v),
 		Shown:  render("replay.shown", v),
@@ -223,16 +225,41 @@ func LastLook(self Self, lines []Line) Text {
 	}
 }
 
-// Consolidating is the input of Consolidate and Surface.
-type Consolidating struct {
+// ReasoningInput is the input of Reasoning.
+type ReasoningInput struct {
+	Memories    []Line
+	Predictions []Argued
+}
+
+// Argued is a prediction with the reasoning given for it.
+type Argued struct {
+	Ref          string
+	Claim, Trace string
+	Memories     []string // references of those that it rests on
+}
+
+// Reasoning asks which predictions were soundly reasoned. It does not say what came of them.
+func Reasoning(r ReasoningInput) Text {
+	return Text{
+		System: render("reasoning.system", r),
+		Shown:  render("reasoning.shown", r),
+		Ask:    render("reasoning", r),
+		Name:   "reasonings",
+		Schema: schema("reasonings"),
+	}
+}
+
+// ConsolidateInput is the input of Consolidate and Surface.
+type ConsolidateInput struct {
 	Self     Self
 	Lines    []Line // patterns, scenarios and fragments
 	Playbook []Line
+	Trial    []Line // what is staged already
 	Most     int
 }
 
 // Consolidate asks for hypotheses worth testing.
-func Consolidate(c Consolidating) Text {
+func Consolidate(c ConsolidateInput) Text {
 	return Text{
 		System: render("integrate.system", c),
 		Shown:  render("made.shown", c),
@@ -243,7 +270,7 @@ func Consolidate(c Consolidating) Text {
 }
 
 // Surface asks which thoughts are worth remembering when awake.
-func Surface(c Consolidating) Text {
+func Surface(c ConsolidateInput) Text {
 	return Text{
 		System: render("surface.system", c),
 		Shown:  render("made.shown", c),
@@ -253,8 +280,19 @@ func Surface(c Consolidating) Text {
 	}
 }
 
+// Regularity is a claim that a program counted, as prompts show it: the sentence that a program can judge, how often it
+// came true, the share that chance gives, and after how many days an outcome can be expected.
+func Regularity(sentence string, hits, trials int, chance float64, days int) string {
+	return fmt.Sprintf("%s (%d of %d times, by chance %.0f %%; for %d days)", sentence, hits, trials, 100*chance, days)
+}
+
 // Quote makes a memory harmless inside a prompt: one line, no control characters, at most 600 characters.
-func Quote(text string) string {
+func Quote(text string) string { return quoteUpTo(600, text) }
+
+// quoteSpeech quotes what was said in a room, which an agent that is called must know as a whole: about five pages.
+func quoteSpeech(text string) string { return quoteUpTo(8000, text) }
+
+func quoteUpTo(most int, text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
@@ -265,8 +303,8 @@ func Quote(text string) string {
 		return r
 	}, text)
 	clean = strings.Join(strings.Fields(clean), " ")
-	if runes := []rune(clean); len(runes) > 600 {
-		clean = string(runes[:599]) + "…"
+	if runes := []rune(clean); len(runes) > most {
+		clean = string(runes[:most-1]) + "…"
 	}
 	return clean
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // byHand is the cause of what a person adds on the command line.
@@ -42,7 +42,7 @@ type Added struct {
 // Add stores a text as the words of an owner, as if they were said in a talk: it corrects what that owner said
 // before. When the text cannot be embedded it is stored without a vector, which it gets when the memory is embedded
 // anew.
-func Add(ctx context.Context, store memory.Store, place EmbedFunc, agent string, a Addition) (Added, error) {
+func Add(ctx context.Context, store memory.Store, embed EmbedFunc, agent string, a Addition) (Added, error) {
 	text := strings.TrimSpace(a.Text)
 	if err := checkStatement(text); err != nil {
 		return Added{}, err
@@ -64,20 +64,21 @@ func Add(ctx context.Context, store memory.Store, place EmbedFunc, agent string,
 		},
 		Content:  text,
 		Salience: addedSalience,
-		Surprise: 1,
 		Origin:   origin,
 		Speaker:  "user",
 	}
-	near, err := nearTo(ctx, store, place, e)
+	near, err := nearTo(ctx, store, embed, e)
 	if err != nil {
 		return Added{}, err
 	}
-	for _, n := range near {
-		e.Surprise = min(e.Surprise, max(0, 1-max(0, n.cosine)))
-	}
-	if existing := (&placement{near: [][]nearby{near}}); existing.isRemembered(0, text) {
+	if existing := (&comparison{near: [][]nearby{near}}); existing.isRemembered(0, text) {
 		return Added{Episode: e, Existing: true}, nil
 	}
+	surprises, err := wordSurprise(ctx, store, agent, origin, text)
+	if err != nil {
+		return Added{}, err
+	}
+	e.Surprise = surprises[0]
 	newest, err := store.Find(ctx, memory.Query{
 		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{origin}, Limit: mostNewest,
 	})
@@ -96,10 +97,10 @@ func Add(ctx context.Context, store memory.Store, place EmbedFunc, agent string,
 		added.Replaced = append(added.Replaced, c.Header().ID)
 	}
 	w := memory.Write{Agent: agent, Cause: byHand, Add: []dream.Item{e}, Change: changed}
-	if v, space, err := place(ctx, []string{e.Text()}); err == nil && len(v) == 1 {
+	if v, space, err := embed(ctx, []string{e.Text()}); err == nil && len(v) == 1 {
 		w.Vectors = []memory.Vector{{Item: e.ID, Space: space, V: v[0]}}
 	}
-	if err := newTalkers(store, time.Now).note(ctx, agent, origin); err != nil {
+	if err := newKnownOwners(store, time.Now).note(ctx, agent, origin); err != nil {
 		return Added{}, err
 	}
 	receipt, err := store.Commit(ctx, w)
@@ -121,8 +122,8 @@ func checkStatement(text string) error {
 }
 
 // nearTo returns the owner's own memories near to the addition; none when it cannot be embedded.
-func nearTo(ctx context.Context, store memory.Store, place EmbedFunc, e *dream.Episode) ([]nearby, error) {
-	v, space, err := place(ctx, []string{e.Content})
+func nearTo(ctx context.Context, store memory.Store, embed EmbedFunc, e *dream.Episode) ([]nearby, error) {
+	v, space, err := embed(ctx, []string{e.Content})
 	if err != nil || len(v) != 1 {
 		return nil, nil // it is stored even so
 	}

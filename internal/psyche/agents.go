@@ -1,6 +1,7 @@
 package psyche
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -9,12 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // cacheFor is how long an agent's record is used without reading it again; a change of its caps takes effect after
@@ -67,16 +68,16 @@ func (k *agentCache) drop(id string) {
 
 // Reread makes the next request for an agent read its record and lease again. It handles notices of the wake bus: a
 // notice with presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
-func (b *Service) Reread(r presence.WakeNotice) {
+func (s *Service) Reread(r presence.WakeNotice) {
 	if r.Epoch < presence.EveryEpoch {
 		return
 	}
-	b.agents.drop(r.Agent)
-	b.visits.drop(r.Agent)
+	s.agents.drop(r.Agent)
+	s.leases.drop(r.Agent)
 }
 
 // reach finds an agent that the caller may use in a role.
-func (b *Service) reach(ctx context.Context, c Caller, name string, need access.Role) (dream.Agent, error) {
+func (b *core) reach(ctx context.Context, c Caller, name string, need access.Role) (dream.Agent, error) {
 	a, err := b.findAgent(ctx, name)
 	if err != nil {
 		return a, err
@@ -85,17 +86,15 @@ func (b *Service) reach(ctx context.Context, c Caller, name string, need access.
 		return dream.Agent{}, unknownAgent(name)
 	}
 	if !c.May(need, a.Handle) {
-		return dream.Agent{}, &Fault{
-			Status: http.StatusForbidden, Type: forbidden, Code: "role_required",
-			Message: "This needs a key of the role " + string(need) + ".",
-		}
+		return dream.Agent{}, Refuse(http.StatusForbidden, "role_required", "",
+			"This needs a key of the role %s.", need)
 	}
 	return a, nil
 }
 
 // findAgent finds an agent. While the store does not answer, the last record of an agent is used: clients can talk
 // with it, as far as the ledger, if that answers, allows the cost.
-func (b *Service) findAgent(ctx context.Context, name string) (dream.Agent, error) {
+func (b *core) findAgent(ctx context.Context, name string) (dream.Agent, error) {
 	now := b.now()
 	before, fresh := b.agents.recall(name, now)
 	if fresh {
@@ -104,7 +103,7 @@ func (b *Service) findAgent(ctx context.Context, name string) (dream.Agent, erro
 	return b.lookUp(ctx, name, before, now)
 }
 
-func (b *Service) lookUp(ctx context.Context, name string, before *cachedAgent, now time.Time) (dream.Agent, error) {
+func (b *core) lookUp(ctx context.Context, name string, before *cachedAgent, now time.Time) (dream.Agent, error) {
 	soon, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
 	a, err := b.Memory.Agent(soon, name)
@@ -129,8 +128,8 @@ func (b *Service) lookUp(ctx context.Context, name string, before *cachedAgent, 
 }
 
 // Agents lists the agents that the caller reaches, by handle.
-func (b *Service) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
-	all, err := b.Memory.Agents(ctx)
+func (s *Service) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
+	all, err := s.Memory.Agents(ctx)
 	if err != nil {
 		return nil, storeFault("list the agents", err)
 	}
@@ -138,13 +137,13 @@ func (b *Service) Agents(ctx context.Context, c Caller) ([]dream.Agent, error) {
 }
 
 // modelOf names the agent's model for a role.
-func (b *Service) modelOf(a *dream.Agent, role dream.Role) string {
-	return or(a.Models[role], b.o.Models[role])
+func (b *core) modelOf(a *dream.Agent, role dream.Role) string {
+	return cmp.Or(a.Models[role], b.o.Models[role])
 }
 
-// talker is the model that talks for an agent.
-func (b *Service) talker(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
-	spec, err := b.Guard.Catalog.Lookup(or(b.o.Talker, b.modelOf(a, dream.Generator)))
+// talkModel is the model that talks for an agent.
+func (b *core) talkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
+	spec, err := b.Guard.Catalog.Lookup(cmp.Or(b.o.Talker, b.modelOf(a, dream.Generator)))
 	if err != nil {
 		return spec, relayFault(ctx, err)
 	}
@@ -169,7 +168,7 @@ func (z *zones) of(name string) *time.Location {
 
 // accounts are the caps on everything an agent does awake: those of its day and month, which dreams share, and the
 // key's.
-func (b *Service) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
+func (b *core) accounts(a *dream.Agent, c *Caller, now time.Time) (day string, accounts []budget.Account) {
 	day = now.In(b.zones.of(a.Zone)).Format(time.DateOnly)
 	accounts = []budget.Account{
 		{Scope: "day:" + a.ID + "/" + day, Limit: a.Caps.Day},

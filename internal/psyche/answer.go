@@ -2,6 +2,7 @@ package psyche
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,7 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // listen passes the answer on, reads what is said in it, and does what follows its end.
@@ -17,20 +19,20 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l := &answerStream{
 		turn: t,
 		from: res.Body,
-		ear:  answerReader{stream: t.body.stream, token: t.token},
+		ear:  answerReader{stream: t.Body.stream, token: t.token},
 		ok:   res.Status/100 == 2,
 		sent: t.sent,
 		seen: res.Seen,
 	}
-	l.events = t.body.stream && eventStream(res.Header)
-	requested := t.body.stream && string(t.body.usage.of(t.Body)) == "true"
+	l.events = t.Body.stream && eventStream(res.Header)
+	requested := t.Body.stream && string(t.Body.usage.Of(t.Body.raw)) == "true"
 	switch {
 	case !l.ok || t.token != nil:
 	case t.hidden:
 		l.sifts = &sieve{}
 	case requested:
 		l.sifts = &sieve{count: l.counted}
-	case !t.body.stream:
+	case !t.Body.stream:
 		l.sifts = &tail{count: l.counted}
 	}
 	return l
@@ -93,7 +95,7 @@ func (l *answerStream) noteRead(b []byte, err error) error {
 		return err
 	}
 	l.ended = true
-	if l.ok && l.events && !l.ear.over() {
+	if l.ok && l.events && !l.ear.streamEnded() {
 		return errUnfinished
 	}
 	return err
@@ -126,9 +128,9 @@ func (l *answerStream) counted() counted {
 // that the reader need not wait.
 func (l *answerStream) Close() error {
 	l.once.Do(func() {
-		b := l.turn.service
-		b.settled(l.from)
-		b.release(l.turn.visit)
+		s := l.turn.service
+		s.settled(l.from)
+		s.leases.release(l.turn.lease)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.ok {
@@ -139,7 +141,7 @@ func (l *answerStream) Close() error {
 }
 
 // settled closes a relayed answer beside the turns.
-func (b *Service) settled(body io.Closer) {
+func (b *core) settled(body io.Closer) {
 	do := func() {
 		if err := body.Close(); err != nil {
 			b.Log.Error("a relayed call could not be settled; its reservation counts in full", "error", err)
@@ -239,20 +241,20 @@ func (e *answerReader) take(data []byte) {
 			continue
 		}
 		for _, u := range []messagePart{c.Delta, c.Message} {
-			if piece := unquoted(u.Content); piece != "" && e.text.Len() < mostSaid {
+			if piece := jsonscan.Unquoted(u.Content); piece != "" && e.text.Len() < mostSaid {
 				e.text.WriteString(piece)
 				if e.token != nil {
 					e.token(piece)
 				}
 			}
 		}
-		e.finish = or(c.Finish, e.finish)
+		e.finish = cmp.Or(c.Finish, e.finish)
 	}
 }
 
-// over reports whether the provider marked the stream as ended. A stream that could not be parsed gets the benefit of
-// the doubt.
-func (e *answerReader) over() bool {
+// streamEnded reports whether the provider marked the stream as ended. A stream that could not be parsed gets the
+// benefit of the doubt.
+func (e *answerReader) streamEnded() bool {
 	e.events(true)
 	e.raw = nil
 	return e.ended || e.deaf

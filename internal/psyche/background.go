@@ -1,6 +1,7 @@
 package psyche
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,11 +10,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
@@ -29,66 +30,68 @@ const longestQuote = 600
 // background inserts the memories recalled for the last message before it, and the backgrounds of earlier messages in
 // their old places.
 func (t *turn) background(ctx context.Context) []splice {
-	requests := t.body.lastUserMessage()
+	questionAt := t.Body.lastUserMessage()
 	if !t.on.recall && !t.on.affect && t.on.digest == journal.DigestOff {
 		t.report.Skipped = SkippedOff
 		return nil
 	}
-	if requests < 0 {
+	if questionAt < 0 {
 		t.report.Skipped = SkippedNothing
 		return nil
 	}
-	if err := t.talk.loadBackgrounds(ctx, t.service.Talks, t.body, requests); err != nil {
+	if err := t.talk.loadBackgrounds(ctx, t.service.Talks, t.Body, questionAt); err != nil {
 		t.service.Log.WarnContext(ctx, "the turn continues without the backgrounds of earlier turns", "agent",
 			t.agent.Handle, "error", err)
 	}
-	status := t.talk.status(t.body, spendable(t.spec.Context))
-	going := t.body.goesOn(requests)
-	if !going { // the question is asked again, whatever was recalled for it before
-		status = slices.DeleteFunc(status, func(a memory.Background) bool { return a.Place == requests })
+	earlier := t.talk.earlierBackgrounds(t.Body, spendable(t.spec.Context))
+	sameTurn := t.Body.goesOn(questionAt)
+	if !sameTurn { // the question is asked again, whatever was recalled for it before
+		earlier = slices.DeleteFunc(earlier, func(a memory.Background) bool { return a.Place == questionAt })
 	}
 	var changes []splice
 	existing := map[string]bool{}
-	named := "" // the mood
-	for _, a := range status {
+	moodStated := "" // the newest mood that a background states
+	for _, a := range earlier {
 		if a.Text != "" {
 			changes = append(changes, t.put(a))
 		}
 		for _, id := range a.Items {
 			existing[id] = true
 		}
-		named = or(a.Mood, named)
-		if a.Place == requests {
+		moodStated = cmp.Or(a.Mood, moodStated)
+		if a.Place == questionAt {
 			t.report.Recalled = len(a.Items)
 		}
 	}
-	if going {
+	if sameTurn { // its background was put there in an earlier round
 		if t.report.Recalled == 0 {
 			t.report.Skipped = SkippedNothing
 		}
 		return changes
 	}
-	return append(changes, t.recalled(ctx, requests, existing, named)...)
+	return append(changes, t.recalled(ctx, questionAt, existing, moodStated)...)
 }
 
-// recalled searches memory for the question at a place and puts the result before it. existing are the memories that
-// the prompt quotes already, and named is the word for the mood that the prompt states; empty for none.
-func (t *turn) recalled(ctx context.Context, requests int, existing map[string]bool, named string) []splice {
-	defer t.talk.markAnswered(requests)
+// recalled searches memory for the question of message questionAt and puts the result before it. existing are the
+// memories that the prompt quotes already, and moodStated is the word for the mood that the prompt states; empty for
+// none.
+func (t *turn) recalled(ctx context.Context, questionAt int, existing map[string]bool, moodStated string) []splice {
+	defer t.talk.markAnswered(questionAt)
 	if t.on.recall {
 		t.ownWords(existing)
 	}
 	var found []Memory
-	found, t.report.Skipped = t.recall(ctx, t.body.question(requests), existing)
+	found, t.report.Skipped = t.recall(ctx, t.Body.question(questionAt), existing)
 	t.report.Recalled = len(found)
-	a := memory.Background{Place: requests, At: t.service.now().UTC()}
-	line, word := t.moodLine(ctx, named)
-	woke, dreamt := t.wakeDigest(ctx)
-	woke, a.Mood = line+woke, word
-	if len(found) == 0 && woke == "" {
+	a := memory.Background{Place: questionAt, At: t.service.now().UTC()}
+	line, word := t.moodLine(ctx, moodStated)
+	digest, dreamt := t.wakeDigest(ctx)
+	a.Mood = word
+	preamble := line + digest
+	if len(found) == 0 && preamble == "" {
 		return nil
 	}
-	a.Mark, a.Text, a.Taint = t.body.mark(requests), frame(woke, found), dream.FromAgent
+	a.Mark, a.Text, a.Taint = t.Body.mark(questionAt), frame(preamble, found), dream.FromAgent
 	if dreamt {
 		a.Taint = dream.FromDream
 	}
@@ -106,25 +109,26 @@ func (t *turn) recalled(ctx context.Context, requests int, existing map[string]b
 
 // keepBackground stores a background beside the turn. Losing one only costs a hit in the provider's prompt cache.
 func (t *turn) keepBackground(a memory.Background) {
-	b, talk, from := t.service, t.talk, t.from
-	if b.Talks == nil {
+	s, talk, from := t.service, t.talk, t.from
+	if s.Talks == nil {
 		return
 	}
-	b.detach(func() {
+	s.detach(func() {
 		ctx, cancel := context.WithTimeout(from, rememberFor)
 		defer cancel()
-		defer context.AfterFunc(b.running, cancel)()
-		if err := b.Talks.PutBackground(ctx, talk.agent, talk.id, a); err != nil {
-			b.Log.WarnContext(ctx, "a background could not be stored; only this process has it", "agent", talk.agent, "error", err)
+		defer context.AfterFunc(s.running, cancel)()
+		if err := s.Talks.PutBackground(ctx, talk.agent, talk.id, a); err != nil {
+			s.Log.WarnContext(ctx, "a background could not be stored; only this process has it",
+				"agent", talk.agent, "error", err)
 		}
 	})
 }
 
 // ownWords adds the memories made of what the caller says in this body, which the prompt holds already.
 func (t *turn) ownWords(existing map[string]bool) {
-	for _, m := range t.body.messages {
+	for _, m := range t.Body.messages {
 		if m.role == "user" {
-			for _, words := range t.body.words(m) {
+			for _, words := range t.Body.words(m) {
 				existing[idOf(t.agent.ID, t.Caller.Owner(), "user", words)] = true
 			}
 		}
@@ -135,9 +139,9 @@ func (t *turn) put(a memory.Background) splice {
 	t.taint = dream.LeastTrusted(t.taint, a.Taint)
 	var s splice
 	if t.service.o.Joined {
-		s = t.body.joined(a.Place, a.Text)
+		s = t.Body.joined(a.Place, a.Text)
 	} else {
-		s = t.body.background(t.body.place(a.Place), a.Text)
+		s = t.Body.background(t.Body.place(a.Place), a.Text)
 	}
 	t.added += len(s.text)
 	return s
@@ -145,7 +149,7 @@ func (t *turn) put(a memory.Background) splice {
 
 // question is the query for memory: the user's text, with the text before it where that is only a word or two. Of a
 // long question the head and the tail count.
-func (b *body) question(at int) string {
+func (b *Body) question(at int) string {
 	const little, most = 40, 2000
 	text := utterance.Question(b.texts(b.messages[at], "\n\n"))
 	for i := at - 1; i >= 0 && len(text) < little; i-- {
@@ -161,12 +165,12 @@ func (b *body) question(at int) string {
 	return text
 }
 
-// frame writes a background message: the digest of a wake, then memories, each with its label.
-func frame(woke string, found []Memory) string {
+// frame writes a background message: a preamble of mood and digest, then memories, each with its label.
+func frame(preamble string, found []Memory) string {
 	var b strings.Builder
 	b.WriteString(opening + "\n")
-	if woke != "" {
-		b.WriteString("\n" + woke)
+	if preamble != "" {
+		b.WriteString("\n" + preamble)
 	}
 	for _, m := range found {
 		label := string(m.Taint)
@@ -235,7 +239,7 @@ func (t *turn) moodLine(ctx context.Context, last string) (line, word string) {
 	}
 	now := mood.Settled(affect.PAD, t.service.o.Baseline, t.service.now().Sub(affect.Since))
 	word = mood.Word(now)
-	if word == or(last, mood.Calm) {
+	if word == cmp.Or(last, mood.Calm) {
 		return "", ""
 	}
 	return fmt.Sprintf("The agent feels %s (pleasure %+.2f, arousal %+.2f, dominance %+.2f).\n", word, now.Pleasure,
@@ -245,20 +249,19 @@ func (t *turn) moodLine(ctx context.Context, last string) (line, word string) {
 // wakeDigest is what the first turn after sleep is given: the agent's significant insights, labelled as dreamt. It is
 // given once.
 func (t *turn) wakeDigest(ctx context.Context) (text string, dreamt bool) {
-	if request := t.Switches.Digest; request != nil && !*request {
-		return "", false // it waits for a turn that wants it
+	if t.on.digest == journal.DigestOff {
+		return "", false // it waits for a turn that may have it
 	}
-	if listeners, err := t.service.talkers.mayHear(ctx, t.Caller, t.agent.ID, t.agent.Handle,
-		t.service.o.Shared); err != nil || !listeners {
+	maySee, err := t.service.knownOwners.maySeeDreams(ctx, t.Caller, t.agent.ID, t.agent.Handle, t.service.o.Shared)
+	if err != nil || !maySee {
 		return "", false // likewise
 	}
 	w, ok := t.service.digests.take(t.agent.ID)
 	if !ok {
 		return "", false
 	}
-	var b strings.Builder
-	if t.on.digest == journal.DigestOff || len(w.Digest) == 0 {
-		return b.String(), false
+	if len(w.Digest) == 0 {
+		return "", false
 	}
 	items, err := t.service.Memory.Get(ctx, t.agent.ID, w.Digest...)
 	if err != nil {
@@ -266,6 +269,7 @@ func (t *turn) wakeDigest(ctx context.Context) (text string, dreamt bool) {
 		t.service.digests.putBack(w)
 		return "", false
 	}
+	var b strings.Builder
 	entries := journal.Visible(memory.As[*dream.Journal](items))
 	if t.on.digest == journal.DigestHeader {
 		if line := journal.Header(entries); line != "" {
@@ -289,7 +293,7 @@ type digests struct {
 
 // woke notes a wake whose digest is to be given: one that a client of this process raised, or that an alarm or an
 // operator raised before any client came.
-func (d *digests) woke(w Woken) {
+func (d *digests) woke(w WakeResult) {
 	if w.Epoch == 0 || !w.Raised && w.Cause == presence.Connect {
 		return
 	}

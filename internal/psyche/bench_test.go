@@ -1,7 +1,6 @@
 package psyche_test
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"runtime"
@@ -12,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -115,7 +114,6 @@ func BenchmarkIdleStream(b *testing.B) {
 		replies := make([]*psyche.Reply, streams)
 		for i := range replies {
 			t := turn(caller("key", fmt.Sprint(i)), body)
-			t.Body = bytes.Clone(t.Body)
 			reply, err := r.Chat(b.Context(), t)
 			require.NoError(b, err)
 			replies[i] = reply

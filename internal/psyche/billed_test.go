@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -34,8 +34,10 @@ func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, er
 	if !b.chat {
 		return nil, 0, errors.New("no array of messages")
 	}
-	t := &turn{service: &Service{o: Options{}.filled()}, body: b, spec: spec}
-	t.ceiling, err = b.ceiling(t.limits())
+	service := new(Service)
+	service.o = Options{}.filled()
+	t := &turn{service: service, Turn: Turn{Body: b}, spec: spec}
+	t.ceiling, err = b.costBound(t.limits())
 	if err != nil {
 		return nil, 0, err
 	}

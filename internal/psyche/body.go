@@ -7,17 +7,20 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
-// body holds the positions of a request's parts, so that they can be changed and all other bytes stay as they were
-// sent.
-type body struct {
+type span = jsonscan.Span
+
+// Body is a request's body with the positions of its parts, so that they can be changed and all other bytes stay as
+// they were sent.
+type Body struct {
 	raw      []byte
-	head     int             // position after the opening brace
-	names    []string        // of the outermost fields in lower case, in order
-	fields   map[string]span // the values by name; each name occurs once
+	head     int               // position after the opening brace
+	names    []string          // of the outermost fields in lower case, in order
+	fields   map[string]member // by name; each name occurs once
 	messages []message
 	chat     bool // it has an array of messages
 	stream   bool
@@ -25,6 +28,12 @@ type body struct {
 	usage    span     // value of its "include_usage"; zero when absent
 	others   []string // names of members of messages whose content is not text
 	caches   bool     // some object asks the provider to cache a part of the prompt, which costs more than reading it
+}
+
+// member is one of the outermost fields.
+type member struct {
+	span
+	exact bool // its name was written in lower case
 }
 
 // message is one element of "messages".
@@ -35,22 +44,48 @@ type message struct {
 	calls   bool // an assistant's message with tool calls
 }
 
-// readBody parses a body. Errors name the byte and what is wrong, and quote nothing else; a duplicate name is a
-// *Fault.
-func readBody(raw []byte) (*body, error) {
-	b := &body{raw: raw, fields: make(map[string]span, 8)}
+// ReadBody scans a body, once for everything that is read of it. Errors are *Fault: they name the byte and what is
+// wrong, and quote nothing else.
+func ReadBody(raw []byte) (*Body, error) {
+	var b *Body
+	var err error
+	onOwnStack(func() { b, err = readBody(raw) })
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return b, nil
+}
+
+// Bytes is the body as it was sent.
+func (b *Body) Bytes() []byte { return b.raw }
+
+// Text is the string in one of the outermost fields; empty when the field is absent, null, or written in another
+// case.
+func (b *Body) Text(name string) (string, error) {
+	v := b.given(name)
+	if v == nil || !b.fields[name].exact {
+		return "", nil
+	}
+	if v[0] != '"' {
+		return "", invalidRequest(badValue, name, "%s must be a string.", name)
+	}
+	return jsonscan.Unquoted(v), nil
+}
+
+func readBody(raw []byte) (*Body, error) {
+	b := &Body{raw: raw, fields: make(map[string]member, 8)}
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the body is not UTF-8")
 	}
-	s := &scanner{b: raw}
-	s.keys = func(key span) { b.caches = b.caches || cacheMark(key.of(raw)) }
-	if s.peek() != '{' {
-		return nil, s.fault("an object")
+	s := &jsonscan.Scanner{Body: raw}
+	s.Keys = func(key span) { b.caches = b.caches || cacheMark(key.Of(raw)) }
+	if s.Peek() != '{' {
+		return nil, s.Fault("an object")
 	}
-	b.head = s.at + 1
-	err := s.object(func(key span) error { return b.member(s, key.of(raw)) })
+	b.head = s.At + 1
+	err := s.Object(func(key span) error { return b.member(s, key.Of(raw)) })
 	if err == nil {
-		err = s.end()
+		err = s.End()
 	}
 	if err != nil {
 		return nil, err
@@ -60,16 +95,16 @@ func readBody(raw []byte) (*body, error) {
 
 // member reads one of the outermost fields. JSON parsers differ in which of two equal fields they use, and some
 // ignore case: no name may occur twice in any case, and fields that affect the cost must be spelled as usual.
-func (b *body) member(s *scanner, key []byte) error {
+func (b *Body) member(s *jsonscan.Scanner, key []byte) error {
 	name, plain := fieldName(key)
 	if !plain && counting.has(name) {
 		return misspelt(name, key)
 	}
 	if _, twice := b.fields[name]; twice {
-		return twofold(name)
+		return duplicateField(name)
 	}
 	b.names = append(b.names, name)
-	b.fields[name] = span{s.at, s.at}
+	exact := plain || jsonscan.Unquoted(key) == name
 	var v span
 	var err error
 	switch name {
@@ -78,77 +113,77 @@ func (b *body) member(s *scanner, key []byte) error {
 	case "stream_options":
 		v, err = b.streaming(s)
 	default:
-		v, err = s.value()
+		v, err = s.Value()
 	}
-	b.fields[name] = v
-	b.stream = b.stream || name == "stream" && string(v.of(b.raw)) == "true"
+	b.fields[name] = member{v, exact}
+	b.stream = b.stream || name == "stream" && string(v.Of(b.raw)) == "true"
 	return err
 }
 
 // given is the value of a field; nil when it is absent or null.
-func (b *body) given(name string) []byte {
-	if v := b.fields[name].of(b.raw); len(v) > 0 && string(v) != "null" {
+func (b *Body) given(name string) []byte {
+	if v := b.fields[name].Of(b.raw); len(v) > 0 && string(v) != "null" {
 		return v
 	}
 	return nil
 }
 
-func (b *body) streaming(s *scanner) (span, error) {
-	if s.peek() != '{' {
-		return s.value()
+func (b *Body) streaming(s *jsonscan.Scanner) (span, error) {
+	if s.Peek() != '{' {
+		return s.Value()
 	}
-	b.options = span{from: s.at}
-	err := s.object(func(key span) error {
-		v, err := s.value()
-		name, plain := fieldName(key.of(b.raw))
+	b.options = span{From: s.At}
+	err := s.Object(func(key span) error {
+		v, err := s.Value()
+		name, plain := fieldName(key.Of(b.raw))
 		switch {
 		case err != nil || name != "include_usage":
 		case !plain:
-			return misspelt("stream_options."+name, key.of(b.raw))
+			return misspelt("stream_options."+name, key.Of(b.raw))
 		case b.usage != span{}:
-			return twofold("stream_options." + name)
+			return duplicateField("stream_options." + name)
 		default:
 			b.usage = v
 		}
 		return err
 	})
-	b.options.to = s.at
+	b.options.To = s.At
 	return b.options, err
 }
 
 // talk reads the messages.
-func (b *body) talk(s *scanner) (span, error) {
-	if s.peek() != '[' {
-		return s.value()
+func (b *Body) talk(s *jsonscan.Scanner) (span, error) {
+	if s.Peek() != '[' {
+		return s.Value()
 	}
 	b.chat = true
-	all := span{from: s.at}
-	err := s.array(func() error {
+	all := span{From: s.At}
+	err := s.Array(func() error {
 		m, err := b.message(s)
 		b.messages = append(b.messages, m)
 		return err
 	})
-	all.to = s.at
+	all.To = s.At
 	return all, err
 }
 
-func (b *body) message(s *scanner) (message, error) {
-	if s.peek() != '{' {
-		v, err := s.value()
+func (b *Body) message(s *jsonscan.Scanner) (message, error) {
+	if s.Peek() != '{' {
+		v, err := s.Value()
 		return message{span: v}, err
 	}
-	m := message{span: span{from: s.at}}
+	m := message{span: span{From: s.At}}
 	seen := once{of: "messages"}
-	err := s.object(func(key span) error {
-		v, err := s.value()
+	err := s.Object(func(key span) error {
+		v, err := s.Value()
 		if err != nil {
 			return err
 		}
-		name, err := seen.name(key.of(b.raw), messageMembers)
-		text := v.of(b.raw)
+		name, err := seen.name(key.Of(b.raw), messageMembers)
+		text := v.Of(b.raw)
 		switch name {
 		case "role":
-			m.role = unquoted(text)
+			m.role = jsonscan.Unquoted(text)
 		case "content":
 			m.content = v
 		case "tool_calls":
@@ -162,27 +197,27 @@ func (b *body) message(s *scanner) (message, error) {
 		}
 		return err
 	})
-	m.to = s.at
+	m.To = s.At
 	return m, err
 }
 
 // text is the text of a message: its string, or its text parts, one per line.
-func (b *body) text(m message) string { return b.texts(m, "\n") }
+func (b *Body) text(m message) string { return b.texts(m, "\n") }
 
 // words are the passages of a message that a person wrote. Parts are taken as paragraphs, since clients add their own
 // parts to a person's.
-func (b *body) words(m message) []string { return utterance.Strip(b.texts(m, "\n\n")) }
+func (b *Body) words(m message) []string { return utterance.Strip(b.texts(m, "\n\n")) }
 
 // texts joins the text parts of a message.
-func (b *body) texts(m message, between string) string {
-	raw := m.content.of(b.raw)
+func (b *Body) texts(m message, between string) string {
+	raw := m.content.Of(b.raw)
 	if len(raw) == 0 || raw[0] != '[' {
-		return unquoted(raw)
+		return jsonscan.Unquoted(raw)
 	}
 	var texts []string
-	_ = b.parts(m, func(p part) error { // errors were reported before, where they matter
+	_ = b.eachPart(m, func(p part) error { // errors were reported before, where they matter
 		if p.kind == "text" {
-			texts = append(texts, unquoted(p.text.of(b.raw)))
+			texts = append(texts, jsonscan.Unquoted(p.text.Of(b.raw)))
 		}
 		return nil
 	})
@@ -199,49 +234,49 @@ type part struct {
 	doubt   error    // error of a relevant member that occurs twice or in another spelling
 }
 
-// parts calls each for every part of a message whose content is an array or one object.
-func (b *body) parts(m message, each func(p part) error) error {
-	s := &scanner{b: b.raw[:m.content.to], at: m.content.from}
-	if s.peek() == '{' {
+// eachPart calls each for every part of a message whose content is an array or one object.
+func (b *Body) eachPart(m message, each func(p part) error) error {
+	s := &jsonscan.Scanner{Body: b.raw[:m.content.To], At: m.content.From}
+	if s.Peek() == '{' {
 		return b.part(s, each)
 	}
-	return s.array(func() error { return b.part(s, each) })
+	return s.Array(func() error { return b.part(s, each) })
 }
 
-func (b *body) part(s *scanner, each func(p part) error) error {
-	if s.peek() != '{' {
-		v, err := s.value()
+func (b *Body) part(s *jsonscan.Scanner, each func(p part) error) error {
+	if s.Peek() != '{' {
+		v, err := s.Value()
 		if err != nil {
 			return err
 		}
 		return each(part{span: v})
 	}
-	p := part{span: span{from: s.at}}
+	p := part{span: span{From: s.At}}
 	seen := once{of: "content"}
-	err := s.object(func(key span) error {
-		v, err := s.value()
+	err := s.Object(func(key span) error {
+		v, err := s.Value()
 		if err != nil {
 			return err
 		}
-		name, err := seen.name(key.of(b.raw), partMembers)
+		name, err := seen.name(key.Of(b.raw), partMembers)
 		if p.doubt == nil {
 			p.doubt = err
 		}
 		switch name {
 		case "type":
-			p.kind = unquoted(v.of(b.raw))
+			p.kind = jsonscan.Unquoted(v.Of(b.raw))
 		case "text":
 			p.text = v
 		case "image_url":
 			p.picture = v
 		default:
-			if !partMembers.has(name) && string(v.of(b.raw)) != "null" {
+			if !partMembers.has(name) && string(v.Of(b.raw)) != "null" {
 				p.others = append(p.others, name)
 			}
 		}
 		return nil
 	})
-	p.to = s.at
+	p.To = s.At
 	if err != nil {
 		return err
 	}
@@ -249,7 +284,7 @@ func (b *body) part(s *scanner, each func(p part) error) error {
 }
 
 // lastUserMessage is the index of the last message of a user; -1 when there is none.
-func (b *body) lastUserMessage() int {
+func (b *Body) lastUserMessage() int {
 	for i, m := range slices.Backward(b.messages) {
 		if m.role == "user" {
 			return i
@@ -260,7 +295,7 @@ func (b *body) lastUserMessage() int {
 
 // place is where the background for message i goes: directly before it, unless that would separate an assistant's
 // tool calls from their results. Everything before it is unchanged, so that a provider's prompt cache still hits.
-func (b *body) place(i int) int {
+func (b *Body) place(i int) int {
 	open := false // tool results follow this place
 	for _, m := range b.messages[i:] {
 		if m.role == "assistant" {
@@ -285,17 +320,17 @@ func (b *body) place(i int) int {
 
 // taint is the least trusted label of the messages: tool when any message, also of an earlier round, holds a tool's
 // result, else human.
-func (b *body) taint() dream.Taint {
+func (b *Body) taint() dream.Taint {
 	for _, m := range b.messages {
 		if result(m.role) {
 			return dream.FromTool
 		}
-		raw := m.content.of(b.raw)
+		raw := m.content.Of(b.raw)
 		if len(raw) == 0 || raw[0] != '[' && raw[0] != '{' {
 			continue
 		}
 		found := false
-		_ = b.parts(m, func(p part) error { // errors were reported before, where they matter
+		_ = b.eachPart(m, func(p part) error { // errors were reported before, where they matter
 			found = found || p.kind == "tool_result"
 			return nil
 		})
@@ -307,7 +342,7 @@ func (b *body) taint() dream.Taint {
 }
 
 // answered reports whether the messages contain an earlier answer.
-func (b *body) answered() bool {
+func (b *Body) answered() bool {
 	return slices.ContainsFunc(b.messages, func(m message) bool { return m.role == "assistant" })
 }
 
@@ -319,68 +354,71 @@ type splice struct {
 	text []byte
 }
 
+// inserted inserts a text.
+func inserted(at int, text []byte) splice { return splice{span{From: at, To: at}, text} }
+
 // spliced applies changes to the body; those of one place keep their order.
 func spliced(raw []byte, changes []splice) []byte {
-	slices.SortStableFunc(changes, func(a, b splice) int { return a.from - b.from })
+	slices.SortStableFunc(changes, func(a, b splice) int { return a.From - b.From })
 	size := len(raw)
 	for _, c := range changes {
-		size += len(c.text) - (c.to - c.from)
+		size += len(c.text) - (c.To - c.From)
 	}
 	out := make([]byte, 0, size)
 	at := 0
 	for _, c := range changes {
-		out = append(append(out, raw[at:c.from]...), c.text...)
-		at = c.to
+		out = append(append(out, raw[at:c.From]...), c.text...)
+		at = c.To
 	}
 	return append(out, raw[at:]...)
 }
 
 // model sets the provider's model.
-func (b *body) model(wire string) splice { return b.set("model", quoted(wire)) }
+func (b *Body) model(wire string) splice { return b.set("model", jsonscan.Quoted(wire)) }
 
 // set sets a field: in place where it exists, even as null, so that no name occurs twice; else before all others.
-func (b *body) set(name string, value []byte) splice {
+func (b *Body) set(name string, value []byte) splice {
 	if at, stands := b.fields[name]; stands {
-		return splice{at, value}
+		return splice{at.span, value}
 	}
 	member := fmt.Appendf(nil, `"%s":%s`, name, value)
 	if len(b.names) > 0 {
 		member = append(member, ',')
 	}
-	return splice{span{b.head, b.head}, member}
+	return inserted(b.head, member)
 }
 
 // background inserts a message before the one at index i.
-func (b *body) background(i int, text string) splice {
-	at := b.messages[i].from
-	return splice{span{at, at}, fmt.Appendf(nil, `{"role":"user","content":%s},`, quoted(text))}
+func (b *Body) background(i int, text string) splice {
+	at := b.messages[i].From
+	return inserted(at, fmt.Appendf(nil, `{"role":"user","content":%s},`, jsonscan.Quoted(text)))
 }
 
 // joined puts a text at the beginning of message i. A message without text is left alone, and the background goes
 // before it.
-func (b *body) joined(i int, text string) splice {
+func (b *Body) joined(i int, text string) splice {
 	m := b.messages[i]
-	raw := m.content.of(b.raw)
+	raw := m.content.Of(b.raw)
 	switch {
 	case len(raw) > 0 && raw[0] == '"':
-		at := m.content.from + 1
-		words := quoted(text + "\n\n")
-		return splice{span{at, at}, words[1 : len(words)-1]}
+		at := m.content.From + 1
+		words := jsonscan.Quoted(text + "\n\n")
+		return inserted(at, words[1:len(words)-1])
 	case len(raw) > 0 && raw[0] == '[':
-		at := m.content.from + 1
-		part := fmt.Appendf(nil, `{"type":"text","text":%s}`, quoted(text))
-		inside := scanner{b: b.raw, at: at}
-		if inside.peek() != ']' {
+		at := m.content.From + 1
+		part := fmt.Appendf(nil, `{"type":"text","text":%s}`, jsonscan.Quoted(text))
+		inside := jsonscan.Scanner{Body: b.raw, At: at}
+		if inside.Peek() != ']' {
 			part = append(part, ',')
 		}
-		return splice{span{at, at}, part}
+		return inserted(at, part)
 	}
 	return b.background(b.place(i), text)
 }
 
 // goesOn reports whether the answer to message i has begun: an assistant's message or a tool's result follows it, so
 // that the request is another round of the same turn.
-func (b *body) goesOn(i int) bool {
+func (b *Body) goesOn(i int) bool {
 	return slices.ContainsFunc(b.messages[i+1:],
 		func(m message) bool { return m.role == "assistant" || result(m.role) })
 }

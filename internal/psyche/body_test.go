@@ -14,7 +14,7 @@ import (
 )
 
 // edited is a body with another model and a background before its last message.
-func edited(b *body, text string) ([]byte, []splice) {
+func edited(b *Body, text string) ([]byte, []splice) {
 	changes := []splice{b.model("wire")}
 	if at := b.lastUserMessage(); at >= 0 {
 		changes = append(changes, b.background(b.place(at), text))
@@ -128,16 +128,42 @@ func TestWhatABodyAsksForIsFound(t *testing.T) {
 		`"stream_options":{"include_usage":false,"x":1},"prediction":{"content":"12"}}`))
 	require.NoError(t, err)
 	require.True(t, b.stream)
-	require.Equal(t, "false", string(b.usage.of(b.raw)))
+	require.Equal(t, "false", string(b.usage.Of(b.raw)))
 	require.Len(t, b.messages, 1)
 	require.Equal(t, "user", b.messages[0].role)
 	require.Equal(t, "one\ntwo", b.text(b.messages[0]))
-	c, err := b.ceiling(paid())
+	c, err := b.costBound(paid())
 	require.NoError(t, err)
 	require.EqualValues(t, 70, c.answer)
 	require.EqualValues(t, 2, c.choices)
 	require.EqualValues(t, len(`{"content":"12"}`), c.beside)
 	require.Greater(t, c.in, int64(imageTokens))
+}
+
+// FuzzText compares the outermost fields with encoding/json: valid JSON is read the same, and nothing is read as
+// something else.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{
+		`{"model":"iris","user":"ada"}`, `{"messages":[{"content":"\\\""}],"model":"x"}`, `{"USER":"ada"}`,
+		`{}`, ` {"a":{"model":"y"}} `, `{"a":1,"a":2}`, `{"model":"\u0000"}`, `{"\u0075ser":"ada"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		b, err := ReadBody(raw)
+		if err != nil {
+			return
+		}
+		var want map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(raw, &want))
+		for _, name := range []string{"model", "user"} {
+			got, err := b.Text(name)
+			var text string
+			wrong := want[name] != nil && json.Unmarshal(want[name], &text) != nil
+			require.Equal(t, wrong, err != nil, name)
+			require.Equal(t, text, got, name)
+		}
+	})
 }
 
 // FuzzBody compares the scanner with encoding/json, and an edited body, without the insertions, with the original.
@@ -190,9 +216,9 @@ func FuzzBody(f *testing.F) {
 		var back []splice // the inverse of every change, at positions of the edited body
 		moved := 0
 		for _, c := range changes { // spliced has put them in order
-			from := c.from + moved
-			back = append(back, splice{span{from, from + len(c.text)}, c.of(raw)})
-			moved += len(c.text) - (c.to - c.from)
+			from := c.From + moved
+			back = append(back, splice{span{From: from, To: from + len(c.text)}, c.Of(raw)})
+			moved += len(c.text) - (c.To - c.From)
 		}
 		if again := spliced(got, back); !bytes.Equal(again, raw) {
 			t.Fatalf("%q came back as %q", raw, again)

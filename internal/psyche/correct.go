@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
@@ -69,7 +69,7 @@ func correct(ctx context.Context, store memory.Store, e *dream.Episode, near []n
 		newer := *old
 		newer.State, newer.NewerID = dream.Superseded, e.ID
 		changed = append(changed, &newer)
-		e.Replaces = append(e.Replaces, dream.Replaced{ID: old.ID, Content: old.Content, Until: e.At})
+		e.Replaces = append(e.Replaces, dream.EarlierVersion{ID: old.ID, Content: old.Content, Until: e.At})
 		e.Replaces = append(e.Replaces, old.Replaces...)
 	}
 	if more := len(e.Replaces) - mostReplaced; more > 0 {
@@ -84,5 +84,5 @@ func replaces(old *dream.Episode, text string, last bool) bool {
 		return true
 	}
 	return slices.ContainsFunc(old.Replaces,
-		func(r dream.Replaced) bool { return utterance.Corrects(r.Content, text, last) })
+		func(r dream.EarlierVersion) bool { return utterance.Corrects(r.Content, text, last) })
 }

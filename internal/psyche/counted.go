@@ -5,58 +5,44 @@ import (
 	"math"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // counting are the outermost fields that this server reads or writes, since the cost of a request depends on them.
-var counting = set(
-	"model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "prediction",
-	"tools", "functions",
-	"tool_choice", "response_format", "reasoning_effort", "reasoning", "thinking", "input", "dimensions",
-)
+var counting = set(`
+	model messages stream stream_options max_tokens max_completion_tokens n prediction tools functions tool_choice
+	response_format reasoning_effort reasoning thinking input dimensions`)
 
 // Members whose size in bytes bounds their tokens.
 var (
-	messageMembers = set(
-		"role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning",
-		"reasoning_content",
-		"reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought_signature", "annotations",
-		"cache_control", "prefix",
-		"partial", "weight", "id", "status", "tool_name", "phase",
-	)
-	partMembers = set(
-		"type", "text", "image_url", "refusal", "thinking", "reasoning", "signature", "cache_control", "annotations",
-		"id", "index",
-	)
-	textParts   = set("", "text", "refusal", "thinking", "reasoning", "input_text", "output_text")
-	toolMembers = set(
-		"type", "function", "custom", "name", "description", "parameters", "input_schema", "format", "strict",
-		"cache_control",
-	)
+	messageMembers = set(`
+		role content name tool_calls tool_call_id function_call refusal reasoning reasoning_content
+		reasoning_details reasoning_text thinking thinking_blocks thought_signature annotations cache_control prefix
+		partial weight id status tool_name phase`)
+	partMembers = set("type text image_url refusal thinking reasoning signature cache_control annotations id index")
+	textParts   = set("text refusal thinking reasoning input_text output_text")
+	toolMembers = set("type function custom name description parameters input_schema format strict cache_control")
 )
 
 // Other names for a maximum of tokens, a number of answers, and a request to think first, by inference.FieldKey: some
 // providers read them, others ignore them.
 var (
-	maxima = set(
-		"maxtokens", "maxcompletiontokens", "maxoutputtokens", "maxnewtokens", "maxlength", "maxgenlen",
-		"maxgentokens", "maxdecodetokens",
-		"maxtokenstosample", "numpredict", "npredict",
-	)
-	numbers = set("bestof", "numreturnsequences", "candidatecount", "numcompletions", "numgenerations", "numbeams")
-	thinks  = set(
-		"reasoningeffort", "reasoning", "reasoningbudget", "reasoningtokens", "maxreasoningtokens", "thinking",
-		"thinkingbudget",
-		"thinkingconfig", "thinkingtokenbudget", "maxthinkingtokens", "enablethinking", "chattemplatekwargs",
-		"chattemplateargs",
-		"outputconfig",
-	)
+	maxima = set(`
+		maxtokens maxcompletiontokens maxoutputtokens maxnewtokens maxlength maxgenlen maxgentokens maxdecodetokens
+		maxtokenstosample numpredict npredict`)
+	numbers = set("bestof numreturnsequences candidatecount numcompletions numgenerations numbeams")
+	thinks  = set(`
+		reasoningeffort reasoning reasoningbudget reasoningtokens maxreasoningtokens thinking thinkingbudget
+		thinkingconfig thinkingtokenbudget maxthinkingtokens enablethinking chattemplatekwargs chattemplateargs
+		outputconfig`)
 )
 
 // names are field names, each with a bit of its own.
 type names map[string]uint64
 
-func set(all ...string) names {
+func set(list string) names {
+	all := strings.Fields(list)
 	bits := make(names, len(all))
 	for i, name := range all {
 		bits[name] = 1 << i
@@ -85,7 +71,7 @@ func fieldName(key []byte) (name string, plain bool) {
 	}
 	for _, c := range inner {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' {
-			return inference.FoldField(unquoted(key)), false
+			return inference.FoldField(jsonscan.Unquoted(key)), false
 		}
 	}
 	return string(inner), true
@@ -105,7 +91,7 @@ func (o *once) name(key []byte, members names) (string, error) {
 	case !plain:
 		return name, misspelt(o.of+"[]."+name, key)
 	case o.seen&bit != 0:
-		return name, twofold(o.of + "[]." + name)
+		return name, duplicateField(o.of + "[]." + name)
 	}
 	o.seen |= bit
 	return name, nil
@@ -120,10 +106,10 @@ func cacheMark(key []byte) bool {
 	if len(key) > len(name)+3 && bytes.IndexByte(key, '\\') < 0 {
 		return false
 	}
-	return inference.FieldKey(unquoted(key)) == name
+	return inference.FieldKey(jsonscan.Unquoted(key)) == name
 }
 
-func twofold(name string) error {
+func duplicateField(name string) error {
 	return invalidRequest("duplicate_field", name,
 		"%s is given twice, where case is ignored. Parsers differ in which of the two they take: send it once.",
 		name)
@@ -159,8 +145,8 @@ func (l *limits) window() int64 {
 	return int64(l.spec.Context)
 }
 
-// ceiling is the most that a body can ask of a paid model.
-type ceiling struct {
+// costBound is the most that a body can ask of a paid model.
+type costBound struct {
 	in      int64 // tokens of the prompt
 	text    int64 // of the prompt's bytes, those that are certainly text
 	answer  int64 // the greatest maximum of one answer, thinking included; 0: none is named
@@ -171,10 +157,10 @@ type ceiling struct {
 	times   int64 // the most that a token of the prompt costs, in list prices
 }
 
-// ceiling checks a body against the limits and computes the most it can cost. Errors are *Fault and name the field,
+// costBound checks a body against the limits and computes the most it can cost. Errors are *Fault and name the field,
 // its value and what would be right.
-func (b *body) ceiling(l *limits) (ceiling, error) {
-	d := ceiling{choices: 1, times: 1}
+func (b *Body) costBound(l *limits) (costBound, error) {
+	d := costBound{choices: 1, times: 1}
 	if err := b.types(l); err != nil {
 		return d, err
 	}
@@ -182,7 +168,7 @@ func (b *body) ceiling(l *limits) (ceiling, error) {
 		return d, nil
 	}
 	for _, name := range b.names {
-		if err := b.beyond(l, name); err != nil {
+		if err := b.refuseUnbounded(l, name); err != nil {
 			return d, err
 		}
 	}
@@ -196,16 +182,16 @@ func (b *body) ceiling(l *limits) (ceiling, error) {
 }
 
 // types checks the fields that every parser must read alike.
-func (b *body) types(l *limits) error {
+func (b *Body) types(l *limits) error {
 	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
 		if l.free && string(b.given(name)) == "-1" { // how local servers are asked for no maximum
 			continue
 		}
-		if _, err := b.whole(name); err != nil {
+		if _, err := b.wholeNumber(name); err != nil {
 			return err
 		}
 	}
-	if n, err := b.whole("n"); err != nil {
+	if n, err := b.wholeNumber("n"); err != nil {
 		return err
 	} else if n > mostChoices {
 		return invalidRequest(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")),
@@ -218,7 +204,7 @@ func (b *body) types(l *limits) error {
 		return invalidRequest(badValue, "stream_options",
 			"stream_options is %s; it must be an object such as {\"include_usage\": true}.", kindOf(v))
 	}
-	if v := b.usage.of(b.raw); len(v) > 0 && string(v) != "null" && !boolean(v) {
+	if v := b.usage.Of(b.raw); len(v) > 0 && string(v) != "null" && !boolean(v) {
 		return invalidRequest(badValue, "stream_options.include_usage",
 			"stream_options.include_usage is %s; it must be true or false.", kindOf(v))
 	}
@@ -232,8 +218,8 @@ const (
 
 func boolean(v []byte) bool { return string(v) == "true" || string(v) == "false" }
 
-// whole reads a field with a whole number from 1; 0 when absent.
-func (b *body) whole(name string) (int64, error) {
+// wholeNumber reads a field with a whole number from 1; 0 when absent.
+func (b *Body) wholeNumber(name string) (int64, error) {
 	v := b.given(name)
 	if len(v) == 0 {
 		return 0, nil
@@ -283,9 +269,9 @@ func kindOf(v []byte) string {
 
 func shownNumber(v []byte) string { return clippedText(string(v)) }
 
-// beyond refuses a field whose price is not bounded by tokens, unless the deployment allows it or its value asks for
-// nothing.
-func (b *body) beyond(l *limits, name string) error {
+// refuseUnbounded refuses a field whose price is not bounded by tokens, unless the deployment allows it or its value
+// asks for nothing.
+func (b *Body) refuseUnbounded(l *limits, name string) error {
 	f, listed := inference.FieldBeyondTokens(name)
 	if !listed {
 		return nil
@@ -295,7 +281,7 @@ func (b *body) beyond(l *limits, name string) error {
 	case len(v) == 0 || text == "false" || text == "[]" || text == "{}":
 		return nil
 	case f.Name == "service_tier" || f.Name == "speed":
-		if text := unquoted(v); text == "default" || text == "standard" {
+		if text := jsonscan.Unquoted(v); text == "default" || text == "standard" {
 			return nil
 		}
 	case f.Name == "modalities":
@@ -324,11 +310,11 @@ func plainText(v []byte) bool {
 	if v[0] != '[' {
 		return false
 	}
-	s := &scanner{b: v}
+	s := &jsonscan.Scanner{Body: v}
 	only := true
-	err := s.array(func() error {
-		each, err := s.value()
-		only = only && unquoted(each.of(v)) == "text"
+	err := s.Array(func() error {
+		each, err := s.Value()
+		only = only && jsonscan.Unquoted(each.Of(v)) == "text"
 		return err
 	})
 	return err == nil && only
@@ -339,26 +325,26 @@ func ownTools(v []byte) (bool, error) {
 	if v[0] != '[' {
 		return false, nil
 	}
-	s := &scanner{b: v}
+	s := &jsonscan.Scanner{Body: v}
 	own := true
-	err := s.array(func() error {
-		if s.peek() != '{' {
+	err := s.Array(func() error {
+		if s.Peek() != '{' {
 			own = false
-			_, err := s.value()
+			_, err := s.Value()
 			return err
 		}
 		kind := ""
 		seen := once{of: "tools"}
-		err := s.object(func(key span) error {
-			each, err := s.value()
+		err := s.Object(func(key span) error {
+			each, err := s.Value()
 			if err != nil {
 				return err
 			}
-			name, err := seen.name(key.of(v), toolMembers)
+			name, err := seen.name(key.Of(v), toolMembers)
 			if name == "type" {
-				kind = unquoted(each.of(v))
+				kind = jsonscan.Unquoted(each.Of(v))
 			}
-			own = own && (toolMembers.has(name) || string(each.of(v)) == "null")
+			own = own && (toolMembers.has(name) || string(each.Of(v)) == "null")
 			return err
 		})
 		own = own && (kind == "function" || kind == "custom")
@@ -368,7 +354,7 @@ func ownTools(v []byte) (bool, error) {
 }
 
 // answers computes how much may be answered.
-func (b *body) answers(l *limits, d *ceiling) error {
+func (b *Body) answers(l *limits, d *costBound) error {
 	visible, all, err := int64(0), int64(0), error(nil)
 	asksToThink := false
 	budget := int64(0)
@@ -390,7 +376,7 @@ func (b *body) answers(l *limits, d *ceiling) error {
 				visible = max(visible, n)
 			}
 		case numbers.has(key):
-			n, err := b.whole(name)
+			n, err := b.wholeNumber(name)
 			if err != nil {
 				return err
 			}
@@ -400,14 +386,14 @@ func (b *body) answers(l *limits, d *ceiling) error {
 			}
 			d.choices = max(d.choices, n)
 		case thinks.has(key):
-			if !off(v) {
+			if !thinkingOff(v) {
 				asksToThink, budget = true, max(budget, greatest(v))
 			}
 		case name == "prediction":
 			d.beside = int64(len(v))
 		}
 	}
-	n, err := b.whole("n")
+	n, err := b.wholeNumber("n")
 	if err != nil {
 		return err
 	}
@@ -429,8 +415,8 @@ func (b *body) answers(l *limits, d *ceiling) error {
 }
 
 // bounded reads a maximum of tokens, which the window bounds.
-func (b *body) bounded(l *limits, name string) (int64, error) {
-	n, err := b.whole(name)
+func (b *Body) bounded(l *limits, name string) (int64, error) {
+	n, err := b.wholeNumber(name)
 	if err != nil {
 		return 0, err
 	}
@@ -443,8 +429,8 @@ func (b *body) bounded(l *limits, name string) (int64, error) {
 	return n, nil
 }
 
-// off reports whether a field for thinking turns it off.
-func off(v []byte) bool {
+// thinkingOff reports whether a field for thinking turns it off.
+func thinkingOff(v []byte) bool {
 	switch string(bytes.Join(bytes.Fields(v), nil)) {
 	case `false`, `0`, `"none"`, `"off"`, `"disabled"`, `{"type":"disabled"}`, `{"enabled":false}`, `{"effort":"none"}`,
 		`{"enable_thinking":false}`, `{"thinking":false}`:

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 const window = 128_000
@@ -37,12 +37,12 @@ func costFree() *limits {
 }
 
 // held parses a body and checks it against limits.
-func held(l *limits, text string) (ceiling, error) {
+func held(l *limits, text string) (costBound, error) {
 	b, err := readBody([]byte(text))
 	if err != nil {
-		return ceiling{}, err
+		return costBound{}, err
 	}
-	return b.ceiling(l)
+	return b.costBound(l)
 }
 
 func with(fields string) string {

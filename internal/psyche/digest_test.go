@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -47,11 +47,11 @@ func (r *rig) returned() {
 		memory.Slot{Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r"}, Since: r.clock.now()}, memory.Fence{})
 	require.NoError(r.t, err)
 	_, err = r.store.Commit(r.t.Context(), memory.Write{
-		Agent: r.agent.ID, Fence: slot.Fence, Waking: &memory.Waking{Digest: []string{"fr_1", "sc_1", "jo_4", "jo_5"}},
+		Agent: r.agent.ID, Fence: slot.Fence, OnWake: &memory.OnWake{Digest: []string{"fr_1", "sc_1", "jo_4", "jo_5"}},
 	})
 	require.NoError(r.t, err)
 	_, err = r.store.Commit(r.t.Context(), memory.Write{
-		Agent: r.agent.ID, Fence: slot.Fence, Waking: &memory.Waking{Digest: []string{"jo_3", "jo_2", "jo_1"}},
+		Agent: r.agent.ID, Fence: slot.Fence, OnWake: &memory.OnWake{Digest: []string{"jo_3", "jo_2", "jo_1"}},
 	})
 	require.NoError(r.t, err)
 	_, err = r.Open(r.t.Context(), ann, "echo", "mine", time.Hour)

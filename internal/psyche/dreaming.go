@@ -4,8 +4,8 @@ import (
 	"context"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // DreamRequest is a request for a dream. Zero fields take the agent's or the deployment's value.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // Insight is what a dream has brought that a client may be told: what reality or a person has confirmed, and what
@@ -39,12 +39,12 @@ func (d *Dreams) Insights(ctx context.Context, c Caller, id string) (Page[Insigh
 	if !operator && d.hidesDreams(a) {
 		return pageFrom(found, 0, Insight.name), nil
 	}
-	d.once.Do(func() { d.talkers = newTalkers(d.Memory, d.Now) })
-	listeners, err := d.talkers.mayHear(ctx, c, a.ID, a.Handle, d.Shared)
+	d.once.Do(func() { d.knownOwners = newKnownOwners(d.Memory, d.Now) })
+	maySee, err := d.knownOwners.maySeeDreams(ctx, c, a.ID, a.Handle, d.Shared)
 	if err != nil {
 		return Page[Insight]{}, unreadStore(ctx, err)
 	}
-	if !listeners {
+	if !maySee {
 		return pageFrom(found, 0, Insight.name), nil
 	}
 	items, err := d.Memory.Find(ctx, memory.Query{

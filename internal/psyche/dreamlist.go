@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // The sizes of a page of a list.
@@ -155,13 +154,7 @@ func missing(err error) bool {
 }
 
 func badParam(param, format string, args ...any) *Fault {
-	return &Fault{
-		Status:  http.StatusBadRequest,
-		Type:    "invalid_request_error",
-		Code:    "invalid_value",
-		Param:   param,
-		Message: fmt.Sprintf(format, args...),
-	}
+	return Refuse(http.StatusBadRequest, "invalid_value", param, format, args...)
 }
 
 // pageFrom makes a page of items that were found in order, one more than fit if there are more.

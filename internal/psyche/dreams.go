@@ -4,18 +4,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 // Dreams are the dreams of all agents, as far as a caller may see and direct them. The HTTP and MCP interfaces both
@@ -30,10 +30,12 @@ type Dreams struct {
 	Private bool   // nothing of dreams is told to role client
 	Shared  bool   // they are shown to every client, even when they may quote others' talks
 
+	Judge func() review.Judge // makes a judge of predictions for one check
+
 	Except map[string]bool // by handle, agents of whose dreams role client is told nothing, whatever Digest says
 
-	once    sync.Once
-	talkers *talkers
+	once        sync.Once
+	knownOwners *knownOwners // whose talks an agent remembers
 }
 
 // Begin starts a dream; it needs role operator.
@@ -230,27 +232,16 @@ func demand(c Caller, need access.Role) error {
 	if c.Key.Role.Includes(need) {
 		return nil
 	}
-	return &Fault{
-		Status: http.StatusForbidden, Type: "permission_error", Code: "role_too_low",
-		Message: fmt.Sprintf("this needs a key of role %s; this one has role %s", need, c.Key.Role),
-	}
+	return Refuse(http.StatusForbidden, "role_too_low", "",
+		"this needs a key of role %s; this one has role %s", need, c.Key.Role)
 }
 
 func notFoundFault(param, code, format string, args ...any) *Fault {
-	return &Fault{
-		Status:  http.StatusNotFound,
-		Type:    "not_found_error",
-		Code:    code,
-		Param:   param,
-		Message: fmt.Sprintf(format, args...),
-	}
+	return Refuse(http.StatusNotFound, code, param, format, args...)
 }
 
 func conflictFault(code, format string, args ...any) *Fault {
-	return &Fault{
-		Status: http.StatusConflict, Type: "invalid_request_error", Code: code,
-		Message: fmt.Sprintf(format, args...),
-	}
+	return Refuse(http.StatusConflict, code, "", format, args...)
 }
 
 // unreadStore is the fault for a store that could not be read. When the client has hung up it is the context's error.
@@ -258,14 +249,8 @@ func unreadStore(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	return &Fault{
-		Status:  http.StatusServiceUnavailable,
-		Type:    "server_error",
-		Code:    "store_away",
-		Message: "the store does not answer; try again",
-		Retry:   time.Second,
-		Err:     err,
-	}
+	return Refuse(http.StatusServiceUnavailable, "store_away", "",
+		"the store does not answer; try again").After(time.Second).From(err)
 }
 
 func digitsOf(n uint64) string { return strconv.FormatUint(n, 10) }

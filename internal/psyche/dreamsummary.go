@@ -5,9 +5,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
@@ -24,6 +25,10 @@ func (d *Dreams) summary(ctx context.Context, a dream.Agent, n *dream.Record) (*
 		}
 		r.AddItems(items)
 		events, err := d.eventsOf(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		r.Learned, r.Stopped, err = review.News(ctx, d.Memory, a.ID, n)
 		if err != nil {
 			return nil, err
 		}

@@ -2,18 +2,14 @@ package psyche
 
 import (
 	"context"
-	"sync"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
-
-// measuring holds the embedders whose calibration this process has begun, so that each is measured once.
-type measuring struct{ begun sync.Map }
 
 // embedderOf is the embedder of an agent's texts: its own or the usual one, or, until its memory is embedded anew,
 // the one of the space its memories were embedded in.
-func (b *Service) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
+func (b *core) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	space, err := b.Memory.Space(ctx, a.ID)
 	if err != nil {
 		return inference.Spec{}, err
@@ -22,18 +18,18 @@ func (b *Service) embedderOf(ctx context.Context, a *dream.Agent) (inference.Spe
 }
 
 // embedderIn is embedderOf for a known space.
-func (b *Service) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
+func (b *core) embedderIn(a *dream.Agent, space string) (inference.Spec, error) {
 	return inference.EmbedderIn(b.Guard.Catalog, a.Models[dream.Embedder], b.o.Models[dream.Embedder], space)
 }
 
 // calibration says what the cosines of an embedder mean. An unmeasured embedder is measured beside the turn; until
 // then its cosines are read cautiously.
-func (b *Service) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
+func (b *core) calibration(ctx context.Context, a *dream.Agent, c *Caller, spec inference.Spec) inference.Calibration {
 	existing, found := b.Guard.Calibration(ctx, spec.Name)
 	if found {
 		return existing
 	}
-	if _, begun := b.measuring.begun.LoadOrStore(spec.Name, true); begun {
+	if _, begun := b.measuring.LoadOrStore(spec.Name, true); begun {
 		return existing
 	}
 	charge := b.charge(a, c)

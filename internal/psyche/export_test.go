@@ -7,10 +7,10 @@ import (
 )
 
 // Drained waits until the tasks queued now are done.
-func Drained(b *Service) {
-	b.beside.Wait()
+func Drained(s *Service) {
+	s.beside.Wait()
 	var all sync.WaitGroup
-	for _, queue := range b.queues {
+	for _, queue := range s.queues {
 		all.Add(1)
 		queue <- task{context.Background(), func(context.Context) { all.Done() }}
 	}
@@ -18,7 +18,7 @@ func Drained(b *Service) {
 }
 
 // Tend renews leases as the timer would.
-func Tend(ctx context.Context, b *Service) { b.renewLeases(ctx) }
+func Tend(ctx context.Context, s *Service) { s.leases.renew(ctx) }
 
 var dawnOfTests = time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
 

@@ -6,30 +6,57 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 )
 
-// The types of faults, as OpenAI's clients know them.
-const (
-	badRequest = "invalid_request_error"
-	forbidden  = "permission_error"
-	notFound   = "not_found_error"
-	tooMuch    = "rate_limit_error"
-	ownFailure = "server_error"
-	farFailure = "upstream_error"
-)
+// farFailure is the type of a failure of the model's provider; the types of all others follow from their status.
+const farFailure = "upstream_error"
 
-func invalidRequest(code, param, format string, args ...any) *Fault {
+// faultTypes are the types of faults by status, as OpenAI's clients know them. Every other status below 500 is an
+// invalid request, and every one from there on a failure of this server.
+var faultTypes = map[int]string{
+	http.StatusUnauthorized:    "authentication_error",
+	http.StatusForbidden:       "permission_error",
+	http.StatusNotFound:        "not_found_error",
+	http.StatusTooManyRequests: "rate_limit_error",
+}
+
+// Refuse is a fault of the type that follows from its status. code and param may be empty.
+func Refuse(status int, code, param, format string, args ...any) *Fault {
+	kind := "invalid_request_error"
+	if status >= http.StatusInternalServerError {
+		kind = "server_error"
+	}
+	if named, ok := faultTypes[status]; ok {
+		kind = named
+	}
 	return &Fault{
-		Status:  http.StatusBadRequest,
-		Type:    badRequest,
+		Status:  status,
+		Type:    kind,
 		Code:    code,
 		Param:   param,
 		Message: fmt.Sprintf(format, args...),
 	}
+}
+
+// From is the fault with its cause, which is only logged.
+func (f *Fault) From(err error) *Fault {
+	f.Err = err
+	return f
+}
+
+// After is the fault with the time after which it is worth trying again.
+func (f *Fault) After(retry time.Duration) *Fault {
+	f.Retry = retry
+	return f
+}
+
+func invalidRequest(code, param, format string, args ...any) *Fault {
+	return Refuse(http.StatusBadRequest, code, param, format, args...)
 }
 
 // unknownAgent is the fault for agents that do not exist and for those out of reach alike: a key learns nothing of
@@ -38,11 +65,9 @@ func unknownAgent(name string) *Fault {
 	if len(name) > 64 {
 		name = name[:64]
 	}
-	return &Fault{
-		Status: http.StatusNotFound, Type: notFound, Code: "agent_not_found", Param: "agent",
-		Message: fmt.Sprintf("There is no agent %q within reach of this key; GET /v1/models lists those that are.",
-			name),
-	}
+	return Refuse(http.StatusNotFound, "agent_not_found", "agent",
+		"There is no agent %q within reach of this key; GET /v1/models lists those that are.",
+		name)
 }
 
 // storeFault is a failure of this server: the store did not do what it should.
@@ -55,10 +80,8 @@ func storeFault(what string, err error) error {
 		removed.Message = "The agent was removed; GET /v1/models lists those within reach of this key."
 		return removed
 	}
-	f := &Fault{
-		Status: http.StatusInternalServerError, Type: ownFailure, Code: "internal_error",
-		Message: "This server failed to " + what + "; its log says why.", Err: err,
-	}
+	f := Refuse(http.StatusInternalServerError, "internal_error", "",
+		"This server failed to %s; its log says why.", what).From(err)
 	if errors.Is(err, memory.ErrAway) || errors.Is(err, context.DeadlineExceeded) {
 		f.Status, f.Code, f.Message = http.StatusServiceUnavailable, "store_away",
 			"The memory of this server does not answer; try again soon."
@@ -90,12 +113,9 @@ func capOf(o *spend.OverCap) string {
 // relayFault is why a call was not made, or failed before the provider had answered.
 func relayFault(ctx context.Context, err error) error {
 	if over, ok := spend.AsOverCap(err); ok {
-		return &Fault{
-			Status: http.StatusTooManyRequests, Type: tooMuch, Code: "insufficient_quota",
-			Message: fmt.Sprintf(
-				"This request may cost %s, with the longest answer that it allows, and of the %s %s is left. A smaller max_tokens asks for less.",
-				over.Asks, capOf(over), max(0, over.Limit-over.Counted)), Err: err,
-		}
+		return Refuse(http.StatusTooManyRequests, "insufficient_quota", "",
+			"This request may cost %s, with the longest answer that it allows, and of the %s %s is left. A smaller max_tokens asks for less.",
+			over.Asks, capOf(over), max(0, over.Limit-over.Counted)).From(err)
 	}
 	f, ok := inference.AsFailure(err)
 	if !ok {
@@ -104,19 +124,14 @@ func relayFault(ctx context.Context, err error) error {
 		}
 		return storeFault("pass the request on", err)
 	}
-	fault := &Fault{
-		Status:  http.StatusBadGateway,
-		Type:    farFailure,
-		Code:    string(f.Kind),
-		Message: "The model's provider could not be reached, or broke off; try again soon.",
-		Retry:   f.RetryAfter,
-		Err:     err,
-	}
+	fault := Refuse(http.StatusBadGateway, string(f.Kind), "",
+		"The model's provider could not be reached, or broke off; try again soon.").After(f.RetryAfter).From(err)
+	fault.Type = farFailure
 	switch f.Kind {
 	case inference.BadRequest:
-		fault.Status, fault.Type, fault.Message = http.StatusBadRequest, badRequest, f.Message
+		fault.Status, fault.Type, fault.Message = http.StatusBadRequest, "invalid_request_error", f.Message
 	case inference.Unpriced, inference.Unknown, inference.Unauthorized:
-		fault.Status, fault.Type = http.StatusServiceUnavailable, ownFailure
+		fault.Status, fault.Type = http.StatusServiceUnavailable, "server_error"
 		fault.Message = "The model of this agent cannot be used as it is configured; `oneiros doctor` says why."
 	case inference.Malformed:
 		if f.Status != 0 { // the gateway's own words about an answer that is no API's

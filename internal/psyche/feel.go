@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 )
 
 // feelings are the moods in use: momentum and the hourly limit are this process's own, the mood itself is in the
@@ -31,7 +31,7 @@ type feeling struct {
 const believedMood = time.Second
 
 // affect is the agent's stored mood, read at most a second ago, undecayed.
-func (b *Service) affect(ctx context.Context, agent string) (dream.Affect, error) {
+func (b *finder) affect(ctx context.Context, agent string) (dream.Affect, error) {
 	f, now := b.feelings.of(agent), b.now()
 	f.read.Lock()
 	defer f.read.Unlock()
@@ -58,29 +58,29 @@ func (f *feelings) of(agent string) *feeling {
 }
 
 // Emotion returns how an agent feels now.
-func (b *Service) Emotion(ctx context.Context, c Caller, agent string) (Emotion, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Emotion(ctx context.Context, c Caller, agent string) (Emotion, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Emotion{}, err
 	}
-	return b.emotion(ctx, a)
+	return s.emotion(ctx, a)
 }
 
-func (b *Service) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
-	affect, err := b.Memory.Affect(ctx, a.ID)
+func (s *Service) emotion(ctx context.Context, a dream.Agent) (Emotion, error) {
+	affect, err := s.Memory.Affect(ctx, a.ID)
 	if err != nil {
 		return Emotion{}, storeFault("read how the agent feels", err)
 	}
-	return b.shown(affect), nil
+	return s.shown(affect), nil
 }
 
 // shown is an affect decayed to the present.
-func (b *Service) shown(affect dream.Affect) Emotion {
-	now := mood.Settled(affect.PAD, b.o.Baseline, b.now().Sub(affect.Since))
+func (s *Service) shown(affect dream.Affect) Emotion {
+	now := mood.Settled(affect.PAD, s.o.Baseline, s.now().Sub(affect.Since))
 	return Emotion{
 		PAD:       now,
 		Valence:   now.Pleasure,
-		Intensity: now.Distance(b.o.Baseline),
+		Intensity: now.Distance(s.o.Baseline),
 		Word:      mood.Word(now),
 		Since:     affect.Since,
 		Cause:     affect.Cause,
@@ -88,8 +88,8 @@ func (b *Service) shown(affect dream.Affect) Emotion {
 }
 
 // Feel appraises an event.
-func (b *Service) Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Feel(ctx context.Context, c Caller, agent, event string, intensity float64) (Emotion, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Emotion{}, err
 	}
@@ -101,10 +101,10 @@ func (b *Service) Feel(ctx context.Context, c Caller, agent, event string, inten
 		return Emotion{},
 			invalidRequest("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
 	}
-	f := b.feelings.of(a.ID)
+	f := s.feelings.of(a.ID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	affect, err := b.Memory.Affect(ctx, a.ID)
+	affect, err := s.Memory.Affect(ctx, a.ID)
 	if err != nil {
 		return Emotion{}, storeFault("read how the agent feels", err)
 	}
@@ -112,14 +112,14 @@ func (b *Service) Feel(ctx context.Context, c Caller, agent, event string, inten
 	if !affect.Since.Equal(before.At) || affect.PAD != before.PAD { // a dream or another process has moved it since
 		before.PAD, before.At = affect.PAD, affect.Since
 	}
-	after, err := before.Feel(e, intensity, b.now().UTC(), b.o.Baseline)
+	after, err := before.Feel(e, intensity, s.now().UTC(), s.o.Baseline)
 	if err != nil {
 		return Emotion{}, invalidRequest("out_of_range", "intensity", "%v.", err)
 	}
 	affect = dream.Affect{PAD: after.PAD, Since: after.At, Cause: "event/" + e.Name}
-	if _, err := b.Memory.Commit(ctx, memory.Write{Agent: a.ID, Cause: affect.Cause, Affect: &affect}); err != nil {
+	if _, err := s.Memory.Commit(ctx, memory.Write{Agent: a.ID, Cause: affect.Cause, Affect: &affect}); err != nil {
 		return Emotion{}, storeFault("keep how the agent feels", err)
 	}
 	f.Feeling = after
-	return b.shown(affect), nil
+	return s.shown(affect), nil
 }

@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // clientLease is the lease of one client on an agent, as this process knows it.
@@ -24,25 +25,31 @@ type clientLease struct {
 	busy   int       // turns and streams under way
 	until  time.Time // end of the lease that the store has granted; zero: none was granted
 	wanted time.Time // how long the lease should last
-	woken  Woken
+	woken  WakeResult
 }
 
+// clientLeases are the leases by which this process holds agents awake.
 type clientLeases struct {
+	waker Waker
+	hold  time.Duration // how long a request holds the agent awake after its end
+	now   func() time.Time
+	log   *slog.Logger
+	woke  func(WakeResult) // is called after each wake
+
 	mu   sync.Mutex
-	all  map[string]*clientLease
-	over chan struct{}
+	all  map[string]*clientLease // by agent and client
+	over chan struct{}           // closed by stop
 	once sync.Once
 }
 
-func (v *clientLeases) of(agent, client string) *clientLease {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.begin()
+func (l *clientLeases) of(agent, client string) *clientLease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	key := agent + "\x00" + client
-	found := v.all[key]
+	found := l.all[key]
 	if found == nil {
 		found = &clientLease{agent: agent, client: client}
-		v.all[key] = found
+		l.all[key] = found
 	}
 	found.mu.Lock()
 	found.busy++
@@ -50,31 +57,17 @@ func (v *clientLeases) of(agent, client string) *clientLease {
 	return found
 }
 
-func (v *clientLeases) begin() {
-	if v.all == nil {
-		v.all, v.over = map[string]*clientLease{}, make(chan struct{})
-	}
-}
-
-// ended is closed by stop.
-func (v *clientLeases) ended() chan struct{} {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.begin()
-	return v.over
-}
-
-func (v *clientLeases) stop() { v.once.Do(func() { close(v.ended()) }) }
+func (l *clientLeases) stop() { l.once.Do(func() { close(l.over) }) }
 
 // list returns every lease and removes those that have ended.
-func (v *clientLeases) list(now time.Time) []*clientLease {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+func (l *clientLeases) list(now time.Time) []*clientLease {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var out []*clientLease
-	for key, each := range v.all {
+	for key, each := range l.all {
 		each.mu.Lock()
 		if each.busy == 0 && !each.wanted.After(now) && !each.until.After(now) {
-			delete(v.all, key)
+			delete(l.all, key)
 		} else {
 			out = append(out, each)
 		}
@@ -84,10 +77,10 @@ func (v *clientLeases) list(now time.Time) []*clientLease {
 }
 
 // forget drops a lease that was given up.
-func (v *clientLeases) forget(agent, client string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if found := v.all[agent+"\x00"+client]; found != nil {
+func (l *clientLeases) forget(agent, client string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if found := l.all[agent+"\x00"+client]; found != nil {
 		found.forget()
 	}
 }
@@ -99,10 +92,10 @@ func (v *clientLease) forget() {
 }
 
 // drop drops every lease of an agent.
-func (v *clientLeases) drop(agent string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, each := range v.all {
+func (l *clientLeases) drop(agent string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, each := range l.all {
 		if each.agent == agent {
 			each.forget()
 		}
@@ -111,42 +104,42 @@ func (v *clientLeases) drop(agent string) {
 
 // connect renews or takes the client's lease and wakes the agent if need be. While two thirds of a granted lease
 // remain it is not renewed; the store is only asked whether somebody else has ended it. The lease must be released.
-func (b *Service) connect(ctx context.Context, agent, client string) (*clientLease, Woken, error) {
-	v := b.visits.of(agent, client)
-	w, err := b.acquire(ctx, v, b.o.Hold)
+func (l *clientLeases) connect(ctx context.Context, agent, client string) (*clientLease, WakeResult, error) {
+	v := l.of(agent, client)
+	w, err := l.acquire(ctx, v)
 	if err != nil {
-		b.release(v)
-		return nil, Woken{}, err
+		l.release(v)
+		return nil, WakeResult{}, err
 	}
 	return v, w, nil
 }
 
-func (b *Service) acquire(ctx context.Context, v *clientLease, hold time.Duration) (Woken, error) {
-	if w, ok := v.fresh(b.now(), hold); ok && !b.endedElsewhere(ctx, v) {
+func (l *clientLeases) acquire(ctx context.Context, v *clientLease) (WakeResult, error) {
+	if w, ok := v.fresh(l.now(), l.hold); ok && !l.endedElsewhere(ctx, v) {
 		return w, nil
 	}
 	v.waking.Lock()
 	defer v.waking.Unlock()
-	now := b.now()
-	if w, ok := v.fresh(now, hold); ok { // another request woke it meanwhile
+	now := l.now()
+	if w, ok := v.fresh(now, l.hold); ok { // another request woke it meanwhile
 		return w, nil
 	}
-	w, err := b.Dreams.Wake(ctx, v.agent, v.client, hold)
+	w, err := l.waker.Wake(ctx, v.agent, v.client, l.hold)
 	if errors.Is(err, memory.ErrNotFound) { // removed since its record was read
-		return Woken{}, unknownAgent(v.agent)
+		return WakeResult{}, unknownAgent(v.agent)
 	}
 	if err != nil {
-		return Woken{}, storeFault("wake the agent", err)
+		return WakeResult{}, storeFault("wake the agent", err)
 	}
 	if w.Epoch > 0 {
-		v.granted(w, now.Add(hold))
+		v.granted(w, now.Add(l.hold))
 	}
-	b.digests.woke(w)
+	l.woke(w)
 	return w, nil
 }
 
 // fresh returns the wake of a lease that needs no renewal yet.
-func (v *clientLease) fresh(now time.Time, hold time.Duration) (Woken, bool) {
+func (v *clientLease) fresh(now time.Time, hold time.Duration) (WakeResult, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.woken
@@ -154,7 +147,7 @@ func (v *clientLease) fresh(now time.Time, hold time.Duration) (Woken, bool) {
 	return w, v.until.Sub(now) >= hold-hold/3
 }
 
-func (v *clientLease) granted(w Woken, until time.Time) {
+func (v *clientLease) granted(w WakeResult, until time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.woken = w
@@ -164,54 +157,53 @@ func (v *clientLease) granted(w Woken, until time.Time) {
 }
 
 // release ends a turn: the lease lasts for the configured time from now on.
-func (b *Service) release(v *clientLease) {
-	now := b.now()
+func (l *clientLeases) release(v *clientLease) {
+	now := l.now()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.busy--
-	v.wanted = now.Add(b.o.Hold)
+	v.wanted = now.Add(l.hold)
 }
 
-// keepLeases renews leases that must outlast what was granted: those of streams, and of requests that ended long
+// keep renews leases that must outlast what was granted: those of streams, and of requests that ended long
 // after they began.
-func (b *Service) keepLeases() {
-	tick := time.NewTicker(max(b.o.Hold/6, 10*time.Millisecond))
+func (l *clientLeases) keep(running context.Context) {
+	tick := time.NewTicker(max(l.hold/6, 10*time.Millisecond))
 	defer tick.Stop()
-	over := b.visits.ended()
 	for {
 		select {
 		case <-tick.C:
-			b.renewLeases(b.running)
-		case <-over:
+			l.renew(running)
+		case <-l.over:
 			return
 		}
 	}
 }
 
-// renewLeases renews the leases of which less than two thirds remain and that are wanted for longer.
-func (b *Service) renewLeases(ctx context.Context) {
-	now := b.now()
-	for _, v := range b.visits.list(now) {
+// renew renews the leases of which less than two thirds remain and that are wanted for longer.
+func (l *clientLeases) renew(ctx context.Context) {
+	now := l.now()
+	for _, v := range l.list(now) {
 		v.mu.Lock()
 		if v.busy > 0 {
-			v.wanted = now.Add(b.o.Hold)
+			v.wanted = now.Add(l.hold)
 		}
 		hold, until, busy := v.wanted.Sub(now), v.until, v.busy > 0
-		due := !until.IsZero() && v.wanted.After(until) && hold > 0 && until.Sub(now) < b.o.Hold-b.o.Hold/3
+		due := !until.IsZero() && v.wanted.After(until) && hold > 0 && until.Sub(now) < l.hold-l.hold/3
 		v.mu.Unlock()
 		if !due {
 			continue
 		}
-		if until.After(now) && b.endedByOthers(ctx, v, now) {
-			b.visits.forget(v.agent, v.client)
+		if until.After(now) && l.endedByOthers(ctx, v, now) {
+			l.forget(v.agent, v.client)
 			continue
 		}
 		if !until.After(now) && !busy { // it ended while this process did not run, and no request uses it
 			continue
 		}
-		w, err := b.Dreams.Wake(ctx, v.agent, v.client, hold)
+		w, err := l.waker.Wake(ctx, v.agent, v.client, hold)
 		if err != nil || w.Epoch == 0 {
-			b.Log.WarnContext(ctx, "a lease could not be renewed", "agent", v.agent, "error", err)
+			l.log.WarnContext(ctx, "a lease could not be renewed", "agent", v.agent, "error", err)
 			continue
 		}
 		v.granted(w, now.Add(hold))
@@ -224,10 +216,10 @@ const leaseAnswerWithin = 100 * time.Millisecond
 
 // endedElsewhere reports whether another process has ended the lease early, as `oneiros sleep --force` does, and
 // drops the lease then. The agent may be dreaming by now, so that the next turn must wake it.
-func (b *Service) endedElsewhere(ctx context.Context, v *clientLease) bool {
+func (l *clientLeases) endedElsewhere(ctx context.Context, v *clientLease) bool {
 	ctx, cancel := context.WithTimeout(ctx, leaseAnswerWithin)
 	defer cancel()
-	if !b.endedByOthers(ctx, v, b.now()) {
+	if !l.endedByOthers(ctx, v, l.now()) {
 		return false
 	}
 	v.forget()
@@ -236,12 +228,12 @@ func (b *Service) endedElsewhere(ctx context.Context, v *clientLease) bool {
 
 // endedByOthers reports whether somebody has ended a lease that still held. It stays ended until the client makes a
 // request.
-func (b *Service) endedByOthers(ctx context.Context, v *clientLease, now time.Time) bool {
-	s, err := b.Dreams.Status(ctx, v.agent)
-	return err == nil && !holds(s, v.client, now)
+func (l *clientLeases) endedByOthers(ctx context.Context, v *clientLease, now time.Time) bool {
+	s, err := l.waker.Status(ctx, v.agent)
+	return err == nil && !hasLease(s, v.client, now)
 }
 
-func holds(s presence.Status, client string, now time.Time) bool {
+func hasLease(s presence.Status, client string, now time.Time) bool {
 	for _, l := range s.Leases {
 		if l.Client == client && l.Until.After(now) {
 			return true

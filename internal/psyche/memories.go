@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/erasure"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
 )
 
 // Memories are the operations on an agent's memory beside talk. Agents are named by handle or id. Every method checks
@@ -136,15 +136,15 @@ const (
 )
 
 // Forget erases what is selected, and what repeats it.
-func (b *Service) Forget(ctx context.Context, c Caller, agent string, f ForgetRequest) (Erasure, error) {
-	a, err := b.reach(ctx, c, agent, access.Owner)
+func (s *Service) Forget(ctx context.Context, c Caller, agent string, f ForgetRequest) (Erasure, error) {
+	a, err := s.reach(ctx, c, agent, access.Owner)
 	if err != nil {
 		return Erasure{}, err
 	}
 	if err := checkForget(&f); err != nil {
 		return Erasure{}, err
 	}
-	plan, err := memory.PlanErasure(ctx, b.Memory, a.ID, f.Selection)
+	plan, err := memory.PlanErasure(ctx, s.Memory, a.ID, f.Selection)
 	if err != nil {
 		return Erasure{}, storeFault("look for what is to be forgotten", err)
 	}
@@ -154,21 +154,15 @@ func (b *Service) Forget(ctx context.Context, c Caller, agent string, f ForgetRe
 		return result, nil
 	}
 	// A client that hangs up does not leave this half done.
-	done, err := memory.ForgetAll(context.WithoutCancel(ctx), b.Memory, a.ID, plan)
+	done, err := memory.ForgetAll(context.WithoutCancel(ctx), s.Memory, a.ID, plan)
 	if err != nil {
-		return result, &Fault{
-			Status:  http.StatusServiceUnavailable,
-			Type:    ownFailure,
-			Code:    "forgetting_unfinished",
-			Message: "Not everything could be forgotten; what was erased stays so. Ask again for the same to finish it.",
-			Retry:   time.Second,
-			Err:     err,
-		}
+		return result, Refuse(http.StatusServiceUnavailable, "forgetting_unfinished", "",
+			"Not everything could be forgotten; what was erased stays so. Ask again for the same to finish it.").After(time.Second).From(err)
 	}
 	result.Forgotten, result.Scrubbed = done.Items, done.Scrubbed
-	b.quotas.drop(a.ID)
-	if _, err := b.lookUp(ctx, agent, nil, b.now()); err != nil { // from now on talks under way quote nothing of it
-		b.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle,
+	s.quotas.drop(a.ID)
+	if _, err := s.lookUp(ctx, agent, nil, s.now()); err != nil { // from now on talks under way quote nothing of it
+		s.Log.WarnContext(ctx, "talks under way may quote what was forgotten for two seconds more", "agent", a.Handle,
 			"error", err)
 	}
 	return result, nil
@@ -212,52 +206,50 @@ func checkForget(f *ForgetRequest) error {
 }
 
 // Add stores a person's words.
-func (b *Service) Add(ctx context.Context, c Caller, agent string, s AddRequest) (AddedMemory, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Add(ctx context.Context, c Caller, agent string, request AddRequest) (AddedMemory, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return AddedMemory{}, err
 	}
 	speaker, owner := c, ofCaller(c)
-	if s.Owner != "" {
-		owner, err = ParseOwner(s.Owner)
+	if request.Owner != "" {
+		owner, err = ParseOwner(request.Owner)
 		if err != nil {
 			return AddedMemory{}, badParam("owner", "%v", err)
 		}
 		owner.Every = false // a principal alone means what was said without naming a user
 		if owner != ofCaller(c) && !c.May(access.Owner, a.Handle) {
-			return AddedMemory{}, &Fault{
-				Status: http.StatusForbidden, Type: forbidden, Code: "role_required", Param: "owner",
-				Message: "Words of another owner are added with a key of role owner; without owner they are the caller's own.",
-			}
+			return AddedMemory{}, Refuse(http.StatusForbidden, "role_required", "owner",
+				"Words of another owner are added with a key of role owner; without owner they are the caller's own.")
 		}
 		speaker = Caller{Key: access.Key{ID: owner.Principal, Principal: owner.Principal}, User: owner.User}
 	}
-	now := b.now()
-	if s.At.IsZero() {
-		s.At = now
+	now := s.now()
+	if request.At.IsZero() {
+		request.At = now
 	}
-	if s.At.After(now) {
+	if request.At.After(now) {
 		return AddedMemory{},
-			badParam("at", "at is %s, which is in the future; a memory is of the past", s.At.Format(time.RFC3339))
+			badParam("at", "at is %s, which is in the future; a memory is of the past", request.At.Format(time.RFC3339))
 	}
-	if err := checkStatement(s.Text); err != nil {
+	if err := checkStatement(request.Text); err != nil {
 		return AddedMemory{}, badParam("content", "%v", err)
 	}
-	if err := b.checkQuota(ctx, a, speaker); err != nil {
+	if err := s.checkQuota(ctx, a, speaker); err != nil {
 		if full(err) {
 			return AddedMemory{}, quotaFault()
 		}
 		return AddedMemory{}, storeFault("count the owner's memories", err)
 	}
-	place := func(ctx context.Context, texts []string) ([][]float32, string, error) {
-		return b.embed(ctx, a, c, texts)
+	embed := func(ctx context.Context, texts []string) ([][]float32, string, error) {
+		return s.embed(ctx, a, c, texts)
 	}
-	added, err := Add(ctx, b.Memory, place, a.ID, Addition{Owner: owner, Text: s.Text, At: s.At})
+	added, err := Add(ctx, s.Memory, embed, a.ID, Addition{Owner: owner, Text: request.Text, At: request.At})
 	if err != nil {
 		return AddedMemory{}, recallFault(ctx, err)
 	}
 	if !added.Existing {
-		b.quotas.added(a.ID, speaker, 1)
+		s.quotas.added(a.ID, speaker, 1)
 	}
 	return added.View(a.Handle, owner), nil
 }
@@ -274,12 +266,12 @@ type OwnedMemories struct {
 func (o OwnedMemories) name() string { return Owner{Principal: o.Principal, User: o.User}.String() }
 
 // Owners lists the owners of the talks that an agent remembers.
-func (b *Service) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
-	a, err := b.reach(ctx, c, agent, access.Owner)
+func (s *Service) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
+	a, err := s.reach(ctx, c, agent, access.Owner)
 	if err != nil {
 		return Page[OwnedMemories]{}, err
 	}
-	owned, err := Owners(ctx, b.Memory, a.ID)
+	owned, err := Owners(ctx, s.Memory, a.ID)
 	if err != nil {
 		return Page[OwnedMemories]{}, storeFault("read whose talk the agent keeps", err)
 	}
@@ -321,12 +313,12 @@ type Restored struct {
 }
 
 // Archived lists what dreams have archived.
-func (b *Service) Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error) {
-	a, ids, err := b.archived(ctx, c, agent, dreamID)
+func (s *Service) Archived(ctx context.Context, c Caller, agent, dreamID string) (Page[ArchivedMemory], error) {
+	a, ids, err := s.archived(ctx, c, agent, dreamID)
 	if err != nil {
 		return Page[ArchivedMemory]{}, err
 	}
-	items, err := b.Memory.Get(ctx, a.ID, ids...)
+	items, err := s.Memory.Get(ctx, a.ID, ids...)
 	if err != nil {
 		return Page[ArchivedMemory]{}, storeFault("read what dreams have archived", err)
 	}
@@ -338,12 +330,12 @@ func (b *Service) Archived(ctx context.Context, c Caller, agent, dreamID string)
 	return pageFrom(list, len(list), func(m ArchivedMemory) string { return m.ID }), nil
 }
 
-func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string) (dream.Agent, []string, error) {
-	a, err := b.reach(ctx, c, agent, access.Operator)
+func (s *Service) archived(ctx context.Context, c Caller, agent, dreamID string) (dream.Agent, []string, error) {
+	a, err := s.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return a, nil, err
 	}
-	if b.Restorer == nil {
+	if s.Restorer == nil {
 		return a, nil, storeFault("restore memories", errors.New("no restorer is configured"))
 	}
 	if dreamID != "" {
@@ -355,7 +347,7 @@ func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string)
 		}
 		dreamID = name
 	}
-	ids, err := b.Restorer.Archived(ctx, a.ID, dreamID)
+	ids, err := s.Restorer.Archived(ctx, a.ID, dreamID)
 	if err != nil {
 		return a, nil, storeFault("read what dreams have archived", err)
 	}
@@ -363,8 +355,8 @@ func (b *Service) archived(ctx context.Context, c Caller, agent, dreamID string)
 }
 
 // Restore makes archived memories count again.
-func (b *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error) {
-	a, err := b.reach(ctx, c, agent, access.Operator)
+func (s *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, ids []string) (Restored, error) {
+	a, err := s.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -379,17 +371,17 @@ func (b *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, 
 			badParam("ids", "ids names %d memories; one request takes at most %d", len(ids), mostForgotten)
 	}
 	if dreamID != "" {
-		_, ids, err = b.archived(ctx, c, agent, dreamID)
+		_, ids, err = s.archived(ctx, c, agent, dreamID)
 		if err != nil {
 			return Restored{}, err
 		}
-	} else if b.Restorer == nil {
+	} else if s.Restorer == nil {
 		return Restored{}, storeFault("restore memories", errors.New("no restorer is configured"))
 	}
 	if len(ids) == 0 {
 		return Restored{Restored: []string{}}, nil
 	}
-	items, err := b.Restorer.Restore(ctx, a.ID, ids...)
+	items, err := s.Restorer.Restore(ctx, a.ID, ids...)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNotArchived):
 		return Restored{},

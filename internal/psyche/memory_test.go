@@ -11,12 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -187,7 +187,7 @@ func TestTheFirstTurnAfterSleepGetsTheDigest(t *testing.T) {
 		require.NoError(t, err)
 		_, err = r.store.Commit(t.Context(), memory.Write{
 			Agent: r.agent.ID, Fence: memory.Fence{Dream: "dream/echo/0001", Run: "r"},
-			Waking: &memory.Waking{Digest: []string{"jo_1", "jo_2"}},
+			OnWake: &memory.OnWake{Digest: []string{"jo_1", "jo_2"}},
 			Affect: &dream.Affect{PAD: pad(.5, .4, .2), Since: dawn, Cause: "dream/echo/0001"},
 		})
 		require.NoError(t, err)
@@ -223,6 +223,9 @@ func TestTheFirstTurnAfterSleepGetsTheDigest(t *testing.T) {
 		{"an agent without a digest", func(_ *psyche.Ports, o *psyche.Options) {
 			o.Agents = map[string]psyche.Switches{"echo": {Digest: no()}}
 		}, func(*psyche.Turn) {}, []string{"elated"}, []string{"tide"}},
+		{"an agent without a digest, and a request for one", func(_ *psyche.Ports, o *psyche.Options) {
+			o.Agents = map[string]psyche.Switches{"echo": {Digest: no()}}
+		}, func(t *psyche.Turn) { t.Switches.Digest = yes() }, []string{"elated"}, []string{"tide"}},
 		{"everything off", func(_ *psyche.Ports, o *psyche.Options) {
 			o.Switches = psyche.Switches{Recall: no(), Affect: no(), Digest: no()}
 		}, func(*psyche.Turn) {}, nil, []string{"Background"}},
@@ -248,7 +251,34 @@ func TestTheFirstTurnAfterSleepGetsTheDigest(t *testing.T) {
 	}
 }
 
+// While the operator keeps digests from an agent's clients, no turn uses one up.
+func TestADigestWaitsWhileItIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	agents := map[string]psyche.Switches{"echo": {Digest: no()}}
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Agents = agents })
+	r.plant(
+		&dream.Journal{Head: dreamtHead("jo_1", dream.KindJournal), Content: "The tide turns first.", Significance: .6})
+	fence := memory.Fence{Dream: "dream/echo/0001", Run: "r"}
+	_, err := r.store.TakeSlot(t.Context(), r.agent.ID, memory.Slot{Fence: fence, Since: dawn}, memory.Fence{})
+	require.NoError(t, err)
+	_, err = r.store.Commit(t.Context(),
+		memory.Write{Agent: r.agent.ID, Fence: fence, OnWake: &memory.OnWake{Digest: []string{"jo_1"}}})
+	require.NoError(t, err)
+	_, report := r.talk(turn(ann, chat("Good morning")))
+	require.True(t, report.Woke)
+	require.NotContains(t, r.provider.last(t), "tide")
+	psyche.Drained(r.Service)
+	delete(agents, "echo")
+	r.talk(turn(ann, chat("Good morning, you")))
+	require.Contains(t, r.provider.last(t), "> The tide turns first.")
+}
+
 func no() *bool { return new(bool) }
+
+func yes() *bool {
+	on := true
+	return &on
+}
 
 func TestWhatIsRecalledIsNeverRememberedAsNew(t *testing.T) {
 	t.Parallel()
@@ -465,7 +495,7 @@ func TestTheFirstClientAfterAnAlarmGetsTheDigestToo(t *testing.T) {
 	_, err := r.store.TakeSlot(t.Context(), r.agent.ID, memory.Slot{Fence: fence, Since: dawn}, memory.Fence{})
 	require.NoError(t, err)
 	_, err = r.store.Commit(t.Context(),
-		memory.Write{Agent: r.agent.ID, Fence: fence, Waking: &memory.Waking{Digest: []string{"jo_1"}}})
+		memory.Write{Agent: r.agent.ID, Fence: fence, OnWake: &memory.OnWake{Digest: []string{"jo_1"}}})
 	require.NoError(t, err)
 	_, err = r.store.Arrive(t.Context(), presence.Visit{
 		Agent:  r.agent.ID,

@@ -9,12 +9,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
@@ -26,8 +26,8 @@ const (
 )
 
 // Recall returns the memories nearest to a query.
-func (b *Service) Recall(ctx context.Context, c Caller, agent string, r RecallRequest) ([]Memory, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Recall(ctx context.Context, c Caller, agent string, r RecallRequest) ([]Memory, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return nil, err
 	}
@@ -40,27 +40,22 @@ func (b *Service) Recall(ctx context.Context, c Caller, agent string, r RecallRe
 	}
 	ctx, cancel := context.WithTimeout(ctx, recallFor)
 	defer cancel()
-	found, byWords, err := b.search(ctx, a, c, RecallRequest{clipped(query, longestKept), r.Limit, r.Dreamt}, nil,
+	found, byWords, err := s.search(ctx, a, c, RecallRequest{clipped(query, longestKept), r.Limit, r.Dreamt}, nil,
 		recallFor/2)
 	if errors.Is(byWords, memory.ErrSpace) {
 		err = byWords
 	}
 	if errors.Is(err, memory.ErrSpace) {
-		return nil, &Fault{
-			Status:  409,
-			Type:    badRequest,
-			Code:    "other_space",
-			Message: "The agent's memories are placed by another embedder than the one that is configured; `oneiros memory embed` places them anew.",
-			Err:     err,
-		}
+		return nil, Refuse(409, "other_space", "",
+			"The agent's memories are placed by another embedder than the one that is configured; `oneiros memory embed` places them anew.").From(err)
 	}
 	if err != nil {
 		return nil, recallFault(ctx, err)
 	}
 	if byWords != nil {
-		b.counts.wordsOnly(a.ID, whyWords(byWords))
+		s.counts.wordsOnly(a.ID, whyWords(byWords))
 	}
-	b.used(ctx, a.ID, found)
+	s.used(ctx, a.ID, found)
 	if found == nil {
 		found = []Memory{}
 	}
@@ -68,8 +63,8 @@ func (b *Service) Recall(ctx context.Context, c Caller, agent string, r RecallRe
 }
 
 // Remember stores a memory of the caller's. Its id derives from its content.
-func (b *Service) Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Remember(ctx context.Context, c Caller, agent, content string, importance float64) (string, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return "", err
 	}
@@ -80,22 +75,26 @@ func (b *Service) Remember(ctx context.Context, c Caller, agent, content string,
 	if !(importance >= 0 && importance <= 1) || math.IsNaN(importance) {
 		return "", invalidRequest("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.", importance)
 	}
-	if err := b.checkQuota(ctx, a, c); err != nil {
+	if err := s.checkQuota(ctx, a, c); err != nil {
 		if full(err) {
 			return "", quotaFault()
 		}
 		return "", storeFault("count the caller's memories", err)
 	}
-	affect, err := b.Memory.Affect(ctx, a.ID)
+	affect, err := s.Memory.Affect(ctx, a.ID)
 	if err != nil {
 		return "", storeFault("read how the agent feels", err)
 	}
 	l := line{content, dream.FromAgent, "client"} // written by some program
-	placed, err := b.place(ctx, a, c, []line{l})
+	compared, err := s.embedAndCompare(ctx, a, c, []line{l})
 	if err != nil {
 		return "", storeFault("look for the content in memory", err)
 	}
-	now := b.now()
+	surprises, err := s.surprises(ctx, a.ID, c.Owner(), []line{l}, compared)
+	if err != nil {
+		return "", storeFault("compare the content with memory", err)
+	}
+	now := s.now()
 	e := &dream.Episode{
 		Head: dream.Head{
 			ID:      idOf(a.ID, c.Owner(), l.speaker, l.text),
@@ -106,60 +105,60 @@ func (b *Service) Remember(ctx context.Context, c Caller, agent, content string,
 			Taint:   l.by,
 			Derived: []string{"surprise", "affect"},
 		},
-		Content: l.text, Salience: importance, Surprise: placed.novelty[0],
-		Affect: mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since)),
+		Content: l.text, Salience: importance, Surprise: surprises[0],
+		Affect: mood.Settled(affect.PAD, s.o.Baseline, now.Sub(affect.Since)),
 		Origin: c.Owner(), Speaker: l.speaker,
 	}
 	w := memory.Write{Agent: a.ID, Cause: rememberedBy, Add: []dream.Item{e}}
-	if placed.v != nil {
-		w.Vectors = []memory.Vector{{Item: e.ID, Space: placed.space, V: placed.v[0]}}
+	if compared.v != nil {
+		w.Vectors = []memory.Vector{{Item: e.ID, Space: compared.space, V: compared.v[0]}}
 	}
-	if err := b.keepTalk(ctx, a, c, w); err != nil {
+	if err := s.keepTalk(ctx, a, c, w); err != nil {
 		return "", storeFault("keep the memory", err)
 	}
 	return e.ID, nil
 }
 
 // Status returns the state of an agent.
-func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Status(ctx context.Context, c Caller, agent string) (Status, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Status{}, err
 	}
-	s := Status{Agent: a.Handle, Memories: map[string]int{}, Digest: []Memory{}}
-	s.Emotion, err = b.emotion(ctx, a)
+	answer := Status{Agent: a.Handle, Memories: map[string]int{}, Digest: []Memory{}}
+	answer.Emotion, err = s.emotion(ctx, a)
 	if err != nil {
 		return Status{}, err
 	}
-	status, err := b.Dreams.Status(ctx, a.ID)
+	status, err := s.Waker.Status(ctx, a.ID)
 	if err != nil {
 		return Status{}, storeFault("ask who holds the agent awake", err)
 	}
-	slots, err := b.Memory.Slots(ctx)
+	slots, err := s.Memory.Slots(ctx)
 	if err != nil {
 		return Status{}, storeFault("ask who dreams", err)
 	}
 	_, dreaming := slots[a.ID]
-	state := status.State(dreaming, b.now())
-	s.State = string(state)
+	state := status.State(dreaming, s.now())
+	answer.State = string(state)
 	if state == circadian.Awake {
-		s.Until = status.Until()
+		answer.Until = status.Until()
 	}
-	s.Leases = len(status.Leases)
-	if err := b.counted(ctx, a, c, &s); err != nil {
+	answer.Leases = len(status.Leases)
+	if err := s.counted(ctx, a, c, &answer); err != nil {
 		return Status{}, err
 	}
-	listeners, err := b.talkers.mayHear(ctx, c, a.ID, a.Handle, b.o.Shared)
+	maySee, err := s.knownOwners.maySeeDreams(ctx, c, a.ID, a.Handle, s.o.Shared)
 	if err != nil {
 		return Status{}, storeFault("ask whose talks the agent remembers", err)
 	}
-	if status.Last != nil && listeners && b.switched(&a, Switches{}).digest == journal.DigestMessage {
-		items, err := b.Memory.Get(ctx, a.ID, status.Last.Digest...)
+	if status.Last != nil && maySee && s.switched(&a, Switches{}).digest == journal.DigestMessage {
+		items, err := s.Memory.Get(ctx, a.ID, status.Last.Digest...)
 		if err != nil {
 			return Status{}, storeFault("read the digest", err)
 		}
 		for _, j := range journal.Visible(memory.As[*dream.Journal](items)) {
-			s.Digest = append(s.Digest, Memory{
+			answer.Digest = append(answer.Digest, Memory{
 				ID:      j.ID,
 				Kind:    j.Kind,
 				At:      j.At,
@@ -171,22 +170,22 @@ func (b *Service) Status(ctx context.Context, c Caller, agent string) (Status, e
 			})
 		}
 	}
-	return s, nil
+	return answer, nil
 }
 
 // counted adds the numbers of live items by kind that the caller may read, the caller's own quota, and the newest
 // dream.
-func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Status) error {
-	counts, err := b.quotas.read(ctx, a.ID)
+func (s *Service) counted(ctx context.Context, a dream.Agent, c Caller, answer *Status) error {
+	counts, err := s.quotas.read(ctx, a.ID)
 	if err != nil {
 		return storeFault("count the caller's memories", err)
 	}
-	s.Own = b.quotas.keptOf(counts, c)
+	answer.Own = s.quotas.keptOf(counts, c)
 	all := c.May(access.Operator, a.Handle)
 	if all {
-		recalls := b.counts.of(a.ID).counts()
-		s.Recall = &recalls
-		s.Embedding, err = b.embedding(ctx, a.ID)
+		recalls := s.counts.of(a.ID).counts()
+		answer.Recall = &recalls
+		answer.Embedding, err = s.embedding(ctx, a.ID)
 		if err != nil {
 			return storeFault("ask what is being embedded", err)
 		}
@@ -195,60 +194,60 @@ func (b *Service) counted(ctx context.Context, a dream.Agent, c Caller, s *Statu
 		if !all && !slices.Contains(recall.Kinds, kind) {
 			continue
 		}
-		n, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
+		n, err := s.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
 		if err != nil {
 			return storeFault("count memories", err)
 		}
 		if !all && kind == dream.KindEpisode { // what others said in their talks is hidden from the caller
-			n = max(s.Own.Memories, n-counts.total()+s.Own.Memories)
+			n = max(answer.Own.Memories, n-counts.total()+answer.Own.Memories)
 		}
 		if n > 0 {
-			s.Memories[string(kind)] = n
+			answer.Memories[kind.String()] = n
 		}
 	}
 	every := []dream.State{dream.Live, dream.Superseded, dream.Archived}
-	nights, err := b.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every})
+	nights, err := s.Memory.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every})
 	if err != nil {
 		return storeFault("count dreams", err)
 	}
-	s.Dreams = int64(nights)
-	newest, err := b.Memory.Find(ctx,
+	answer.Dreams = int64(nights)
+	newest, err := s.Memory.Find(ctx,
 		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, States: every, Limit: 1})
 	if err != nil {
 		return storeFault("find the newest dream", err)
 	}
 	for _, n := range memory.As[*dream.Record](newest) {
-		s.Dream, s.Outcome = n.ID, string(n.Outcome)
+		answer.Dream, answer.Outcome = n.ID, string(n.Outcome)
 	}
 	return nil
 }
 
 // embedding is the progress of embedding an agent's memories in the background; nil when none waits.
-func (b *Service) embedding(ctx context.Context, agent string) (*Embedding, error) {
-	if b.Jobs == nil {
+func (s *Service) embedding(ctx context.Context, agent string) (*Embedding, error) {
+	if s.Jobs == nil {
 		return nil, nil
 	}
-	j, err := b.Jobs.EmbedJob(ctx, agent)
+	j, err := s.Jobs.EmbedJob(ctx, agent)
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	left, _ := j.Left(b.now())
+	left, _ := j.Left(s.now())
 	return &Embedding{Done: j.Done, Total: j.Total, Left: left.Milliseconds(), Failure: j.Failure}, nil
 }
 
 // Journal returns the newest entries.
-func (b *Service) Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error) {
-	a, err := b.reach(ctx, c, agent, access.Operator)
+func (s *Service) Journal(ctx context.Context, c Caller, agent string, limit int) ([]*dream.Journal, error) {
+	a, err := s.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return nil, err
 	}
 	if limit < 1 || limit > mostJournal {
 		return nil, invalidRequest("out_of_range", "limit", "limit is %d; it must be 1 to %d.", limit, mostJournal)
 	}
-	items, err := b.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindJournal}, Limit: limit})
+	items, err := s.Memory.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindJournal}, Limit: limit})
 	if err != nil {
 		return nil, storeFault("read the journal", err)
 	}
@@ -256,13 +255,13 @@ func (b *Service) Journal(ctx context.Context, c Caller, agent string, limit int
 }
 
 // Playbook returns PLAYBOOK.md.
-func (b *Service) Playbook(ctx context.Context, c Caller, agent string) (string, error) {
-	a, err := b.reach(ctx, c, agent, access.Operator)
+func (s *Service) Playbook(ctx context.Context, c Caller, agent string) (string, error) {
+	a, err := s.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return "", err
 	}
 	find := func(kind dream.Kind, states ...dream.State) ([]dream.Item, error) {
-		return b.Memory.Find(ctx,
+		return s.Memory.Find(ctx,
 			memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states, Sort: memory.HighestScore})
 	}
 	entries, err := find(dream.KindPlaybook)
@@ -273,7 +272,7 @@ func (b *Service) Playbook(ctx context.Context, c Caller, agent string) (string,
 	if err != nil {
 		return "", storeFault("read the hypotheses", err)
 	}
-	return b.Render(memory.As[*dream.Playbook](entries), memory.As[*dream.Hypothesis](tried)), nil
+	return s.Render(memory.As[*dream.Playbook](entries), memory.As[*dream.Hypothesis](tried)), nil
 }
 
 // rendered is a playbook in the plainest form, when no Render is configured.

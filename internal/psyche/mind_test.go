@@ -9,15 +9,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 func pad(p, a, d float64) mood.PAD { return mood.PAD{Pleasure: p, Arousal: a, Dominance: d} }
@@ -353,8 +353,8 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	faulty(t, err, 409, "other_space")
 	_, report := other.talk(turn(ann, chat("lantern")))
 	require.Equal(t, 1, report.Recalled, report.Skipped)
-	require.Equal(t, psyche.WordsSpace, report.ByWords)
-	require.EqualValues(t, 1, other.Counts().ByWords[psyche.WordsSpace])
+	require.Equal(t, psyche.WordsSpace, report.WordsOnly)
+	require.EqualValues(t, 1, other.Counts().WordsOnly[psyche.WordsSpace])
 }
 
 func TestAnAlarmThatHoldsASleeperLeavesItAsleepForClientsToo(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // Owner is who said something in a talk: a user of a principal. User is empty for what was said without naming one.
@@ -241,7 +241,7 @@ func transfer(ctx context.Context, s memory.Store, agent string, from, to Owner,
 			return fmt.Errorf("read what was said: %w", err)
 		}
 		w := memory.Write{Agent: agent, Cause: causeOfGift}
-		w.Fence.Read = memory.Reading{Set: true, Forgettings: forgettings}
+		w.Fence.Read = memory.SeenForgettings{Set: true, Forgettings: forgettings}
 		noted := map[Owner]bool{}
 		for _, e := range memory.As[*dream.Episode](items) {
 			o, ok := OwnerOf(e.Origin)
@@ -250,7 +250,7 @@ func transfer(ctx context.Context, s memory.Store, agent string, from, to Owner,
 			}
 			receiver := to.as(o)
 			if !noted[receiver] { // before the first of its words, as with talk
-				if err := putTalker(ctx, s, agent, receiver.origin()); err != nil {
+				if err := putKnownOwner(ctx, s, agent, receiver.origin()); err != nil {
 					return err
 				}
 				noted[receiver] = true
@@ -282,7 +282,7 @@ func dropNotes(ctx context.Context, s memory.Store, agent string, given []Transf
 		if leftOf(left, g.From) {
 			continue
 		}
-		if err := s.DropNotes(ctx, agent, "", byTalker+short(g.From.origin())); err != nil {
+		if err := s.DropNotes(ctx, agent, "", []string{ownerNotes + short(g.From.origin())}); err != nil {
 			return fmt.Errorf("note who talked: %w", err)
 		}
 	}
@@ -294,7 +294,7 @@ func dropNotes(ctx context.Context, s memory.Store, agent string, given []Transf
 		if !leftOf(left, g.From) {
 			continue
 		}
-		if err := putTalker(ctx, s, agent, g.From.origin()); err != nil {
+		if err := putKnownOwner(ctx, s, agent, g.From.origin()); err != nil {
 			return err
 		}
 	}
@@ -305,9 +305,9 @@ func leftOf(left []Owned, o Owner) bool {
 	return slices.ContainsFunc(left, func(each Owned) bool { return each.Owner == o })
 }
 
-// putTalker notes that an agent remembers a talk of an owner.
-func putTalker(ctx context.Context, s memory.Store, agent, owner string) error {
-	if _, err := s.PutNote(ctx, agent, memory.Fence{}, byTalker+short(owner), nil); err != nil {
+// putKnownOwner notes that an agent remembers a talk of an owner.
+func putKnownOwner(ctx context.Context, s memory.Store, agent, owner string) error {
+	if _, err := s.PutNote(ctx, agent, memory.Fence{}, ownerNotes+short(owner), nil); err != nil {
 		return fmt.Errorf("note who talked: %w", err)
 	}
 	return nil

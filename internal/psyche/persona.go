@@ -3,6 +3,8 @@ package psyche
 import (
 	"fmt"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // How a model learns who it is (Options.Persona).
@@ -19,15 +21,15 @@ var Personas = []string{PersonaSystem, PersonaUser, PersonaOff}
 // from turn to turn, so that a provider's prompt cache still hits.
 func (t *turn) persona() []splice {
 	role := t.service.o.Persona
-	if role == PersonaOff || len(t.body.messages) == 0 {
+	if role == PersonaOff || len(t.Body.messages) == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("You are %s.", t.agent.Handle)
 	if about := strings.TrimSpace(t.agent.Persona); about != "" {
 		text += " " + about
 	}
-	at := t.body.messages[0].from
-	s := splice{span{at, at}, fmt.Appendf(nil, `{"role":%s,"content":%s},`, quoted(role), quoted(text))}
+	at := t.Body.messages[0].From
+	s := inserted(at, fmt.Appendf(nil, `{"role":%s,"content":%s},`, jsonscan.Quoted(role), jsonscan.Quoted(text)))
 	t.added += len(s.text)
 	return []splice{s}
 }

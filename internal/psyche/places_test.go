@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -64,7 +64,10 @@ func TestAnEmbeddingThatCannotBeBoundedIsRefused(t *testing.T) {
 		`{"model":"echo","input":[{"text":"x"}]}`:        {"uncountable_content", "input"},
 	} {
 		r := embedder(t, 0)
-		_, err := r.Embeddings(t.Context(), embeddings(ann, body))
+		_, err := psyche.ReadBody([]byte(body))
+		if err == nil {
+			_, err = r.Embeddings(t.Context(), embeddings(ann, body))
+		}
 		fault, ok := errors.AsType[*psyche.Fault](err)
 		require.True(t, ok, "%s: %v", body, err)
 		require.Equal(t, 400, fault.Status, body)

@@ -9,10 +9,10 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 )
 
 // Caller is who makes a request. One caller's context never reaches another: memory is the agent's, but what is
@@ -47,7 +47,7 @@ type Turn struct {
 	Client   string // names the lease; empty: derived from the caller
 	Path     string // below the provider's address: "/chat/completions" or "/embeddings"
 	Header   http.Header
-	Body     []byte
+	Body     *Body
 	Switches Switches
 }
 
@@ -68,9 +68,9 @@ type TurnReport struct {
 	Degraded     string // what of the wake could not be done yet
 	Recalled     int    // memories in the background message
 	// Skipped is why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was.
-	Skipped string
-	ByWords string // why recall compared words alone: "budget", "failed", "space"; empty when vectors counted too
-	Model   string // name in the catalogue
+	Skipped   string
+	WordsOnly string // why recall compared words alone: "budget", "failed", "space"; empty when vectors counted too
+	Model     string // name in the catalogue
 }
 
 // Memory is a recalled item.
@@ -178,15 +178,15 @@ type Mind interface {
 type Waker interface {
 	// Wake takes or renews a client's lease and wakes the agent if need be. It returns as soon as the caller may go
 	// on.
-	Wake(ctx context.Context, agent, client string, hold time.Duration) (Woken, error)
+	Wake(ctx context.Context, agent, client string, hold time.Duration) (WakeResult, error)
 	// Leave ends the client's lease.
 	Leave(ctx context.Context, agent, client string) error
 	// Status returns who holds the agent awake, by its id.
 	Status(ctx context.Context, agent string) (presence.Status, error)
 }
 
-// Woken is the result of a wake.
-type Woken struct {
+// WakeResult is the result of a wake.
+type WakeResult struct {
 	presence.Wake
 	Raised   bool   // this request woke the agent
 	Degraded string // what could not be done and is done later

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // How old the counts of an agent's memories by owner may be. Between two readings what this process adds is counted;
@@ -69,8 +69,8 @@ func ofCaller(c Caller) Owner {
 	return Owner{Principal: c.Key.PrincipalName(), User: c.User}
 }
 
-// kept counts an agent's memories of what a caller said.
-func (q *quotas) kept(ctx context.Context, agent string, c Caller) (k Kept, err error) {
+// countKept counts an agent's memories of what a caller said.
+func (q *quotas) countKept(ctx context.Context, agent string, c Caller) (k Kept, err error) {
 	q.mu.Lock()
 	if held := q.held[agent]; held != nil {
 		k = q.keptOf(held, c)
@@ -170,11 +170,11 @@ var errQuota = errors.New("the quota of memories is reached")
 
 // checkQuota returns errQuota when an agent has as many memories of a caller as it may. It is called before any paid
 // call for a new memory.
-func (b *Service) checkQuota(ctx context.Context, a dream.Agent, c Caller) error {
+func (b *memoryWriter) checkQuota(ctx context.Context, a dream.Agent, c Caller) error {
 	if b.quotas.ofPrincipal == 0 && (c.User == "" || b.quotas.ofOneUser == 0) {
 		return nil
 	}
-	kept, err := b.quotas.kept(ctx, a.ID, c)
+	kept, err := b.quotas.countKept(ctx, a.ID, c)
 	if err != nil || !kept.Full {
 		return err
 	}
@@ -188,11 +188,11 @@ func (b *Service) checkQuota(ctx context.Context, a dream.Agent, c Caller) error
 }
 
 // keepTalk stores what a caller said, with a note of its owner before and after.
-func (b *Service) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.Write) error {
+func (b *memoryWriter) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memory.Write) error {
 	if len(w.Add) == 0 {
 		return nil
 	}
-	if err := b.talkers.note(ctx, a.ID, c.Owner()); err != nil {
+	if err := b.knownOwners.note(ctx, a.ID, c.Owner()); err != nil {
 		return err
 	}
 	added, err := b.commitOwned(ctx, c.Owner(), w)
@@ -200,12 +200,12 @@ func (b *Service) keepTalk(ctx context.Context, a dream.Agent, c Caller, w memor
 		return err
 	}
 	b.quotas.added(a.ID, c, added)
-	return b.talkers.note(ctx, a.ID, c.Owner())
+	return b.knownOwners.note(ctx, a.ID, c.Owner())
 }
 
 // commitOwned commits a write. Where a memory of the same words under the same id belongs to another owner by now, the
 // new one gets another id: an id derives from who said it first.
-func (b *Service) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
+func (b *memoryWriter) commitOwned(ctx context.Context, owner string, w memory.Write) (int, error) {
 	receipt, err := b.commit(ctx, w)
 	if err != nil || receipt.Existing == 0 {
 		return receipt.Added, err
@@ -246,11 +246,9 @@ func (b *Service) commitOwned(ctx context.Context, owner string, w memory.Write)
 
 // quotaFault is the fault for a request beyond the caller's quota.
 func quotaFault() *Fault {
-	return &Fault{
-		Status: http.StatusForbidden, Type: forbidden, Code: "memory_quota",
-		Message: "the agent keeps as many memories of this principal or user as serve.memories_per_principal and serve.memories_per_user allow; " +
-			"forget some, or raise the limit",
-	}
+	return Refuse(http.StatusForbidden, "memory_quota", "",
+		"the agent keeps as many memories of this principal or user as serve.memories_per_principal and serve.memories_per_user allow; "+
+			"forget some, or raise the limit")
 }
 
 // full reports whether an error is a reached quota, which fails no turn.

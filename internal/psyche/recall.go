@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
@@ -33,7 +33,7 @@ const mostSearches = 64
 
 // recall finds memories for a turn within its budget.
 func (t *turn) recall(ctx context.Context, query string, existing map[string]bool) ([]Memory, string) {
-	b := t.service
+	s := t.service
 	if !t.on.recall {
 		return nil, SkippedOff
 	}
@@ -45,43 +45,44 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 		why   string
 		err   error
 	}
-	within := b.within(ctx, t.agent)
+	within := s.within(ctx, t.agent)
 	answers := make(chan answer, 1)
-	if b.searches.Add(1) > mostSearches {
-		b.searches.Add(-1)
-		b.Log.WarnContext(ctx, "too many searches wait for memory; the turn continues without memories", "agent", t.agent.Handle,
+	if s.searches.Add(1) > mostSearches {
+		s.searches.Add(-1)
+		s.Log.WarnContext(ctx, "too many searches wait for memory; the turn continues without memories",
+			"agent", t.agent.Handle,
 			"searches", mostSearches)
 		return nil, SkippedBusy
 	}
-	begun := b.detach(func() {
-		defer b.searches.Add(-1)
+	begun := s.detach(func() {
+		defer s.searches.Add(-1)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searching)
 		defer cancel()
-		defer context.AfterFunc(b.running, cancel)()
-		found, byWords, err := b.search(ctx, t.agent, t.Caller, RecallRequest{Query: query, Limit: b.o.Items}, existing,
+		defer context.AfterFunc(s.running, cancel)()
+		found, byWords, err := s.search(ctx, t.agent, t.Caller, RecallRequest{Query: query, Limit: s.o.Items}, existing,
 			within-within/4)
 		answers <- answer{found, whyWords(byWords), err}
 	})
 	if !begun {
-		b.searches.Add(-1)
+		s.searches.Add(-1)
 		return nil, SkippedFailed
 	}
 	late := time.NewTimer(within)
 	defer late.Stop()
 	select {
 	case a := <-answers:
-		t.report.ByWords = a.why
+		t.report.WordsOnly = a.why
 		switch {
 		case a.err != nil:
-			b.Log.WarnContext(ctx, "memory could not be searched", "agent", t.agent.Handle, "error", a.err)
+			s.Log.WarnContext(ctx, "memory could not be searched", "agent", t.agent.Handle, "error", a.err)
 			return nil, SkippedFailed
 		case len(a.found) == 0:
 			return nil, SkippedNothing
 		}
-		b.used(ctx, t.agent.ID, a.found)
+		s.used(ctx, t.agent.ID, a.found)
 		return a.found, ""
 	case <-late.C:
-		b.Log.WarnContext(ctx, "memory did not answer within its budget; the turn continues without memories", "agent",
+		s.Log.WarnContext(ctx, "memory did not answer within its budget; the turn continues without memories", "agent",
 			t.agent.Handle, "budget", within)
 		return nil, SkippedBudget
 	case <-ctx.Done():
@@ -89,7 +90,7 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 	}
 }
 
-// Why a question was compared by its words alone (TurnReport.ByWords).
+// Why a question was compared by its words alone (TurnReport.WordsOnly).
 const (
 	WordsBudget = "budget" // the embedder took too long
 	WordsFailed = "failed" // it failed; the log says why
@@ -110,7 +111,7 @@ func whyWords(err error) string {
 
 // within is how long a turn waits for its memories: longer with an embedder over a network than with the built-in
 // one.
-func (b *Service) within(ctx context.Context, a dream.Agent) time.Duration {
+func (b *finder) within(ctx context.Context, a dream.Agent) time.Duration {
 	if b.o.Within > 0 {
 		return b.o.Within
 	}
@@ -120,11 +121,11 @@ func (b *Service) within(ctx context.Context, a dream.Agent) time.Duration {
 	return defaultWithin
 }
 
-// search finds memories that the caller may see, without the existing ones. byWords says why only words were
-// compared; the embedder gets at most the time place.
-func (b *Service) search(
-	ctx context.Context, a dream.Agent, c Caller, r RecallRequest, existing map[string]bool, place time.Duration,
-) (found []Memory, byWords, err error) {
+// search finds memories that the caller may see, without the existing ones. embedErr says why only words were
+// compared; the embedder gets at most the time embedWithin.
+func (b *finder) search(
+	ctx context.Context, a dream.Agent, c Caller, r RecallRequest, existing map[string]bool, embedWithin time.Duration,
+) (found []Memory, embedErr, err error) {
 	affect, err := b.affect(ctx, a.ID)
 	if err != nil {
 		return nil, nil, err
@@ -133,9 +134,9 @@ func (b *Service) search(
 	if err != nil {
 		return nil, nil, err
 	}
-	limit, mayHear := r.Limit, func(dream.Item) bool { return true }
+	limit, mayShow := r.Limit, func(dream.Item) bool { return true }
 	if r.Dreamt {
-		filter, mayHear = b.dreamt(&a, c, filter)
+		filter, mayShow = b.dreamt(&a, c, filter)
 		limit = mostRecalled // some may be hidden from the caller
 	}
 	for id := range existing {
@@ -160,21 +161,21 @@ func (b *Service) search(
 			if unserved != nil {
 				return nil, "", unserved
 			}
-			return b.placeQuestion(ctx, a, c, spec, space, text, place)
+			return b.embedQuestion(ctx, a, c, spec, space, text, embedWithin)
 		},
 		Calibration: calibration,
 		Now:         b.now().In(b.zones.of(a.Zone)),
 	})
-	if answer.ByWords != nil {
+	if answer.EmbedError != nil {
 		b.Log.WarnContext(ctx, "the question could not be embedded; memory is searched by words alone",
-			"agent", a.Handle, "why", whyWords(answer.ByWords), "error", answer.ByWords)
+			"agent", a.Handle, "why", whyWords(answer.EmbedError), "error", answer.EmbedError)
 	}
 	for _, m := range answer.Memories {
-		if len(found) < r.Limit && mayHear(m.Item) {
+		if len(found) < r.Limit && mayShow(m.Item) {
 			found = append(found, memoryOf(m))
 		}
 	}
-	return found, answer.ByWords, err
+	return found, answer.EmbedError, err
 }
 
 func memoryOf(m recall.Memory) Memory {
@@ -198,7 +199,7 @@ func memoryOf(m recall.Memory) Memory {
 // dreamt widens a filter by what dreams made. Operators, who may read all of it, find everything. A client that may
 // see dreams finds what it is shown of them anyway: what was promoted, and significant insights. For other clients
 // nothing is widened. The returned function reports whether the caller may see an item that was found.
-func (b *Service) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
+func (b *finder) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filter, func(dream.Item) bool) {
 	operator := c.May(access.Operator, a.Handle)
 	if !operator && (f.Dreamt != memory.PromotedDreamt || b.switched(a, Switches{}).digest != journal.DigestMessage) {
 		return f, func(dream.Item) bool { return true }
@@ -213,29 +214,29 @@ func (b *Service) dreamt(a *dream.Agent, c Caller, f memory.Filter) (memory.Filt
 	}
 }
 
-// placeQuestion embeds a question in the agent's space, within a time limit.
-func (b *Service) placeQuestion(
+// embedQuestion embeds a question in the agent's space, within a time limit.
+func (b *finder) embedQuestion(
 	ctx context.Context, a dream.Agent, c Caller, spec inference.Spec, space, text string, within time.Duration,
 ) ([]float32, string, error) {
 	if !spec.Makes(space) {
 		return nil, "", memory.ErrSpace
 	}
-	type placed struct {
+	type embedded struct {
 		v     []float32
 		space string
 		err   error
 	}
-	done := make(chan placed, 1)
+	done := make(chan embedded, 1)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	// An embedder that ignores its deadline blocks this goroutine alone.
 	if !b.detach(func() {
 		defer cancel()
 		v, space, err := b.embedBy(ctx, a, c, spec, []string{text})
 		if err != nil {
-			done <- placed{err: err}
+			done <- embedded{err: err}
 			return
 		}
-		done <- placed{v: v[0], space: space}
+		done <- embedded{v: v[0], space: space}
 	}) {
 		cancel()
 		return nil, "", context.Canceled
@@ -258,20 +259,20 @@ func (b *Service) placeQuestion(
 
 // visible filters what a caller may recall: the agent's own memories and what was said in the caller's talks. Of what
 // dreams made only what was promoted counts, for callers that may see dreams.
-func (b *Service) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
-	listeners, err := b.talkers.mayHear(ctx, c, a.ID, a.Handle, b.o.Shared)
+func (b *finder) visible(ctx context.Context, a dream.Agent, c Caller) (memory.Filter, error) {
+	maySee, err := b.knownOwners.maySeeDreams(ctx, c, a.ID, a.Handle, b.o.Shared)
 	if err != nil {
 		return memory.Filter{}, err
 	}
 	f := memory.Filter{Kinds: recall.Kinds, Owners: []string{"", c.Owner()}, Dreamt: memory.NoneDreamt}
-	if listeners && !b.o.Private {
+	if maySee && !b.o.Private {
 		f.Dreamt = memory.PromotedDreamt
 	}
 	return f, nil
 }
 
 // embed embeds texts. The built-in embedder costs nothing and is called directly.
-func (b *Service) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
+func (b *finder) embed(ctx context.Context, a dream.Agent, c Caller, texts []string) ([][]float32, string, error) {
 	spec, err := b.embedderOf(ctx, &a)
 	if err != nil {
 		return nil, "", err
@@ -279,7 +280,7 @@ func (b *Service) embed(ctx context.Context, a dream.Agent, c Caller, texts []st
 	return b.embedBy(ctx, a, c, spec, texts)
 }
 
-func (b *Service) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec,
+func (b *finder) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec,
 	texts []string,
 ) ([][]float32, string, error) {
 	if spec.BuiltIn {

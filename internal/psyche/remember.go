@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 
@@ -40,7 +40,7 @@ type task struct {
 const rememberWorkers = 8
 
 // rememberLoop runs queued tasks, one after the other, until Close.
-func (b *Service) rememberLoop(queue <-chan task) {
+func (b *memoryWriter) rememberLoop(queue <-chan task) {
 	for d := range queue {
 		if b.running.Err() != nil {
 			b.counts.dropped.Add(1)
@@ -55,7 +55,7 @@ func (b *Service) rememberLoop(queue <-chan task) {
 }
 
 // enqueue queues a task for an agent. When too many wait it is dropped and counted: no turn waits for memory.
-func (b *Service) enqueue(agent string, d task) {
+func (b *memoryWriter) enqueue(agent string, d task) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -83,17 +83,17 @@ type line struct {
 // spoken is what may be remembered of a request: the user's message, and the results of tools since. However many
 // rounds of tools there are, the same words are one memory.
 func (t *turn) spoken() []line {
-	at := t.body.lastUserMessage()
+	at := t.Body.lastUserMessage()
 	if !t.on.store || at < 0 {
 		return nil
 	}
 	var lines []line
-	for _, words := range t.body.words(t.body.messages[at]) {
+	for _, words := range t.Body.words(t.Body.messages[at]) {
 		lines = append(lines, line{words, dream.FromHuman, "user"})
 	}
 	own := len(lines)
-	for i := len(t.body.messages) - 1; i > at && result(t.body.messages[i].role) && len(lines)-own < mostOfTools; i-- {
-		lines = append(lines, line{clipped(t.body.text(t.body.messages[i]), longestTool), dream.FromTool, "tool"})
+	for i := len(t.Body.messages) - 1; i > at && result(t.Body.messages[i].role) && len(lines)-own < mostOfTools; i-- {
+		lines = append(lines, line{clipped(t.Body.text(t.Body.messages[i]), longestTool), dream.FromTool, "tool"})
 	}
 	return lines
 }
@@ -108,31 +108,31 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 		lines = append(lines, line{clipped(h.text, longestKept), t.taint, t.agent.Handle})
 	}
 	shown := t.talk.backgrounds()
-	b := t.service
+	s := t.service
 	agent := t.agent
 	caller := t.Caller
 	session := t.report.Conversation
-	reading := t.reading
+	seen := t.seen
 	now := t.service.now()
-	b.enqueue(agent.ID, task{t.from, func(ctx context.Context) {
-		err := b.remember(ctx, agent, caller, session, lines, shown, reading, now)
+	s.enqueue(agent.ID, task{t.from, func(ctx context.Context) {
+		err := s.remember(ctx, agent, caller, session, lines, shown, seen, now)
 		if errors.Is(err, memory.ErrForgotten) {
 			// The answer may repeat what was forgotten while it was written; what a person said does not.
-			b.counts.forgotten.Add(1)
+			s.counts.forgotten.Add(1)
 			lines = slices.DeleteFunc(lines, func(l line) bool { return l.by != dream.FromHuman })
-			err = b.remember(ctx, agent, caller, session, lines, shown, memory.Reading{}, now)
+			err = s.remember(ctx, agent, caller, session, lines, shown, memory.SeenForgettings{}, now)
 		}
 		if err != nil {
-			b.counts.failed.Add(1)
-			b.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)
+			s.counts.failed.Add(1)
+			s.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)
 		}
 	}})
 }
 
 // remember stores those lines that are worth it, are new, and do not repeat what the prompt quoted. ErrForgotten when
-// something of the agent was forgotten after the reading.
-func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string,
-	reading memory.Reading, now time.Time,
+// something of the agent was forgotten since seen was read.
+func (b *memoryWriter) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line, shown []string,
+	seen memory.SeenForgettings, now time.Time,
 ) error {
 	var wanted []line
 	for _, l := range lines {
@@ -158,14 +158,18 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 	if err != nil {
 		return err
 	}
-	placed, err := b.place(ctx, a, c, wanted)
+	compared, err := b.embedAndCompare(ctx, a, c, wanted)
 	if err != nil {
 		return err
 	}
-	w := memory.Write{Agent: a.ID, Cause: byTalk, Fence: memory.Fence{Read: reading}}
+	surprises, err := b.surprises(ctx, a.ID, c.Owner(), wanted, compared)
+	if err != nil {
+		return err
+	}
+	w := memory.Write{Agent: a.ID, Cause: byTalk, Fence: memory.Fence{Read: seen}}
 	current := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
 	for i, l := range wanted {
-		if placed.isRemembered(i, l.text) {
+		if compared.isRemembered(i, l.text) {
 			b.counts.existing.Add(1)
 			continue
 		}
@@ -184,16 +188,16 @@ func (b *Service) remember(ctx context.Context, a dream.Agent, c Caller, session
 				Taint:   l.by,
 				Derived: []string{"salience", "surprise", "affect"},
 			},
-			Content: l.text, Salience: weigh(l.text, l.by, placed.novelty[i]), Surprise: placed.novelty[i],
+			Content: l.text, Salience: weigh(l.text, l.by, compared.novelty[i]), Surprise: surprises[i],
 			Affect:  current,
 			Session: session, Origin: c.Owner(), Speaker: l.speaker,
 		}
-		corrected, err := correct(ctx, b.Memory, e, placed.near[i])
+		corrected, err := correct(ctx, b.Memory, e, compared.near[i])
 		if err != nil {
 			return err
 		}
 		w.Add, w.Change = append(w.Add, e), append(w.Change, corrected...)
-		v, err := b.vectorOf(ctx, a, c, e, &placed, i)
+		v, err := b.vectorOf(ctx, a, c, e, &compared, i)
 		if err != nil {
 			return err
 		}
@@ -219,7 +223,7 @@ func freeID(ctx context.Context, store memory.Store, agent, owner, id string, at
 
 // vectorOf is the vector of a new memory: that of its words, or, for a correction, of the new and the earlier value
 // together.
-func (b *Service) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *placement,
+func (b *memoryWriter) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *dream.Episode, p *comparison,
 	i int,
 ) ([]memory.Vector, error) {
 	if p.v == nil {
@@ -231,14 +235,14 @@ func (b *Service) vectorOf(ctx context.Context, a dream.Agent, c Caller, e *drea
 	v, space, err := b.embed(ctx, a, c, []string{e.Text()})
 	if err != nil || space != p.space {
 		b.Log.WarnContext(ctx, "a correction is stored without its vector", "agent", a.Handle, "error", err)
-		return nil, nil //nolint:nilerr // it is placed when the memory moves
+		return nil, nil //nolint:nilerr // it is embedded when the memory moves
 	}
 	return []memory.Vector{{Item: e.ID, Space: space, V: v[0]}}, nil
 }
 
 // commit writes. Items whose vectors are of another space than the agent's are stored without them, and embedded when
 // its memory is.
-func (b *Service) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+func (b *memoryWriter) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
 	receipt, err := b.Memory.Commit(ctx, w)
 	if errors.Is(err, memory.ErrStale) { // what is corrected was changed meanwhile: both stay
 		w.Change = nil
@@ -259,8 +263,8 @@ func (b *Service) commit(ctx context.Context, w memory.Write) (memory.Receipt, e
 	return receipt, err
 }
 
-// placement holds the vectors of lines and the memories near to them.
-type placement struct {
+// comparison is the vectors of lines and the memories near to them.
+type comparison struct {
 	v       [][]float32 // nil: the embedder could not be asked
 	space   string
 	novelty []float64 // 1 less the nearest cosine among what the caller may see
@@ -277,15 +281,19 @@ type nearby struct {
 // isRemembered reports whether a line is remembered already: a near memory says the same in the same words, and by
 // the embedder's calibration the line adds nothing. Words that differ in a name or a number are another memory,
 // however near they are.
-func (p *placement) isRemembered(i int, text string) bool {
+func (p *comparison) isRemembered(i int, text string) bool {
 	return slices.ContainsFunc(p.near[i], func(n nearby) bool {
 		e, ok := n.item.(*dream.Episode)
 		return ok && n.cosine >= p.scale.Novel && utterance.Same(e.Content, text)
 	})
 }
 
-func (b *Service) place(ctx context.Context, a dream.Agent, c Caller, lines []line) (placement, error) {
-	p := placement{novelty: make([]float64, len(lines)), near: make([][]nearby, len(lines))}
+// embedAndCompare embeds lines and compares them with the memories that the caller may see. Lines that cannot be
+// embedded are compared with none, and are stored without vectors.
+func (b *memoryWriter) embedAndCompare(ctx context.Context, a dream.Agent, c Caller,
+	lines []line,
+) (comparison, error) {
+	p := comparison{novelty: make([]float64, len(lines)), near: make([][]nearby, len(lines))}
 	texts := make([]string, len(lines))
 	for i, l := range lines {
 		texts[i], p.novelty[i] = l.text, 1

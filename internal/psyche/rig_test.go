@@ -14,14 +14,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -56,13 +56,13 @@ type nights struct {
 	status error // of Standing
 }
 
-func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.Woken, error) {
+func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Duration) (psyche.WakeResult, error) {
 	n.mu.Lock()
 	n.wakes++
 	fails := n.fails
 	n.mu.Unlock()
 	if fails != nil {
-		return psyche.Woken{}, fails
+		return psyche.WakeResult{}, fails
 	}
 	a, err := n.store.Arrive(ctx, presence.Visit{
 		Agent:  agent,
@@ -72,7 +72,7 @@ func (n *nights) Wake(ctx context.Context, agent, client string, hold time.Durat
 		For:    hold,
 		Lock:   time.Second,
 	})
-	return psyche.Woken{Wake: a.Wake, Raised: a.Raised}, err
+	return psyche.WakeResult{Wake: a.Wake, Raised: a.Raised}, err
 }
 
 func (n *nights) Leave(ctx context.Context, agent, client string) error {
@@ -235,7 +235,7 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	require.NoError(t, store.PutAgent(t.Context(), r.agent))
 	table := catalogue()
 	p := psyche.Ports{
-		Memory: store, Talks: store, Relay: r.provider, Dreams: r.nights,
+		Memory: store, Talks: store, Relay: r.provider, Waker: r.nights,
 		Guard: &spend.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
@@ -262,11 +262,15 @@ func caller(key, user string) psyche.Caller {
 var ann = caller("key_a", "ann")
 
 func turn(c psyche.Caller, body string) psyche.Turn {
+	request, err := psyche.ReadBody([]byte(body))
+	if err != nil {
+		panic(err)
+	}
 	return psyche.Turn{
 		Caller: c,
 		Agent:  "echo",
 		Path:   "/chat/completions",
-		Body:   []byte(body),
+		Body:   request,
 		Header: http.Header{"Content-Type": {"application/json"}},
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // The temperature for a neutral mood is 1, OpenAI's default, and differs by this much at full arousal. Measured here:
@@ -21,8 +21,8 @@ func moodTemperature(affect mood.PAD, most float64) float64 {
 // sampling sets the temperature by the agent's mood, when the deployment wants that, the model takes one and the
 // client names neither temperature nor top_p.
 func (t *turn) sampling(ctx context.Context) []splice {
-	if !t.service.o.MoodSampling || !t.on.affect || t.spec.MaxTemperature <= 0 || t.body.given("temperature") != nil ||
-		t.body.given("top_p") != nil {
+	if !t.service.o.MoodSampling || !t.on.affect || t.spec.MaxTemperature <= 0 || t.Body.given("temperature") != nil ||
+		t.Body.given("top_p") != nil {
 		return nil
 	}
 	affect, err := t.service.affect(ctx, t.agent.ID)
@@ -31,5 +31,5 @@ func (t *turn) sampling(ctx context.Context) []splice {
 		return nil
 	}
 	settled := mood.Settled(affect.PAD, t.service.o.Baseline, t.service.now().Sub(affect.Since))
-	return []splice{t.body.set("temperature", fmt.Appendf(nil, "%v", moodTemperature(settled, t.spec.MaxTemperature)))}
+	return []splice{t.Body.set("temperature", fmt.Appendf(nil, "%v", moodTemperature(settled, t.spec.MaxTemperature)))}
 }

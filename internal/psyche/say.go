@@ -2,6 +2,7 @@ package psyche
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // longestMessage is how many bytes Say takes.
@@ -16,10 +18,10 @@ const longestMessage = 64 << 10
 
 // Say is a turn of one message. The earlier messages of the conversation are sent with it, as long as this process
 // holds them.
-func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, message string,
+func (s *Service) Say(ctx context.Context, c Caller, agent, conversation, message string,
 	token func(string),
 ) (string, TurnReport, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return "", TurnReport{}, err
 	}
@@ -27,8 +29,8 @@ func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, messag
 		return "", TurnReport{},
 			invalidRequest("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
 	}
-	conversation = or(conversation, "say")
-	held := b.talks.of(c.Owner(), a.ID, conversation, b.now())
+	conversation = cmp.Or(conversation, "say")
+	held := s.talks.of(c.Owner(), a.ID, conversation, s.now())
 	lines := append(held.lines(), spoken{"user", message})
 	t := Turn{
 		Caller:       c,
@@ -37,8 +39,11 @@ func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, messag
 		Path:         "/chat/completions",
 		Header:       http.Header{"Content-Type": {"application/json"}},
 	}
-	t.Body = written(a.Handle, lines, token != nil)
-	reply, err := b.chat(ctx, &turn{service: b, Turn: t, token: token})
+	t.Body, err = ReadBody(written(a.Handle, lines, token != nil))
+	if err != nil {
+		return "", TurnReport{}, err
+	}
+	reply, err := s.chat(ctx, &turn{service: s, Turn: t, token: token})
 	if err != nil {
 		return "", TurnReport{}, err
 	}
@@ -61,6 +66,19 @@ func (b *Service) Say(ctx context.Context, c Caller, agent, conversation, messag
 	return answer, reply.Report, nil
 }
 
+// Background returns what was put before the model last in a conversation with an agent, as it stood in the prompt;
+// empty when nothing was. It may be called after Close.
+func (s *Service) Background(ctx context.Context, c Caller, agent, conversation string) (string, error) {
+	if s.Talks == nil {
+		return "", nil
+	}
+	all, err := s.Talks.Backgrounds(ctx, agent, talkID(c.Owner(), conversation))
+	if err != nil || len(all) == 0 {
+		return "", err
+	}
+	return all[len(all)-1].Text, nil
+}
+
 func (l *answerStream) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,12 +88,12 @@ func (l *answerStream) text() string {
 // written is a request body for Say.
 func written(model string, lines []spoken, stream bool) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"model":%s,"messages":[`, quoted(model))
+	fmt.Fprintf(&b, `{"model":%s,"messages":[`, jsonscan.Quoted(model))
 	for i, l := range lines {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"role":%s,"content":%s}`, quoted(l.role), quoted(l.text))
+		fmt.Fprintf(&b, `{"role":%s,"content":%s}`, jsonscan.Quoted(l.role), jsonscan.Quoted(l.text))
 	}
 	fmt.Fprintf(&b, `],"stream":%t}`, stream)
 	return b.Bytes()

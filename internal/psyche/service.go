@@ -1,19 +1,20 @@
 package psyche
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Ports are what a Service needs.
@@ -23,7 +24,7 @@ type Ports struct {
 	Jobs   memory.EmbedQueue // which process embeds in the background; nil: none
 	Guard  *spend.Guard      // with its catalogue, its models and its clock
 	Relay  inference.Relay
-	Dreams Waker
+	Waker  Waker        // takes leases for clients, and wakes agents
 	Log    *slog.Logger // nil: silent. It never gets text of a talk
 
 	Restorer Restorer // nil: nothing can be restored
@@ -32,7 +33,8 @@ type Ports struct {
 	Render func([]*dream.Playbook, []*dream.Hypothesis) string
 }
 
-// Options configure a Service. The zero Options recall, store and feel with the defaults named here.
+// Options configure a Service. With the zero Options, memories are recalled, exchanges are stored and moods are read,
+// with the defaults named here.
 type Options struct {
 	Talker string                // model of the catalogue for talk; empty: the agent's generator
 	Models map[dream.Role]string // for agents that name none of their own
@@ -79,52 +81,58 @@ const (
 )
 
 func (o Options) filled() Options {
-	o.Hold = or(o.Hold, defaultHold)
-	o.Items = or(o.Items, defaultItems)
-	o.Answer = or(o.Answer, defaultAnswer)
-	o.Thinking = or(o.Thinking, defaultThinking)
-	o.Queue = or(o.Queue, defaultQueue)
-	o.Digest = or(o.Digest, journal.DigestMessage)
-	o.Persona = or(o.Persona, PersonaSystem)
+	o.Hold = cmp.Or(o.Hold, defaultHold)
+	o.Items = cmp.Or(o.Items, defaultItems)
+	o.Answer = cmp.Or(o.Answer, defaultAnswer)
+	o.Thinking = cmp.Or(o.Thinking, defaultThinking)
+	o.Queue = cmp.Or(o.Queue, defaultQueue)
+	o.Digest = cmp.Or(o.Digest, journal.DigestMessage)
+	o.Persona = cmp.Or(o.Persona, PersonaSystem)
 	if o.Private {
 		o.Digest = journal.DigestOff
 	}
 	return o
 }
 
-func or[V comparable](v, otherwise V) V {
-	var none V
-	if v == none {
-		return otherwise
-	}
-	return v
-}
-
-// Service answers for agents: it implements Talk and Mind. Several processes may share one store.
-type Service struct {
+// core is what all parts of a service share: the ports, the options, who may use which agent, and who pays.
+type core struct {
 	Ports
 	o       Options
 	allowed map[string]bool // Options.Allowed, by inference.FieldKey
 
-	agents   agentCache
-	visits   clientLeases
-	talks    talks
-	feelings feelings
-	digests  digests
-	talkers  *talkers
-	quotas   *quotas
-	counts   counts
-	zones    zones
-	searches atomic.Int64 // number of searches under way
+	agents      agentCache   // recently used agents
+	talks       talks        // what each talk has shown to the model
+	knownOwners *knownOwners // whose talks an agent remembers
+	counts      counts       // figures of the process, such as dropped exchanges
+	zones       zones        // loaded time zones
+	measuring   sync.Map     // names of the embedders whose calibration this process has begun
 
-	measuring measuring
-
-	queues  [rememberWorkers]chan task
 	running context.Context // context of work beside the turns
 	cancel  context.CancelFunc
 	gate    sync.RWMutex // write-locked to set closed
 	closed  bool
 	beside  sync.WaitGroup // streams being settled, and searches that no turn waits for any more
+}
+
+// finder searches the memory of agents, as far as a caller may see it.
+type finder struct {
+	core
+	feelings feelings     // moods in use
+	searches atomic.Int64 // number of searches under way
+}
+
+// memoryWriter stores what was said, within the quotas of principals and users.
+type memoryWriter struct {
+	finder
+	quotas *quotas // how many memories a principal and its users have
+	queues [rememberWorkers]chan task
+}
+
+// Service answers for agents: it implements Talk, Mind and Memories. Several processes may share one store.
+type Service struct {
+	memoryWriter
+	leases  *clientLeases  // leases that hold agents awake
+	digests digests        // digests of wakes that wait for the next turn
 	keeping sync.WaitGroup // goroutines started by New
 }
 
@@ -135,7 +143,7 @@ var (
 	_ Memories = (*Service)(nil)
 )
 
-// New starts the goroutines that renew leases and store exchanges. Close ends them.
+// New makes a Service and starts its goroutines, which renew leases and store exchanges. Close ends them.
 func New(p Ports, o Options) *Service {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
@@ -143,49 +151,60 @@ func New(p Ports, o Options) *Service {
 	if p.Render == nil {
 		p.Render = func(existing []*dream.Playbook, _ []*dream.Hypothesis) string { return rendered(existing) }
 	}
-	b := &Service{Ports: p, o: o.filled(), talkers: newTalkers(p.Memory, p.Guard.Now)}
-	b.allowed = make(map[string]bool, len(o.Allowed))
+	s := new(Service)
+	s.Ports, s.o, s.knownOwners = p, o.filled(), newKnownOwners(p.Memory, p.Guard.Now)
+	s.allowed = make(map[string]bool, len(o.Allowed))
 	for _, name := range o.Allowed {
-		b.allowed[inference.FieldKey(name)] = true
+		s.allowed[inference.FieldKey(name)] = true
 	}
-	b.quotas = newQuotas(p.Memory, p.Guard.Now, b.o)
-	b.running, b.cancel = context.WithCancel(context.Background())
-	b.keeping.Go(b.keepLeases)
-	for i := range b.queues {
-		b.queues[i] = make(chan task, b.o.Queue)
-		b.keeping.Go(func() { b.rememberLoop(b.queues[i]) })
+	s.quotas = newQuotas(p.Memory, p.Guard.Now, s.o)
+	s.running, s.cancel = context.WithCancel(context.Background())
+	s.leases = &clientLeases{
+		waker: p.Waker,
+		hold:  s.o.Hold,
+		now:   p.Guard.Now,
+		log:   p.Log,
+		woke:  s.digests.woke,
+		all:   map[string]*clientLease{},
+		over:  make(chan struct{}),
 	}
-	return b
+	s.keeping.Go(func() { s.leases.keep(s.running) })
+	for i := range s.queues {
+		s.queues[i] = make(chan task, s.o.Queue)
+		s.keeping.Go(func() { s.rememberLoop(s.queues[i]) })
+	}
+	return s
 }
 
-// Close waits until ended streams are settled and queued exchanges are stored, or until ctx ends; the rest is dropped
-// then. Turns must have ended before.
-func (b *Service) Close(ctx context.Context) error {
-	b.gate.Lock()
-	if b.closed {
-		b.gate.Unlock()
+// Close waits until ended streams are settled and queued exchanges are stored. When ctx ends before, running work is
+// cancelled, queued exchanges are dropped, and the error of ctx is returned. Turns must have ended before; later calls
+// return nil at once.
+func (s *Service) Close(ctx context.Context) error {
+	s.gate.Lock()
+	if s.closed {
+		s.gate.Unlock()
 		return nil
 	}
-	b.closed = true
-	b.gate.Unlock()
-	stop := context.AfterFunc(ctx, b.cancel)
+	s.closed = true
+	s.gate.Unlock()
+	stop := context.AfterFunc(ctx, s.cancel)
 	defer stop()
-	b.beside.Wait()
-	for _, queue := range b.queues {
+	s.beside.Wait()
+	for _, queue := range s.queues {
 		close(queue)
 	}
-	b.renewLeases(ctx)
-	b.visits.stop()
-	b.keeping.Wait()
+	s.leases.renew(ctx)
+	s.leases.stop()
+	s.keeping.Wait()
 	err := ctx.Err()
-	b.cancel()
+	s.cancel()
 	return err
 }
 
-func (b *Service) now() time.Time { return b.Guard.Now() }
+func (b *core) now() time.Time { return b.Guard.Now() }
 
 // detach runs do beside the turns; Close waits for it. It returns false when the service is closed.
-func (b *Service) detach(do func()) bool {
+func (b *core) detach(do func()) bool {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {

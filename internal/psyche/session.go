@@ -21,13 +21,13 @@ var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 func (c Caller) session(id string) string { return "session/" + c.Key.SpeaksAs() + "/" + id }
 
 // Open begins or renews a session.
-func (b *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time.Duration) (Session, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return Session{}, err
 	}
 	if ttl == 0 {
-		ttl = b.o.Hold
+		ttl = s.o.Hold
 	}
 	if ttl < shortestSession || ttl > longestSession {
 		return Session{},
@@ -39,25 +39,25 @@ func (b *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time
 	if !sessionID.MatchString(id) {
 		return Session{}, invalidRequest("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
 	}
-	now := b.now()
-	w, err := b.Dreams.Wake(ctx, a.ID, c.session(id), ttl)
+	now := s.now()
+	w, err := s.Waker.Wake(ctx, a.ID, c.session(id), ttl)
 	if err != nil {
 		return Session{}, storeFault("wake the agent", err)
 	}
-	b.digests.woke(w)
+	s.digests.woke(w)
 	return Session{ID: id, Agent: a.Handle, Until: now.Add(ttl), Woke: w.Raised}, nil
 }
 
 // Leave ends a session of the caller's. A session that has already ended is no error.
-func (b *Service) Leave(ctx context.Context, c Caller, agent, id string) error {
-	a, err := b.reach(ctx, c, agent, access.Client)
+func (s *Service) Leave(ctx context.Context, c Caller, agent, id string) error {
+	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
 		return err
 	}
 	if !sessionID.MatchString(id) {
 		return invalidRequest("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
 	}
-	if err := b.Dreams.Leave(ctx, a.ID, c.session(id)); err != nil {
+	if err := s.Waker.Leave(ctx, a.ID, c.session(id)); err != nil {
 		return storeFault("end the session", err)
 	}
 	return nil

@@ -17,14 +17,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // written is a log that may be read while it is written.
@@ -84,7 +84,8 @@ func (r *rig) rows() []spend.Row {
 	return rows
 }
 
-// TestTheProviderGetsJSONsContentTypeWhateverTheClientSent -d calls every body a form, and providers refuse JSON with that content type.
+// TestTheProviderGetsJSONsContentTypeWhateverTheClientSent -d calls every body a form, and providers refuse JSON with
+// that content type.
 func TestTheProviderGetsJSONsContentTypeWhateverTheClientSent(t *testing.T) {
 	t.Parallel()
 	var kinds []string
@@ -366,7 +367,8 @@ func TestAModelThatThinksIsGivenRoomForIt(t *testing.T) {
 // An open stream holds the agent awake for as long as it lasts, and a request for client_timeout after its end.
 func TestAStreamHoldsTheAgentAwakeForAsLongAsItLasts(t *testing.T) {
 	t.Parallel()
-	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour }) // the service's own renewal does not run
+	// the service's own renewal does not run
+	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Hold = time.Hour })
 	pipe, feed := io.Pipe()
 	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
 		return 200, "text/event-stream", pipe
@@ -803,9 +805,9 @@ func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 	s.stuck.Store(true)
 	_, report := r.talk(turn(ann, chat("Who paints the lanterns?")))
 	require.Equal(t, 1, report.Recalled, report.Skipped)
-	require.Equal(t, psyche.WordsBudget, report.ByWords)
+	require.Equal(t, psyche.WordsBudget, report.WordsOnly)
 	require.Contains(t, r.provider.last(t), "lighthouse keeper")
-	require.EqualValues(t, 1, r.Counts().ByWords[psyche.WordsBudget])
+	require.EqualValues(t, 1, r.Counts().WordsOnly[psyche.WordsBudget])
 	require.Contains(t, log.String(), "memory is searched by words alone")
 	require.Contains(t, log.String(), "why=budget")
 	status, err := r.Status(t.Context(), role(access.Operator), "echo")

@@ -10,19 +10,19 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 )
 
 // Chat is one turn: wake, recall, pass on. What was said is stored after the answer has passed.
-func (b *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
-	return b.chat(ctx, &turn{service: b, Turn: t})
+func (s *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
+	return s.chat(ctx, &turn{service: s, Turn: t})
 }
 
-func (b *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
+func (s *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
 	var err error
 	onOwnStack(func() { err = t.begin(ctx) })
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
 	}
 	reply, err := t.run(ctx)
 	if err != nil {
-		b.release(t.visit)
+		s.leases.release(t.lease)
 		return nil, err
 	}
 	return reply, nil
@@ -43,14 +43,13 @@ type turn struct {
 	from    context.Context // its values, such as its trace, go on in what is done after it
 	agent   dream.Agent
 	spec    inference.Spec
-	body    *body
-	ceiling ceiling // of a paid model
-	visit   *clientLease
-	woken   Woken
-	on      parts
+	ceiling costBound    // of a paid model
+	lease   *clientLease // holds the agent awake during the turn
+	woken   WakeResult
+	on      turnSteps
 	report  TurnReport
 	talk    *talk
-	reading memory.Reading // before anything was recalled
+	seen    memory.SeenForgettings // before anything was recalled
 
 	added  int          // bytes of background
 	lines  []line       // that may be remembered
@@ -73,35 +72,32 @@ func onOwnStack(do func()) {
 	}
 }
 
-// begin resolves agent, caller and conversation, and takes the client's lease.
+// begin resolves the agent that the caller names and the model that it talks with, bounds the cost of the answer, and
+// takes the client's lease. The conversation is resolved by request.
 func (t *turn) begin(ctx context.Context) error {
-	b := t.service
+	s := t.service
 	var err error
-	t.agent, err = b.reach(ctx, t.Caller, t.Agent, access.Client)
+	t.agent, err = s.reach(ctx, t.Caller, t.Agent, access.Client)
 	if err != nil {
 		return err
 	}
-	t.reading = b.talks.reading(t.agent.ID)
-	t.body, err = readBody(t.Body)
-	if err != nil {
-		return unreadable(err)
-	}
-	if !t.body.chat {
+	t.seen = s.talks.seenForgettings(t.agent.ID)
+	if !t.Body.chat {
 		return invalidRequest("invalid_type", "messages", "The body has no array of messages.")
 	}
-	t.spec, err = b.talker(ctx, &t.agent)
+	t.spec, err = s.talkModel(ctx, &t.agent)
 	if err != nil {
 		return err
 	}
-	t.ceiling, err = t.body.ceiling(t.limits())
+	t.ceiling, err = t.Body.costBound(t.limits())
 	if err != nil {
 		return err
 	}
-	t.visit, t.woken, err = b.connect(ctx, t.agent.ID, t.client())
+	t.lease, t.woken, err = s.leases.connect(ctx, t.agent.ID, t.client())
 	if err != nil {
 		return err
 	}
-	t.on, t.from = b.switched(&t.agent, t.Switches), context.WithoutCancel(ctx)
+	t.on, t.from = s.switched(&t.agent, t.Switches), context.WithoutCancel(ctx)
 	return nil
 }
 
@@ -132,15 +128,15 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 		Model:        t.spec.Name,
 	}
 	t.talk = t.service.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.service.now())
-	t.taint = dream.LeastTrusted(dream.FromAgent, t.body.taint())
-	changes := slices.Concat([]splice{t.body.model(t.spec.Wire)}, t.sampling(ctx), t.persona(), t.background(ctx))
-	t.taint = t.talk.labelled(t.taint, t.body.answered())
+	t.taint = dream.LeastTrusted(dream.FromAgent, t.Body.taint())
+	changes := slices.Concat([]splice{t.Body.model(t.spec.Wire)}, t.sampling(ctx), t.persona(), t.background(ctx))
+	t.taint = t.talk.labelled(t.taint, t.Body.answered())
 	worst, more := t.worst()
 	r := inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
 		Header: providerHeader(t.Header),
-		Body:   spliced(t.Body, append(changes, more...)),
+		Body:   spliced(t.Body.raw, append(changes, more...)),
 		Model:  t.spec.Name,
 	}
 	t.sent = len(r.Body)
@@ -152,7 +148,7 @@ func (t *turn) reply(res *inference.RelayResponse) *Reply {
 	t.service.counts.turn(t.agent.ID, &t.report)
 	t.lines = t.spoken()
 	answer := t.listen(res)
-	t.Body, t.Header, t.body = nil, nil, nil // a stream may last for long, and needs none of it
+	t.Body, t.Header = nil, nil // a stream may last for long, and needs none of it
 	return &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: answer, Report: t.report}
 }
 
@@ -162,11 +158,11 @@ func unreadable(err error) error {
 	if errors.As(err, &f) {
 		return f
 	}
-	return invalidRequest("invalid_json", "", "The body cannot be read: %v.", err)
+	return invalidRequest("invalid_json", "", "The body must be one JSON object: %v.", err)
 }
 
 // charge names the accounts that pay: the agent's and the key's, under a step that no other request has.
-func (b *Service) charge(a *dream.Agent, c *Caller) spend.Charge {
+func (b *core) charge(a *dream.Agent, c *Caller) spend.Charge {
 	now := b.now()
 	day, accounts := b.accounts(a, c, now)
 	return spend.Charge{
@@ -180,34 +176,30 @@ func (b *Service) charge(a *dream.Agent, c *Caller) spend.Charge {
 }
 
 // Embeddings passes a body on to the agent's embedder.
-func (b *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
-	agent, err := b.reach(ctx, t.Caller, t.Agent, access.Client)
+func (s *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
+	agent, err := s.reach(ctx, t.Caller, t.Agent, access.Client)
 	if err != nil {
 		return nil, err
 	}
-	request, err := readBody(t.Body)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	spec, err := b.embedderOf(ctx, &agent)
+	spec, err := s.embedderOf(ctx, &agent)
 	if err != nil {
 		return nil, relayFault(ctx, err)
 	}
-	d, err := request.places(&limits{spec: spec, free: costsNothing(&spec), allowed: b.allowed})
+	d, err := t.Body.places(&limits{spec: spec, free: costsNothing(&spec), allowed: s.allowed})
 	if err != nil {
 		return nil, err
 	}
-	res, err := b.Guard.Relay(ctx, b.charge(&agent, &t.Caller), b.Relay, inference.RelayRequest{
+	res, err := s.Guard.Relay(ctx, s.charge(&agent, &t.Caller), s.Relay, inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
 		Header: providerHeader(t.Header),
-		Body:   spliced(t.Body, []splice{request.model(spec.Wire)}),
+		Body:   spliced(t.Body.raw, []splice{t.Body.model(spec.Wire)}),
 		Model:  spec.Name,
 	}, spend.Worst{In: d.in, Times: d.times})
 	if err != nil {
 		return nil, relayFault(ctx, err)
 	}
-	body := &closing{ReadCloser: res.Body, close: func() { b.settled(res.Body) }}
+	body := &closing{ReadCloser: res.Body, close: func() { s.settled(res.Body) }}
 	return &Reply{
 		Status: res.Status, Header: clientHeader(res.Header), Body: body,
 		Report: TurnReport{Agent: agent.Handle, Model: spec.Name},
@@ -241,9 +233,9 @@ func (t *turn) conversation() string {
 	if t.Conversation != "" {
 		return t.Conversation
 	}
-	for _, m := range t.body.messages {
+	for _, m := range t.Body.messages {
 		if m.role == "user" {
-			first := string(m.of(t.body.raw))
+			first := string(m.Of(t.Body.raw))
 			if t.Group != "" {
 				first = t.Group + "\x00" + first
 			}

@@ -3,12 +3,12 @@ package psyche
 import (
 	"context"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // used notes beside the turn that knowledge was recalled, which keeps its strength.
-func (b *Service) used(ctx context.Context, agent string, found []Memory) {
+func (b *memoryWriter) used(ctx context.Context, agent string, found []Memory) {
 	var ids []string
 	for _, m := range found {
 		if m.Kind == dream.KindSemantic {

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // Limits of what this process holds of talks. Backgrounds are in the store as well, and are read from there when
@@ -80,12 +80,12 @@ func (t *talks) forget(agent string, times int64) {
 	}
 }
 
-// reading is the forgetting as of which a turn with an agent reads: the last one seen.
-func (t *talks) reading(agent string) memory.Reading {
+// seenForgettings is the number of forgettings as of which a turn with an agent reads: the last one seen.
+func (t *talks) seenForgettings(agent string) memory.SeenForgettings {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n, seen := t.forgot[agent]
-	return memory.Reading{Set: seen, Forgettings: n}
+	return memory.SeenForgettings{Set: seen, Forgettings: n}
 }
 
 // of finds the talk of an owner with an agent under a name. No two owners share one.
@@ -168,7 +168,7 @@ func (t *talks) makeRoom() {
 
 // loadBackgrounds reads the talk's backgrounds from the store when one of its earlier questions was answered by
 // another process, or by this one before a restart.
-func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *body, requests int) error {
+func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *Body, requests int) error {
 	if store == nil || t.knowsQuestions(b, requests) {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *body,
 		if !slices.ContainsFunc(t.all,
 			func(a memory.Background) bool { return a.Place == k.Place && a.Mark == k.Mark && a.At.Equal(k.At) }) {
 			t.all = append(t.all, k)
-			t.label = dream.LeastTrusted(k.Taint, or(t.label, k.Taint))
+			t.label = dream.LeastTrusted(k.Taint, cmp.Or(t.label, k.Taint))
 		}
 	}
 	slices.SortStableFunc(t.all, func(a, b memory.Background) int { return a.At.Compare(b.At) })
@@ -199,7 +199,7 @@ func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *body,
 }
 
 // knowsQuestions reports whether this process answered every question before the last one.
-func (t *talk) knowsQuestions(b *body, requests int) bool {
+func (t *talk) knowsQuestions(b *Body, requests int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, m := range b.messages[:requests] {
@@ -219,7 +219,7 @@ func (t *talk) labelled(prompt dream.Taint, answers bool) dream.Taint {
 	if answers && t.label != "" {
 		label = dream.LeastTrusted(prompt, t.label)
 	}
-	t.label = dream.LeastTrusted(label, or(t.label, label))
+	t.label = dream.LeastTrusted(label, cmp.Or(t.label, label))
 	return label
 }
 
@@ -241,11 +241,11 @@ func (p places) with(i int) places {
 	return p
 }
 
-// status lists the backgrounds whose message is where it was, the newest of each place, by place. The others are
-// kept: under one name a client may hold several talks at once, such as one that only asks for a title. When they
-// exceed what a prompt may spend on them, the older half is left out, repeatedly: this changes seldom, and is the
+// earlierBackgrounds lists the backgrounds whose message is where it was, the newest of each place, by place. The
+// others are kept: under one name a client may hold several talks at once, such as one that only asks for a title. When
+// they exceed what a prompt may spend on them, the older half is left out, repeatedly: this changes seldom, and is the
 // same in every process.
-func (t *talk) status(b *body, most int) []memory.Background {
+func (t *talk) earlierBackgrounds(b *Body, most int) []memory.Background {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	newest := map[int]memory.Background{}
@@ -288,7 +288,7 @@ func bounded(all []memory.Background, most int) []memory.Background {
 func spendable(window int) int { return min(max(window, leastBackgrounds), mostBackgrounds) }
 
 // mark identifies the message at a place by its text, however its client has encoded it.
-func (b *body) mark(place int) string {
+func (b *Body) mark(place int) string {
 	m := b.messages[place]
 	return digest(m.role, b.text(m))
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -21,7 +21,7 @@ func (r *rig) replica(change ...func(*psyche.Ports, *psyche.Options)) *rig {
 		p.Memory = r.store
 		p.Talks = r.store
 		p.Relay = r.provider
-		p.Dreams = r.nights
+		p.Waker = r.nights
 		p.Guard.Ledger, p.Guard.Now = r.store.Ledger(), r.clock.now
 	}}, change...)...)
 	return &rig{

@@ -6,9 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // The most that parts of a prompt can cost.
@@ -30,7 +31,7 @@ func (t *turn) worst() (spend.Worst, []splice) {
 	if t.free() {
 		return spend.Worst{}, nil
 	}
-	b, o, d := t.body, t.service.o, t.ceiling
+	b, o, d := t.Body, t.service.o, t.ceiling
 	w := spend.Worst{In: plus(d.in, int64(t.added)), Text: d.text, Times: d.times}
 	most := d.answer
 	var changes []splice
@@ -74,7 +75,7 @@ func costsNothing(spec *inference.Spec) bool {
 }
 
 // counted asks a stream for its usage when the client did not.
-func (b *body) counted() *splice {
+func (b *Body) counted() *splice {
 	switch {
 	case !b.stream:
 		return nil
@@ -82,14 +83,15 @@ func (b *body) counted() *splice {
 		s := b.set("stream_options", []byte(`{"include_usage":true}`))
 		return &s
 	case b.usage == (span{}):
-		at := b.options.from + 1
+		at := b.options.From + 1
 		member := []byte(`"include_usage":true`)
-		inside := scanner{b: b.raw, at: at}
-		if inside.peek() != '}' {
+		inside := jsonscan.Scanner{Body: b.raw, At: at}
+		if inside.Peek() != '}' {
 			member = append(member, ',')
 		}
-		return &splice{span{at, at}, member}
-	case string(b.usage.of(b.raw)) != "true":
+		s := inserted(at, member)
+		return &s
+	case string(b.usage.Of(b.raw)) != "true":
 		return &splice{b.usage, []byte("true")}
 	}
 	return nil
@@ -98,8 +100,8 @@ func (b *body) counted() *splice {
 // prompt is the most tokens of the body's prompt, and how many of its bytes are certainly text. No tokenizer makes
 // more tokens than there are bytes; for texts of middling length the model's own tokenizer counts. Pictures count by
 // their size. What cannot be counted takes the whole window.
-func (b *body) prompt(l *limits, d *ceiling) error {
-	c := &promptCount{body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
+func (b *Body) prompt(l *limits, d *costBound) error {
+	c := &promptCount{Body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
 	c.byTokens = len(b.raw) >= countFrom && len(b.raw) <= countUpTo
 	for _, name := range b.others {
 		if err := c.other(name); err != nil {
@@ -131,9 +133,9 @@ func (b *body) prompt(l *limits, d *ceiling) error {
 
 // promptCount is a prompt being counted.
 type promptCount struct {
-	*body
+	*Body
 	limits   *limits
-	ceiling  *ceiling
+	ceiling  *costBound
 	byTokens bool
 	rest     int64 // bytes that count one token each
 	pictures int64
@@ -141,21 +143,21 @@ type promptCount struct {
 }
 
 func (c *promptCount) text(at span) {
-	text := unquoted(at.of(c.raw))
+	text := jsonscan.Unquoted(at.Of(c.raw))
 	c.ceiling.text += int64(len(text))
 	if c.byTokens {
-		c.rest -= int64(at.to - at.from)
+		c.rest -= int64(at.To - at.From)
 		c.ceiling.in += inference.CountText(c.limits.spec, text)
 	}
 }
 
 func (c *promptCount) message(m *message) error {
 	c.ceiling.in += perMessage
-	if raw := m.content.of(c.raw); len(raw) == 0 || raw[0] != '[' && raw[0] != '{' {
+	if raw := m.content.Of(c.raw); len(raw) == 0 || raw[0] != '[' && raw[0] != '{' {
 		c.text(m.content)
 		return nil
 	}
-	return c.parts(*m, c.part)
+	return c.eachPart(*m, c.part)
 }
 
 // other is content that is neither text nor a picture.
@@ -183,14 +185,14 @@ func (c *promptCount) part(p part) error {
 	if p.kind == "text" {
 		c.text(p.text)
 	}
-	url := p.picture.of(c.raw)
+	url := p.picture.Of(c.raw)
 	switch {
 	case len(url) > 0 && picture(url):
 		c.rest -= int64(len(url))
 		c.pictures++
 	case len(url) > 0 && string(url) != "null":
 		return c.other("image_url")
-	case p.kind != "image_url" && !textParts.has(p.kind):
+	case p.kind != "" && p.kind != "image_url" && !textParts.has(p.kind):
 		return c.other(p.kind)
 	}
 	return nil
@@ -199,20 +201,20 @@ func (c *promptCount) part(p part) error {
 // picture reports whether the value of an image_url is certainly a picture: its bytes, or a web address that does not
 // name another type of file.
 func picture(v []byte) bool {
-	url := unquoted(v)
+	url := jsonscan.Unquoted(v)
 	if v[0] == '{' {
-		s := &scanner{b: v}
+		s := &jsonscan.Scanner{Body: v}
 		seen := once{of: "image_url"}
 		found := true
-		err := s.object(func(key span) error {
-			each, err := s.value()
+		err := s.Object(func(key span) error {
+			each, err := s.Value()
 			if err != nil {
 				return err
 			}
-			name, err := seen.name(key.of(v), pictureMembers)
+			name, err := seen.name(key.Of(v), pictureMembers)
 			found = found && pictureMembers.has(name)
 			if name == "url" {
-				url = unquoted(each.of(v))
+				url = jsonscan.Unquoted(each.Of(v))
 			}
 			return err
 		})
@@ -233,27 +235,24 @@ func picture(v []byte) bool {
 }
 
 var (
-	pictureMembers = set("url", "detail")
-	otherFiles     = set(
-		".pdf", ".mp4", ".m4v", ".mov", ".webm", ".mkv", ".avi", ".mpeg", ".mpg", ".wmv", ".3gp", ".mp3", ".wav",
-		".m4a", ".ogg", ".flac",
-		".aac", ".doc", ".docx", ".ppt", ".pptx", ".xls", ".xlsx", ".csv", ".txt", ".html", ".htm", ".json", ".xml",
-		".md", ".zip",
-	)
+	pictureMembers = set("url detail")
+	otherFiles     = set(`
+		.pdf .mp4 .m4v .mov .webm .mkv .avi .mpeg .mpg .wmv .3gp .mp3 .wav .m4a .ogg .flac .aac .doc .docx .ppt
+		.pptx .xls .xlsx .csv .txt .html .htm .json .xml .md .zip`)
 )
 
 // places is the most that an embedder can be asked: a text has no more tokens than bytes, a list of token numbers
 // fewer. Anything else in the input takes a window each.
-func (b *body) places(l *limits) (ceiling, error) {
-	d := ceiling{choices: 1, times: 1}
-	if _, err := b.whole("dimensions"); err != nil {
+func (b *Body) places(l *limits) (costBound, error) {
+	d := costBound{choices: 1, times: 1}
+	if _, err := b.wholeNumber("dimensions"); err != nil {
 		return d, err
 	}
 	if l.free {
 		return d, nil
 	}
 	for _, name := range b.names {
-		if err := b.beyond(l, name); err != nil {
+		if err := b.refuseUnbounded(l, name); err != nil {
 			return d, err
 		}
 	}

@@ -7,15 +7,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/recall/rank"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/rank"
 	"github.com/seed-56a03226/oneiros/internal/timeword"
 )
 
-// Kinds are the kinds that are searched unless others are asked for.
+// Kinds are the kinds that callers search unless they are asked for others. Find does not apply them: a caller puts
+// them into Question.Filter, and a filter without kinds finds every kind.
 var Kinds = []dream.Kind{dream.KindEpisode, dream.KindSemantic, dream.KindGist, dream.KindPlaybook}
 
 // DreamtKinds are the kinds of text that dreams make. They are searched on request only.
@@ -23,9 +24,10 @@ var DreamtKinds = []dream.Kind{
 	dream.KindFragment, dream.KindScenario, dream.KindHypothesis, dream.KindPrediction, dream.KindJournal,
 }
 
-// How much meaning counts beside words, of 1: least in a space that tells a rewording from chance no better than a
-// third of the way up to a repetition, which is where inference.Calibrate puts a space that sees no rewordings; more in
-// a clearer one. Chosen on one LoCoMo dialogue; docs/measurements/memory.md has the others.
+// Weight of the vector score; the word score gets the rest. The vectors of an embedder weigh the more, the closer it
+// places a rewording to the text itself (Calibration.Closeness of Related). Up to a closeness of blindAt they have the
+// weight leastMeaning, because inference.Calibrate gives this closeness to embedders that do not see rewordings at all.
+// The values were chosen on one LoCoMo dialogue; docs/measurements/memory.md shows the others.
 const (
 	leastMeaning = .3
 	mostMeaning  = .5
@@ -41,13 +43,13 @@ func Weights(c inference.Calibration) rank.Blend {
 	return rank.Blend{Words: 1 - meaning, Meaning: meaning}
 }
 
-// pool is how many candidates are read for each memory that is answered, leastPool the fewest in all.
+// pool is how many candidates are read for each memory of the answer; leastPool is the least number in all.
 const (
 	pool      = 4
 	leastPool = 40
 )
 
-// Embed places a question in the space of an agent's embedder.
+// Embed returns the vector of a question and the space of the agent's embedder.
 type Embed func(ctx context.Context, text string) (v []float32, space string, err error)
 
 // Question is what is asked of an agent's memory.
@@ -74,12 +76,12 @@ type Memory struct {
 
 // Answer is what was found, best first.
 type Answer struct {
-	Memories []Memory
-	ByWords  error // why words alone were compared; nil: the question was placed
+	Memories   []Memory
+	EmbedError error // why the question has no vector, so that only words were compared; nil: it was embedded
 }
 
 // Find answers a question. When its vector cannot be had, words alone are compared.
-func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
+func Find(ctx context.Context, store memory.DreamStore, q Question) (Answer, error) {
 	var a Answer
 	s := memory.Search{
 		Agent:  q.Agent,
@@ -89,9 +91,9 @@ func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 		Filter: q.Filter,
 	}
 	if q.Embed != nil {
-		s.V, s.Space, a.ByWords = q.Embed(ctx, q.Text)
+		s.V, s.Space, a.EmbedError = q.Embed(ctx, q.Text)
 	}
-	if a.ByWords != nil {
+	if a.EmbedError != nil {
 		s.V, s.Space = nil, ""
 	}
 	found, err := store.Search(ctx, s)
@@ -102,29 +104,42 @@ func Find(ctx context.Context, store memory.Store, q Question) (Answer, error) {
 	if !calibration.Measured() {
 		calibration = inference.Cautious
 	}
-	hits := rank.Calibration{Near: calibration.Unrelated, Sure: calibration.Related}.Supported(found.Hits)
-	span, timed := timeOf(q)
+	thresholds := rank.Thresholds{Near: calibration.Unrelated, Sure: calibration.Related}
+	hits := thresholds.Supported(found.Hits)
+	span, timed := spanOf(q)
 	if timed && len(hits) == 0 { // "What did I do yesterday?" holds no word of what was done
-		hits, err = lived(ctx, store, s, span)
+		hits, err = episodesIn(ctx, store, s, span)
 		if err != nil {
 			return Answer{}, err
 		}
 	}
-	a.Memories, err = ranked(ctx, store, q, hits, found.Newest, span)
+	a.Memories, err = rankHits(ctx, store, q, hits, found.Newest, span)
 	return a, err
 }
 
-// timeOf is the span that a question names.
-func timeOf(q Question) (timeword.Span, bool) {
+// spanOf returns the span that a question names, if it names one and its times are heeded.
+func spanOf(q Question) (timeword.Span, bool) {
 	if q.Now.IsZero() {
 		return timeword.Span{}, false
 	}
 	return timeword.Find(q.Text, q.Now)
 }
 
-// lived are the episodes of a span, the nearest to the question first.
-func lived(ctx context.Context, store memory.Store, s memory.Search, span timeword.Span) ([]rank.Hit, error) {
-	s.Kinds, s.Since, s.Until = []dream.Kind{dream.KindEpisode}, span.From, span.Until
+// episodesIn returns the episodes of a span that the caller's filter admits, the nearest to the question first.
+func episodesIn(ctx context.Context, store memory.DreamStore, s memory.Search, span timeword.Span) ([]rank.Hit, error) {
+	if len(s.Kinds) > 0 && !slices.Contains(s.Kinds, dream.KindEpisode) {
+		return nil, nil
+	}
+	s.Kinds = []dream.Kind{dream.KindEpisode}
+	if s.Since.Before(span.From) {
+		s.Since = span.From
+	}
+	if s.Until.IsZero() || s.Until.After(span.Until) {
+		s.Until = span.Until
+	}
+	if !s.Since.Before(s.Until) {
+		return nil, nil
+	}
 	found, err := store.Search(ctx, s)
 	if err != nil {
 		return nil, fmt.Errorf("look for what happened in the time that the question names: %w", err)
@@ -132,12 +147,13 @@ func lived(ctx context.Context, store memory.Store, s memory.Search, span timewo
 	if len(found.Hits) > 0 {
 		return found.Hits, nil
 	}
-	items, err := store.Find(ctx, memory.Query{ // nothing there has a place, and no word of the question
+	// The search found nothing: no episode of that time has a vector or shares a word with the question.
+	items, err := store.Find(ctx, memory.Query{
 		Agent:  s.Agent,
 		Kinds:  s.Kinds,
 		Owners: s.Owners,
-		Since:  span.From,
-		Until:  span.Until,
+		Since:  s.Since,
+		Until:  s.Until,
 		Sort:   memory.MostSalient,
 		Limit:  s.Limit,
 	})
@@ -153,8 +169,8 @@ func lived(ctx context.Context, store memory.Store, s memory.Search, span timewo
 	return hits, nil
 }
 
-// ranked reads the items behind hits and puts them in order.
-func ranked(ctx context.Context, store memory.Store, q Question, hits []rank.Hit, newest time.Time,
+// rankHits reads the items behind hits and puts them in order.
+func rankHits(ctx context.Context, store memory.DreamStore, q Question, hits []rank.Hit, newest time.Time,
 	span timeword.Span,
 ) ([]Memory, error) {
 	ids := make([]string, len(hits))
@@ -183,7 +199,7 @@ func ranked(ctx context.Context, store memory.Store, q Question, hits []rank.Hit
 			continue
 		}
 		m := Memory{Item: item, Cosine: h.Cosine}
-		m.At, m.Speaker = dated(item, origins)
+		m.At, m.Speaker = timeAndSpeaker(item, origins)
 		found[h.Item] = m
 		marks := item.Marks()
 		c := rank.Candidate{
@@ -210,14 +226,16 @@ func ranked(ctx context.Context, store memory.Store, q Question, hits []rank.Hit
 	return out, nil
 }
 
-// derived says whether an item was made from others that say it better.
+// derived reports whether an item is knowledge that was derived from other items, which it names as its sources.
 func derived(item dream.Item) bool {
 	h := item.Header()
 	return h.Kind == dream.KindSemantic && len(h.Sources) > 0
 }
 
 // sources reads the items that derived knowledge names.
-func sources(ctx context.Context, store memory.Store, agent string, items []dream.Item) (map[string]dream.Item, error) {
+func sources(ctx context.Context, store memory.DreamStore, agent string,
+	items []dream.Item,
+) (map[string]dream.Item, error) {
 	var ids []string
 	for _, item := range items {
 		if derived(item) {
@@ -238,8 +256,8 @@ func sources(ctx context.Context, store memory.Store, agent string, items []drea
 	return out, nil
 }
 
-// dated is when an item happened and who said it; of derived knowledge, its newest source.
-func dated(item dream.Item, origins map[string]dream.Item) (time.Time, string) {
+// timeAndSpeaker returns when an item happened and who said it; of derived knowledge, those of its newest source.
+func timeAndSpeaker(item dream.Item, origins map[string]dream.Item) (time.Time, string) {
 	if !derived(item) {
 		return item.Header().At, speakerOf(item)
 	}

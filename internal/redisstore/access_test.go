@@ -67,6 +67,6 @@ func TestAClaimExpires(t *testing.T) {
 	left := func() time.Duration { return server.Dial(t).PTTL(t.Context(), prefix+"claim:key_1:n").Val() }
 	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60,
 		"an unanswered claim is kept as long as an answered one")
-	require.NoError(t, s.Answer(t.Context(), c, &access.Answered{Status: 200}))
+	require.NoError(t, s.Answer(t.Context(), c, &access.StoredResponse{Status: 200}))
 	require.InDelta(t, (2 * time.Hour).Seconds(), left().Seconds(), 60)
 }

@@ -8,11 +8,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-var _ memory.Movable = (*Store)(nil)
+// archives copies the whole content of the keys to an archive and from one.
+type archives struct {
+	*server
+	bus *wakeBus
+}
 
 // ErrUnfinished is returned by Open for keys that an import has begun to fill and not completed. Refill accepts them.
 var ErrUnfinished = errors.New("an import into these keys has not come to its end")
@@ -36,20 +40,17 @@ var (
 // result is the same. Each step needs the mark that the step before has left: it runs once, and only while this import
 // owns the keys. When anything fails the keys are emptied; when the process dies they stay marked until the next
 // Import.
-func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
+func (s archives) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	given, err := s.importAll(ctx, records)
-	if err != nil {
-		return memory.Tally{}, fmt.Errorf("import into %s: %w", s.name, err)
-	}
-	return given, nil
+	return store.Result(given, err, "import into ", s.name)
 }
 
-func (s *Store) importAll(ctx context.Context, records memory.Records) (memory.Tally, error) {
-	f := &importer{Store: s, ctx: ctx, token: importing + " " + rand.Text()}
+func (s archives) importAll(ctx context.Context, records memory.Records) (memory.Tally, error) {
+	f := &importer{archives: s, ctx: ctx, token: importing + " " + rand.Text()}
 	if err := s.takeKeys(ctx, f); err != nil {
 		return memory.Tally{}, err
 	}
-	given, err := f.fill(records)
+	given, err := store.Import(ctx, records, f.importRecord, f.flush, s.exportAll(ctx))
 	if err == nil {
 		err = f.mark(strconv.Itoa(schema))
 	}
@@ -68,7 +69,7 @@ var errLost = errors.New("another import has taken these keys over")
 
 // takeKeys takes the keys for this import. The remains of an unfinished import are deleted if the store was opened with
 // Refill; any other content is refused.
-func (s *Store) takeKeys(ctx context.Context, f *importer) error {
+func (s archives) takeKeys(ctx context.Context, f *importer) error {
 	stands, err := s.currentMark(ctx)
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (s *Store) takeKeys(ctx context.Context, f *importer) error {
 		take = 1
 	}
 	f.next = f.token
-	reply, err := s.run(ctx, again, beginScript, nil, f.token, strconv.Itoa(schema), take)
+	reply, err := s.run(ctx, beginScript, nil, f.token, strconv.Itoa(schema), take)
 	if err != nil {
 		return err
 	}
@@ -108,12 +109,11 @@ func (s *Store) takeKeys(ctx context.Context, f *importer) error {
 }
 
 // currentMark returns the mark of the keys: the number of their schema, or that of an import.
-func (s *Store) currentMark(ctx context.Context) (mark string, err error) {
-	err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
-		return ignoreMissing(err)
+func (s *server) currentMark(ctx context.Context) (string, error) {
+	mark, err := ask(ctx, s, func(ctx context.Context) (string, error) {
+		return s.client.Get(ctx, s.root(schemaKey)).Result()
 	})
-	return mark, err
+	return mark, ignoreMissing(err)
 }
 
 func occupied(key string) error {
@@ -121,8 +121,8 @@ func occupied(key string) error {
 }
 
 // checkEmpty returns an error when there are any keys.
-func (s *Store) checkEmpty(ctx context.Context) error {
-	return s.scan(ctx, func(keys []string) error {
+func (s archives) checkEmpty(ctx context.Context) error {
+	return s.scan(ctx, s.set.prefix, func(keys []string) error {
 		for _, key := range keys {
 			if s.lasting(key) {
 				return occupied(key)
@@ -133,7 +133,7 @@ func (s *Store) checkEmpty(ctx context.Context) error {
 }
 
 // empty deletes what was imported and releases the keys.
-func (s *Store) empty(ctx context.Context, f *importer) error {
+func (s archives) empty(ctx context.Context, f *importer) error {
 	f.ctx = ctx
 	if err := f.recoverMark(); err != nil {
 		return err
@@ -145,15 +145,15 @@ func (s *Store) empty(ctx context.Context, f *importer) error {
 }
 
 // sweep deletes every lasting key while the import owns the keys.
-func (s *Store) sweep(ctx context.Context, f *importer) error {
-	return s.scan(ctx, func(keys []string) error {
+func (s archives) sweep(ctx context.Context, f *importer) error {
+	return s.scan(ctx, s.set.prefix, func(keys []string) error {
 		args := []any{f.now}
 		for _, key := range keys {
 			if s.lasting(key) {
 				args = append(args, key)
 			}
 		}
-		reply, err := s.run(ctx, again, sweepScript, nil, args...)
+		reply, err := s.run(ctx, sweepScript, nil, args...)
 		if args, _ := reply.([]any); err == nil && text(args, 0) != "ok" {
 			err = fmt.Errorf("%w: their mark is %q", errLost, text(args, 1))
 		}
@@ -164,22 +164,16 @@ func (s *Store) sweep(ctx context.Context, f *importer) error {
 // keysAtOnce is about how many keys the server visits in one step of a scan.
 const keysAtOnce = 1000
 
-// scan calls see with the keys that begin with the prefix; some may come twice.
-func (s *Store) scan(ctx context.Context, see func(keys []string) error) error {
-	return s.scanFrom(ctx, s.set.prefix, see)
-}
-
-// scanFrom calls see with the keys that begin with start.
-func (s *Store) scanFrom(ctx context.Context, start string, see func(keys []string) error) error {
+// scan calls see with the keys that begin with start; some may come twice.
+func (s *server) scan(ctx context.Context, start string, see func(keys []string) error) error {
 	pattern := literal.Replace(start) + "*"
 	for cursor := uint64(0); ; {
-		var keys []string
-		err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-			found, next, err := s.client.Scan(ctx, cursor, pattern, keysAtOnce).Result()
+		keys, err := ask(ctx, s, func(ctx context.Context) (keys []string, err error) {
+			keys, next, err := s.client.Scan(ctx, cursor, pattern, keysAtOnce).Result()
 			if err == nil {
-				keys, cursor = found, next
+				cursor = next
 			}
-			return err
+			return keys, err
 		})
 		if err == nil {
 			err = see(keys)
@@ -197,7 +191,10 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]
 // with a colon is followed by a name. Claims ("claim:") do not last: they are responses to repeated requests within a
 // day. Only these keys are ever deleted, because another deployment's prefix may begin with this one's.
 var (
-	roots = []string{"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard"}
+	roots = []string{
+		"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard",
+		roomRecordsKey, roomNamesKey, roomVersionsKey,
+	}
 	parts = []string{
 		countersPart, slotPart, leasesPart, affectsPart, "items", "revisions", "events", "announced", "spaces",
 		"notes:", "vectors:", "tides:",
@@ -209,7 +206,7 @@ var (
 	}
 )
 
-func (s *Store) lasting(key string) bool {
+func (s *server) lasting(key string) bool {
 	name := strings.TrimPrefix(key, s.set.prefix)
 	if _, part, ok := agentPart(name); ok {
 		return matchesAny(parts, part)
@@ -242,26 +239,15 @@ func agentPart(name string) (agent, part string, ok bool) {
 var unescaped = strings.NewReplacer("%3A", ":", "%25", "%")
 
 // Listeners counts the subscribers of the wake channel, without this process.
-func (s *Store) Listeners(ctx context.Context) (int, error) {
-	n := 0
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		count, err := s.client.PubSubNumSub(ctx, s.channel()).Result()
-		n = int(count[s.channel()])
-		return err
+func (s archives) Listeners(ctx context.Context) (int, error) {
+	counts, err := ask(ctx, s.server, func(ctx context.Context) (map[string]int64, error) {
+		return s.client.PubSubNumSub(ctx, s.root(channel)).Result()
 	})
+	n := int(counts[s.root(channel)])
 	s.bus.starting.Lock()
 	defer s.bus.starting.Unlock()
 	if s.bus.cancel != nil && n > 0 {
 		n--
 	}
-	return n, wrap(err, "who listens to ", s.name)
-}
-
-// verifyImport exports the keys and compares the result.
-func (s *Store) verifyImport(ctx context.Context, given archive.Tally) error {
-	kept, err := archive.Count(s.exportAll(ctx))
-	if err == nil && kept != given {
-		err = fmt.Errorf("%w: given %+v, kept %+v", memory.ErrAltered, given, kept)
-	}
-	return err
+	return n, store.Wrap(err, "who listens to ", s.name)
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // batch holds items of one agent that wait to be written.
@@ -69,16 +69,13 @@ func (c *batch) add(blob string) {
 
 // keptRow computes the sort keys and sets of a revision; its body stays as it is.
 func keptRow(k memory.KeptItem, kept memory.KeptRevision, number int) (string, error) {
-	item, err := dream.Decode(k.Kind, kept.Body)
+	item, err := store.ItemOf(k, kept)
 	if err != nil {
 		return "", err
 	}
 	r, err := encodeItem(k.Agent, item, kept.Cause, kept.At)
 	if err != nil {
 		return "", err
-	}
-	if r.id != k.ID || r.kind != k.Kind {
-		return "", fmt.Errorf("its body is that of the %s %s: %w", r.kind, r.id, memory.ErrAltered)
 	}
 	r.body = string(kept.Body)
 	packed, err := r.packed()
@@ -98,8 +95,9 @@ func (f *importer) flushBatch() error {
 	f.vectorRevision++
 	c.plan.VectorRevision = f.vectorRevision
 	// written with the next step
-	if err := f.do("HSET", f.key(c.agent, countersPart), "tide", f.vectorRevision); err != nil {
-		return err
+	f.do("HSET", f.key(c.agent, countersPart), "tide", f.vectorRevision)
+	if f.err != nil {
+		return f.err
 	}
 	return f.advance(func(before, after string) (any, error) {
 		c.plan.Before, c.plan.After = before, after

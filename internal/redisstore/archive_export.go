@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,11 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
-
-// errStopped ends an export whose reader has stopped.
-var errStopped = errors.New("enough")
 
 // maxHeld bounds the bytes of a part that are held until it is certain that nobody wrote to it meanwhile. A larger
 // part is returned while it is read, and when somebody wrote to it the whole export fails (memory.ErrTorn).
@@ -27,38 +24,22 @@ const exportTries = 20
 
 // Export reads one part after another: the names, each agent, the ledger. It watches every key that it reads, so that
 // the server reports a change before the part's end.
-func (s *Store) Export(ctx context.Context) memory.Records {
-	return func(yield func(memory.Record, error) bool) {
-		if err := s.checkFinished(ctx); err != nil {
-			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
-			return
+func (s archives) Export(ctx context.Context) memory.Records {
+	return store.Export(s.name, func(put store.Put) error {
+		mark, err := s.currentMark(ctx)
+		if err == nil && strings.HasPrefix(mark, importing) {
+			err = ErrUnfinished
 		}
-		s.exportAll(ctx)(yield)
-	}
-}
-
-// checkFinished returns an error for keys of an unfinished import.
-func (s *Store) checkFinished(ctx context.Context) error {
-	stands, err := s.currentMark(ctx)
-	if err == nil && strings.HasPrefix(stands, importing) {
-		err = ErrUnfinished
-	}
-	return err
+		if err != nil {
+			return err
+		}
+		return s.export(ctx, put)
+	})
 }
 
 // exportAll exports the keys, whether an import is unfinished or not.
-func (s *Store) exportAll(ctx context.Context) memory.Records {
-	return func(yield func(memory.Record, error) bool) {
-		err := s.export(ctx, func(r memory.Record) error {
-			if !yield(r, nil) {
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
-		}
-	}
+func (s archives) exportAll(ctx context.Context) memory.Records {
+	return store.Export(s.name, func(put store.Put) error { return s.export(ctx, put) })
 }
 
 // inventory lists what there is to read.
@@ -68,7 +49,7 @@ type inventory struct {
 	allowances []string // dreams
 }
 
-func (s *Store) export(ctx context.Context, put func(memory.Record) error) error {
+func (s archives) export(ctx context.Context, put store.Put) error {
 	c, err := s.inventory(ctx)
 	if err != nil {
 		return err
@@ -78,33 +59,37 @@ func (s *Store) export(ctx context.Context, put func(memory.Record) error) error
 	}
 	for _, agent := range slices.Sorted(maps.Keys(c.notes)) {
 		slices.Sort(c.notes[agent])
-		if err := s.part(ctx, put,
-			func(r *reader) error { return r.exportAgent(agent, slices.Compact(c.notes[agent])) }); err != nil {
+		dreams := slices.Compact(c.notes[agent])
+		if err := s.part(ctx, put, func(r *reader) { r.agent(agent, dreams) }); err != nil {
 			return fmt.Errorf("agent %q: %w", agent, err)
 		}
+	}
+	if err := s.part(ctx, put, (*reader).rooms); err != nil {
+		return store.Wrap(err, "rooms")
 	}
 	c, err = s.inventory(ctx)
 	if err != nil { // the ledger is read last, as of that time
 		return err
 	}
-	if err := s.part(ctx, put, func(r *reader) error { return r.exportLedger(c) }); err != nil {
-		return fmt.Errorf("the ledger: %w", err)
-	}
-	return nil
+	return store.Wrap(s.part(ctx, put, func(r *reader) { r.ledger(c) }), "the ledger")
 }
 
 // inventory reads the name of every key.
-func (s *Store) inventory(ctx context.Context) (inventory, error) {
+func (s archives) inventory(ctx context.Context) (inventory, error) {
 	c := inventory{notes: map[string][]string{}}
 	allowed := s.ledgerKey("allowance:")
 	accounts := s.ledgerKey("account:")
-	err := s.scan(ctx, func(keys []string) error {
+	err := s.scan(ctx, s.set.prefix, func(keys []string) error {
 		for _, key := range keys {
 			if !s.lasting(key) {
 				continue
 			}
 			if agent, part, ok := agentPart(strings.TrimPrefix(key, s.set.prefix)); ok {
-				c.notes[agent] = append(c.notes[agent], dreamsOf(part)...)
+				dreams := c.notes[agent]
+				if dream, ok := strings.CutPrefix(part, "notes:"); ok {
+					dreams = append(dreams, dream)
+				}
+				c.notes[agent] = dreams
 			} else if dream, ok := strings.CutPrefix(key, allowed); ok {
 				c.allowances = append(c.allowances, dream)
 			} else if scope, ok := strings.CutPrefix(key, accounts); ok {
@@ -120,30 +105,23 @@ func (s *Store) inventory(ctx context.Context) (inventory, error) {
 	return c, err
 }
 
-// dreamsOf returns the dream whose notes a part holds, if it holds any.
-func dreamsOf(part string) []string {
-	if dream, ok := strings.CutPrefix(part, "notes:"); ok {
-		return []string{dream}
-	}
-	return nil
-}
-
-// reader reads one part on a connection of its own.
+// reader reads one part on a connection of its own. After its first fault it gives no more records.
 type reader struct {
-	*Store
+	*server
+	parser
 	ctx      context.Context
 	tx       *redis.Tx
-	put      func(memory.Record) error
+	put      store.Put
 	held     []memory.Record
 	size     int
 	returned bool // records of the part have been returned
 }
 
 // part reads a part and returns it when it is complete.
-func (s *Store) part(ctx context.Context, put func(memory.Record) error, read func(*reader) error) error {
+func (s archives) part(ctx context.Context, put store.Put, read func(*reader)) error {
 	pause := time.Millisecond
 	for range exportTries {
-		r := &reader{Store: s, ctx: ctx, put: put}
+		r := &reader{server: s.server, ctx: ctx, put: put}
 		err := s.client.Watch(ctx, func(tx *redis.Tx) error { return r.readWatched(tx, read) })
 		torn := errors.Is(err, redis.TxFailedErr)
 		switch {
@@ -151,45 +129,40 @@ func (s *Store) part(ctx context.Context, put func(memory.Record) error, read fu
 			return r.flush()
 		case r.returned && torn:
 			return memory.ErrTorn
-		case r.returned, !torn && outcomeOf(err) == ran, errors.Is(err, errStopped):
+		case r.returned, !torn && outcomeOf(err) == ran, errors.Is(err, store.ErrStopped):
 			return err
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-			pause = min(2*pause, lastPause)
-		case <-ctx.Done():
-			wait.Stop()
-			return ctx.Err()
+		if err := store.Pause(ctx, pause, nil); err != nil {
+			return err
 		}
+		pause = min(2*pause, lastPause)
 	}
 	return memory.ErrTorn
 }
 
 // readWatched reads a part. It returns redis.TxFailedErr when a watched key has changed since: then neither the records
 // nor an error of reading them mean anything.
-func (r *reader) readWatched(tx *redis.Tx, read func(*reader) error) error {
+func (r *reader) readWatched(tx *redis.Tx, read func(*reader)) error {
 	r.tx = tx
-	err := read(r)
-	if errors.Is(err, errStopped) {
-		return err
+	read(r)
+	if errors.Is(r.err, store.ErrStopped) {
+		return r.err
 	}
 	_, moved := tx.TxPipelined(r.ctx, func(p redis.Pipeliner) error { return p.Ping(r.ctx).Err() })
-	if errors.Is(moved, redis.TxFailedErr) || err == nil {
+	if errors.Is(moved, redis.TxFailedErr) || r.err == nil {
 		return moved
 	}
-	return err
+	return r.err
 }
 
 // hold keeps a record until the part is complete.
-func (r *reader) hold(record memory.Record, size int) error {
+func (r *reader) hold(record memory.Record, size int) {
 	r.held = append(r.held, record)
 	r.size += size + 200 // estimated size of a record without its texts
-	if r.size < maxHeld {
-		return nil
+	if r.err == nil && r.size >= maxHeld {
+		r.returned = true
+		r.fail(r.flush())
 	}
-	r.returned = true
-	return r.flush()
 }
 
 func (r *reader) flush() error {
@@ -203,43 +176,51 @@ func (r *reader) flush() error {
 }
 
 // watch makes the server report changes of keys from now on.
-func (r *reader) watch(keys ...string) error {
+func (r *reader) watch(keys ...string) {
 	for chunk := range slices.Chunk(keys, keysAtOnce) {
-		if err := r.tx.Watch(r.ctx, chunk...).Err(); err != nil {
-			return err
+		if r.err == nil {
+			r.fail(r.tx.Watch(r.ctx, chunk...).Err())
 		}
 	}
-	return nil
 }
 
-func (r *reader) names() error {
-	prefix := r.set.prefix
-	if err := r.watch(prefix+"agents", prefix+"handles", r.feedsKey(), r.keysKey(), r.keysRequiredKey()); err != nil {
-		return err
+// hash reads a hash that is watched.
+func (r *reader) hash(key string) map[string]string {
+	if r.err != nil {
+		return nil
 	}
-	feeds, err := r.tx.HGetAll(r.ctx, r.feedsKey()).Result()
-	if err != nil {
-		return err
+	values, err := r.tx.HGetAll(r.ctx, key).Result()
+	r.fail(err)
+	return values
+}
+
+// each calls put with the fields of a watched hash, in order.
+func (r *reader) each(key string, put func(name, value string)) {
+	values := r.hash(key)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		put(name, values[name])
 	}
-	for _, name := range slices.Sorted(maps.Keys(feeds)) {
-		if err := r.hold(memory.Record{Feed: &memory.KeptFeed{Name: name, Body: memory.Raw(feeds[name])}},
-			len(feeds[name])); err != nil {
-			return err
-		}
+}
+
+func (r *reader) names() {
+	r.watch(r.root(agentsKey), r.root(handlesKey), r.root(feedsKey), r.root(keysKey), r.root(keysRequiredKey))
+	r.each(r.root(feedsKey), func(name, body string) {
+		r.hold(memory.Record{Feed: &memory.KeptFeed{Name: name, Body: memory.Raw(body)}}, len(body))
+	})
+	var named struct{ Handle, Hash string }
+	r.each(r.root(agentsKey), func(id, body string) {
+		r.json(body, &named)
+		r.hold(memory.Record{Agent: &memory.KeptAgent{ID: id, Handle: named.Handle, Body: memory.Raw(body)}}, len(body))
+	})
+	keys := int64(0)
+	r.each(r.root(keysKey), func(id, body string) {
+		r.json(body, &named)
+		r.hold(memory.Record{Key: &memory.KeptKey{ID: id, Hash: named.Hash, Body: memory.Raw(body)}}, len(body))
+		keys++
+	})
+	mark, err := r.tx.Get(r.ctx, r.root(keysRequiredKey)).Result()
+	r.fail(ignoreMissing(err))
+	if required := keysRequired(mark, keys); required != (keys > 0) {
+		r.hold(memory.Record{Access: &memory.KeptAccess{KeysRequired: required}}, 0)
 	}
-	records, err := r.tx.HGetAll(r.ctx, prefix+"agents").Result()
-	if err != nil {
-		return err
-	}
-	for _, id := range slices.Sorted(maps.Keys(records)) {
-		var named struct{ Handle string }
-		if err := json.Unmarshal([]byte(records[id]), &named); err != nil {
-			return fmt.Errorf("agent %q: %w", id, err)
-		}
-		a := memory.KeptAgent{ID: id, Handle: named.Handle, Body: memory.Raw(records[id])}
-		if err := r.hold(memory.Record{Agent: &a}, len(a.Body)); err != nil {
-			return err
-		}
-	}
-	return r.keys()
 }

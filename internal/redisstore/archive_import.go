@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/store"
+	"github.com/seed-56a03226/oneiros/internal/store/rooms"
 )
 
 // How much one step of an import writes at most: some milliseconds of the server.
@@ -19,9 +18,10 @@ const (
 	bytesAtOnce = 1 << 20
 )
 
-// importer is an import in progress.
+// importer is an import in progress. After its first fault it writes nothing more.
 type importer struct {
-	*Store
+	archives
+	parser
 	ctx   context.Context
 	token string
 	step  int
@@ -33,32 +33,21 @@ type importer struct {
 	counters       memory.KeptCounters
 	batch          batch
 	vectorRevision int64
+	kept           rooms.Importer // records of rooms
 
 	attempted int64
 }
 
-func (f *importer) fill(records memory.Records) (given memory.Tally, err error) {
-	for r, err := range archive.Through(records, &given) {
-		if err == nil {
-			err = f.ctx.Err()
-		}
-		if err == nil {
-			err = f.importRecord(r)
-		}
-		if err != nil {
-			return given, err
-		}
-	}
-	if err := f.flush(); err != nil {
-		return given, err
-	}
-	return given, f.verifyImport(f.ctx, given)
-}
-
 // do adds a command to the step.
-func (f *importer) do(words ...any) error {
+func (f *importer) do(words ...any) {
 	f.words = append(append(f.words, len(words)), words...)
-	for _, w := range words {
+	for i, w := range words {
+		if plain, ok := w.(asJSON); ok {
+			body, err := json.Marshal(plain.value)
+			f.fail(err)
+			f.words[len(f.words)-len(words)+i] = body
+			w = body
+		}
 		switch w := w.(type) {
 		case string:
 			f.bytes += len(w)
@@ -66,10 +55,9 @@ func (f *importer) do(words ...any) error {
 			f.bytes += len(w)
 		}
 	}
-	if len(f.words) < wordsAtOnce && f.bytes < bytesAtOnce {
-		return nil
+	if f.err == nil && (len(f.words) >= wordsAtOnce || f.bytes >= bytesAtOnce) {
+		f.fail(f.flush())
 	}
-	return f.flush()
 }
 
 // flush writes the waiting commands.
@@ -80,7 +68,7 @@ func (f *importer) flush() error {
 	words := f.words
 	f.words, f.bytes = nil, 0
 	return f.advance(func(before, after string) (any, error) {
-		return f.run(f.ctx, again, fillScript, nil, append([]any{before, after}, words...)...)
+		return f.run(f.ctx, fillScript, nil, append([]any{before, after}, words...)...)
 	})
 }
 
@@ -123,66 +111,59 @@ func (f *importer) recoverMark() error {
 // mark ends the import: the keys are complete, or empty.
 func (f *importer) mark(last string) error {
 	f.next = last
-	reply, err := f.run(f.ctx, again, fillScript, nil, f.now, last)
+	reply, err := f.run(f.ctx, fillScript, nil, f.now, last)
 	return f.checkMark(reply, err)
 }
 
 func (f *importer) importRecord(r memory.Record) error {
 	switch {
 	case r.Feed != nil:
-		return f.do("HSET", f.feedsKey(), r.Feed.Name, []byte(r.Feed.Body))
+		f.do("HSET", f.root(feedsKey), r.Feed.Name, []byte(r.Feed.Body))
 	case r.Agent != nil:
-		return f.agent(*r.Agent)
+		k := r.Agent
+		f.fail(store.CheckAgent(*k))
+		f.do("HSET", f.root(agentsKey), k.ID, []byte(k.Body))
+		f.do("HSET", f.root(handlesKey), k.Handle, k.ID)
 	case r.Key != nil:
-		if err := f.do("HSET", f.keysKey(), r.Key.ID, []byte(r.Key.Body)); err != nil {
-			return err
-		}
-		return f.do("HSET", f.keyHashesKey(), r.Key.Hash, r.Key.ID)
+		k := r.Key
+		f.do("HSET", f.root(keysKey), k.ID, []byte(k.Body))
+		f.do("HSET", f.root(keyHashesKey), k.Hash, k.ID)
 	case r.Access != nil:
-		return f.do("SET", f.keysRequiredKey(), map[bool]string{true: "1", false: "0"}[r.Access.KeysRequired])
+		f.do("SET", f.root(keysRequiredKey), map[bool]string{true: "1", false: "0"}[r.Access.KeysRequired])
 	case r.Counters != nil:
-		return f.importCounters(*r.Counters)
+		f.importCounters(*r.Counters)
 	case r.Lease != nil:
 		l := r.Lease
-		body, err := json.Marshal(storedLease{l.Client, presence.CauseOf(l.Cause), date(l.Since), date(l.Until)})
-		if err != nil {
-			return err
-		}
-		return f.do("HSET", f.key(l.Agent, leasesPart), l.Client, body)
+		f.do("HSET", f.key(l.Agent, leasesPart), l.Client,
+			asJSON{storedLease{l.Client, presence.CauseOf(l.Cause), date(l.Since), date(l.Until)}})
 	case r.Slot != nil:
-		return f.slot(*r.Slot)
+		f.slot(*r.Slot)
 	case r.Affect != nil:
-		body, err := json.Marshal(storedAffect{r.Affect.Cause, r.Affect.Affect})
-		if err != nil {
-			return err
-		}
-		return f.do("RPUSH", f.key(r.Affect.Agent, affectsPart), body)
+		a := r.Affect
+		f.do("RPUSH", f.key(a.Agent, affectsPart), asJSON{store.Affect{Cause: a.Cause, Affect: a.Affect}})
 	case r.Item != nil:
-		return f.item(*r.Item)
+		f.fail(f.item(*r.Item))
 	case r.Event != nil:
-		return f.event(*r.Event)
+		e := r.Event
+		envelope, data, err := encodeEvent(store.EventOf(*e))
+		f.fail(err)
+		f.do("XADD", f.key(e.Agent, "events"), fmt.Sprintf("%d-0", e.Seq), "e", envelope, "d", data)
+		f.do("SADD", f.key(e.Agent, "announced"), e.ID)
 	case r.Note != nil:
-		return f.do("HSET", f.notesKey(r.Note.Agent, r.Note.Dream), r.Note.Key, r.Note.Value)
+		f.do("HSET", f.notesKey(r.Note.Agent, r.Note.Dream), r.Note.Key, r.Note.Value)
+	case r.Room != nil:
+		f.roomRecord(*r.Room)
+	default:
+		f.ledger(r)
 	}
-	return f.ledger(r)
+	return f.err
 }
 
-func (f *importer) agent(k memory.KeptAgent) error {
-	var a dream.Agent
-	if err := json.Unmarshal(k.Body, &a); err != nil || a.ID != k.ID || a.Handle != k.Handle {
-		return fmt.Errorf("the body of agent %q has another id, or another handle than %q: %w", k.ID, k.Handle,
-			memory.ErrAltered)
-	}
-	if err := f.do("HSET", f.set.prefix+"agents", k.ID, []byte(k.Body)); err != nil {
-		return err
-	}
-	return f.do("HSET", f.set.prefix+"handles", k.Handle, k.ID)
-}
+// asJSON is a word of a command that is sent as JSON.
+type asJSON struct{ value any }
 
-func (f *importer) importCounters(k memory.KeptCounters) error {
-	if err := f.flushBatch(); err != nil { // the waiting items belong to the agent before
-		return err
-	}
+func (f *importer) importCounters(k memory.KeptCounters) {
+	f.fail(f.flushBatch()) // the waiting items belong to the agent before
 	f.counters, f.vectorRevision = k, 0
 	words := []any{"HSET", f.key(k.Agent, countersPart), "pulse", 1, "fed", 1, "tallied", 1}
 	set := func(name string, value any) { words = append(words, name, value) }
@@ -214,14 +195,10 @@ func (f *importer) importCounters(k memory.KeptCounters) error {
 		set("removed", 1)
 	}
 	if len(k.Digest) > 0 {
-		body, err := json.Marshal(k.Digest)
-		if err != nil {
-			return err
-		}
-		set("digest", body)
+		set("digest", asJSON{k.Digest})
 	}
 	if w := k.Wake; w != nil {
-		body, err := json.Marshal(storedWake{
+		set("last", asJSON{storedWake{
 			Agent:  k.Agent,
 			Epoch:  w.Epoch,
 			Cause:  presence.CauseOf(w.Cause),
@@ -230,62 +207,26 @@ func (f *importer) importCounters(k memory.KeptCounters) error {
 			Dream:  w.Dream,
 			Digest: w.Digest,
 			Affect: &importedAffect{w.Affect, w.Delta},
-		})
-		if err != nil {
-			return err
-		}
-		set("last", body)
+		}})
 	}
-	if err := f.do(words...); err != nil {
-		return err
-	}
+	f.do(words...)
 	for _, c := range k.Collecting {
-		if err := f.do("HSET", f.key(k.Agent, "spaces"), c.Space, c.Dim); err != nil {
-			return err
-		}
+		f.do("HSET", f.key(k.Agent, "spaces"), c.Space, c.Dim)
 	}
 	if k.RecordedEpoch < k.Epoch {
-		return f.do("SADD", f.unrecordedKey(), escaped.Replace(k.Agent))
+		f.do("SADD", f.root(unrecordedKey), escaped.Replace(k.Agent))
 	}
-	return nil
 }
 
-func (f *importer) slot(k memory.KeptSlot) error {
+func (f *importer) slot(k memory.KeptSlot) {
 	key := f.key(k.Agent, slotPart)
 	words := []any{
 		"HSET", key, "dream", k.Dream, "run", k.Run, "epoch", k.Epoch, "workflow", k.Workflow, "cluster",
 		k.Cluster, "since", date(k.Since),
 	}
 	if k.Mood != nil {
-		body, err := json.Marshal(k.Mood)
-		if err != nil {
-			return err
-		}
-		words = append(words, "mood", body)
+		words = append(words, "mood", asJSON{k.Mood})
 	}
-	if err := f.do(words...); err != nil {
-		return err
-	}
-	return f.do("HSET", f.set.prefix+"slots", k.Agent, key)
-}
-
-func (f *importer) event(k memory.KeptEvent) error {
-	e := event.Event{
-		ID:        k.ID,
-		Schema:    k.Schema,
-		Subsystem: k.Subsystem,
-		Agent:     k.Agent,
-		Dream:     k.Dream,
-		Type:      k.Type,
-		At:        k.At,
-		Data:      json.RawMessage(k.Data),
-	}
-	envelope, data, err := encodeEvent(e)
-	if err != nil {
-		return err
-	}
-	if err := f.do("XADD", f.key(k.Agent, "events"), fmt.Sprintf("%d-0", k.Seq), "e", envelope, "d", data); err != nil {
-		return err
-	}
-	return f.do("SADD", f.key(k.Agent, "announced"), k.ID)
+	f.do(words...)
+	f.do("HSET", f.root("slots"), k.Agent, key)
 }

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -9,63 +8,46 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-// exportLedger exports the ledger.
-func (r *reader) exportLedger(c inventory) error {
-	if err := r.watch(r.Store.ledgerKey("rows"), r.Store.ledgerKey("open")); err != nil {
-		return err
+// ledger exports the ledger.
+func (r *reader) ledger(c inventory) {
+	r.watch(r.ledgerKey("rows"), r.ledgerKey("open"))
+	steps := r.attempts()
+	r.accounts(c.accounts)
+	r.answers(steps)
+	for _, dream := range c.allowances {
+		r.allowance(dream)
 	}
-	steps, err := r.attempts()
-	if err != nil {
-		return err
-	}
-	if err := r.accounts(c.accounts); err != nil {
-		return err
-	}
-	if err := r.answers(steps); err != nil {
-		return err
-	}
-	return r.allowances(c.allowances)
 }
 
 // attempts exports every row and returns their steps, each once and in order.
-func (r *reader) attempts() (steps []string, err error) {
-	last, err := r.tx.Get(r.ctx, r.Store.ledgerKey("rows")).Int64()
-	if ignoreMissing(err) != nil {
-		return nil, err
-	}
-	for from := int64(1); from <= last; from += keysAtOnce {
+func (r *reader) attempts() (steps []string) {
+	last, err := r.tx.Get(r.ctx, r.ledgerKey("rows")).Int64()
+	r.fail(ignoreMissing(err))
+	for from := int64(1); r.err == nil && from <= last; from += keysAtOnce {
 		keys := []string{}
 		for seq := from; seq < min(from+keysAtOnce, last+1); seq++ {
-			keys = append(keys, r.Store.ledgerKey("row:", strconv.FormatInt(seq, 10)))
+			keys = append(keys, r.ledgerKey("row:", strconv.FormatInt(seq, 10)))
 		}
-		rows, err := r.rows(keys)
-		if err != nil {
-			return nil, err
-		}
-		if err := r.asks(rows); err != nil {
-			return nil, err
-		}
-		for i, row := range rows {
-			k, err := keptAttempt(row)
+		for i, row := range r.asks(r.rows(keys)) {
+			a, err := readAttempt(row)
 			if err != nil {
-				return nil, fmt.Errorf("row %d: %w", from+int64(i), err)
+				r.fail(fmt.Errorf("row %d: %w", from+int64(i), err))
 			}
-			steps = append(steps, k.Step)
-			if err := r.hold(memory.Record{Attempt: &k}, 500); err != nil {
-				return nil, err
-			}
+			steps = append(steps, a.Step)
+			r.hold(memory.Record{Attempt: &a}, 500)
 		}
 	}
 	slices.Sort(steps)
-	return slices.Compact(steps), nil
+	return slices.Compact(steps)
 }
 
 // asks adds to each row the ask that it shares. An ask never changes.
-func (r *reader) asks(rows []map[string]string) error {
+func (r *reader) asks(rows []map[string]string) []map[string]string {
 	var names []string
 	for _, row := range rows {
 		if name := row["asked"]; name != "" {
@@ -74,12 +56,10 @@ func (r *reader) asks(rows []map[string]string) error {
 	}
 	names = distinct(names)
 	if len(names) == 0 {
-		return nil
+		return rows
 	}
-	kept, err := r.tx.HMGet(r.ctx, r.Store.ledgerKey("asks"), names...).Result()
-	if err != nil {
-		return err
-	}
+	kept, err := r.tx.HMGet(r.ctx, r.ledgerKey("asks"), names...).Result()
+	r.fail(err)
 	shared := map[string]string{}
 	for i, ask := range kept {
 		shared[names[i]], _ = ask.(string)
@@ -89,13 +69,14 @@ func (r *reader) asks(rows []map[string]string) error {
 			row["ask"] = shared[name]
 		}
 	}
-	return nil
+	return rows
 }
 
 // rows watches and reads hashes.
-func (r *reader) rows(keys []string) ([]map[string]string, error) {
-	if err := r.watch(keys...); err != nil {
-		return nil, err
+func (r *reader) rows(keys []string) []map[string]string {
+	r.watch(keys...)
+	if r.err != nil {
+		return nil
 	}
 	replies := make([]*redis.MapStringStringCmd, len(keys))
 	_, err := r.tx.Pipelined(r.ctx, func(p redis.Pipeliner) error {
@@ -104,168 +85,103 @@ func (r *reader) rows(keys []string) ([]map[string]string, error) {
 		}
 		return nil
 	})
+	r.fail(err)
 	rows := make([]map[string]string, len(keys))
 	for i, reply := range replies {
 		rows[i] = reply.Val()
 	}
-	return rows, err
+	return rows
 }
 
-func keptAttempt(row map[string]string) (memory.KeptAttempt, error) {
-	r, err := readRow([]string{
-		row["ask"], row["attempt"], row["reserved"], row["counted"], row["state"], row["tokens"], row["finish"],
-		row["ended"], row["latest"],
-		row["step"], row["model"], row["at"],
-	})
-	if err != nil {
-		return memory.KeptAttempt{}, err
-	}
-	k := memory.KeptAttempt{
-		Step:      r.Step,
-		Attempt:   r.Attempt,
-		Agent:     r.Agent,
-		Dream:     r.Dream,
-		Phase:     r.Phase,
-		Model:     r.Model,
-		Day:       r.Day,
-		Reserved:  r.Reserved,
-		Counted:   r.Counted,
-		State:     string(r.State),
-		Tokens:    r.Tokens,
-		Finish:    r.Finish,
-		At:        r.At,
-		Ended:     r.Ended,
-		Latest:    r.Latest,
-		Forgotten: row["mute"] == "1",
-	}
-	if len(r.Accounts) > 0 {
-		k.Accounts = r.Accounts
-	}
-	return k, nil
-}
-
-func (r *reader) accounts(scopes []string) error {
+func (r *reader) accounts(scopes []string) {
 	for chunk := range slices.Chunk(scopes, keysAtOnce) {
 		keys := make([]string, len(chunk))
 		for i, scope := range chunk {
-			keys[i] = r.Store.ledgerKey("account:", scope)
+			keys[i] = r.ledgerKey("account:", scope)
 		}
-		rows, err := r.rows(keys)
-		if err != nil {
-			return err
-		}
-		for i, row := range rows {
-			n, err := numbers([]string{row["reserved"], row["spent"]})
-			if err != nil {
-				return fmt.Errorf("account %q: %w", chunk[i], err)
-			}
-			k := memory.KeptAccount{Scope: chunk[i], Reserved: budget.Micros(n[0]), Spent: budget.Micros(n[1])}
-			if err := r.hold(memory.Record{Account: &k}, 100); err != nil {
-				return err
-			}
+		for i, row := range r.rows(keys) {
+			r.hold(memory.Record{Account: &memory.KeptAccount{
+				Scope:    chunk[i],
+				Reserved: budget.Micros(r.number(row["reserved"])),
+				Spent:    budget.Micros(r.number(row["spent"])),
+			}}, 100)
 		}
 	}
-	return nil
 }
 
 // answersAtOnce is small, because an answer may hold the vectors of a hundred texts.
 const answersAtOnce = 50
 
-func (r *reader) answers(steps []string) error {
+func (r *reader) answers(steps []string) {
 	for chunk := range slices.Chunk(steps, answersAtOnce) {
 		keys := make([]string, len(chunk))
 		for i, step := range chunk {
-			keys[i] = r.Store.ledgerKey("answer:", step)
+			keys[i] = r.ledgerKey("answer:", step)
 		}
-		if err := r.watch(keys...); err != nil {
-			return err
+		r.watch(keys...)
+		if r.err != nil {
+			return
 		}
 		found, err := r.tx.MGet(r.ctx, keys...).Result()
-		if err != nil {
-			return err
-		}
+		r.fail(err)
 		for i, answer := range found {
-			text, ok := answer.(string)
-			if !ok {
-				continue
-			}
-			if err := r.hold(memory.Record{Answer: &memory.KeptAnswer{Step: chunk[i], Answer: []byte(text)}},
-				len(text)); err != nil {
-				return err
+			if text, ok := answer.(string); ok {
+				r.hold(memory.Record{Answer: &memory.KeptAnswer{Step: chunk[i], Answer: []byte(text)}}, len(text))
 			}
 		}
 	}
-	return nil
 }
 
-func (r *reader) allowances(dreams []string) error {
-	allowed := r.Store.ledgerKey("allowed:")
-	for _, dream := range dreams {
-		key := r.Store.ledgerKey("allowance:", dream)
-		if err := r.watch(key); err != nil {
-			return err
-		}
-		where, err := r.tx.Get(r.ctx, key).Result()
-		if err != nil {
-			if ignoreMissing(err) == nil {
-				continue // returned since its name was read
-			}
-			return err
-		}
-		day, agent, ok := strings.Cut(strings.TrimPrefix(where, allowed), ":")
-		if !ok || !strings.HasPrefix(where, allowed) {
-			return fmt.Errorf("the allowance of %q is in key %q, which names no day and agent", dream, where)
-		}
-		if err := r.watch(where); err != nil {
-			return err
-		}
-		amount, err := r.tx.HGet(r.ctx, where, dream).Int64()
-		if err != nil {
-			return fmt.Errorf("the allowance of %q: %w", dream, err)
-		}
-		k := memory.KeptAllowance{Dream: dream, Agent: agent, Day: day, Amount: budget.Micros(amount)}
-		if err := r.hold(memory.Record{Allowance: &k}, 100); err != nil {
-			return err
-		}
+func (r *reader) allowance(dream string) {
+	key, allowed := r.ledgerKey("allowance:", dream), r.ledgerKey("allowed:")
+	r.watch(key)
+	if r.err != nil {
+		return
 	}
-	return nil
+	where, err := r.tx.Get(r.ctx, key).Result()
+	r.fail(ignoreMissing(err))
+	if err != nil {
+		return // returned since its name was read
+	}
+	day, agent, ok := strings.Cut(strings.TrimPrefix(where, allowed), ":")
+	if !ok || !strings.HasPrefix(where, allowed) {
+		r.fail(fmt.Errorf("the allowance of %q is in key %q, which names no day and agent", dream, where))
+	}
+	r.watch(where)
+	amount, err := r.tx.HGet(r.ctx, where, dream).Int64()
+	r.fail(store.Wrap(err, "the allowance of ", dream))
+	k := memory.KeptAllowance{Dream: dream, Agent: agent, Day: day, Amount: budget.Micros(amount)}
+	r.hold(memory.Record{Allowance: &k}, 100)
 }
 
 // ledger imports a record of the ledger.
-func (f *importer) ledger(r memory.Record) error {
+func (f *importer) ledger(r memory.Record) {
 	switch {
 	case r.Attempt != nil:
-		return f.attempt(*r.Attempt)
+		f.attempt(*r.Attempt)
 	case r.Account != nil: // it was compared with the sum of its attempts
 		a := r.Account
-		return f.do("HSET", f.ledgerKey("account:", a.Scope), "reserved", int64(a.Reserved), "spent", int64(a.Spent))
+		f.do("HSET", f.ledgerKey("account:", a.Scope), "reserved", int64(a.Reserved), "spent", int64(a.Spent))
 	case r.Answer != nil:
-		return f.do("SET", f.ledgerKey("answer:", r.Answer.Step), r.Answer.Answer)
+		f.do("SET", f.ledgerKey("answer:", r.Answer.Step), r.Answer.Answer)
 	case r.Allowance != nil:
 		a := r.Allowance
-		all := f.ledgerKey("allowed:", a.Day, ":", a.Agent)
 		if strings.Contains(a.Day, ":") {
-			return fmt.Errorf("the allowance of %q is of the day %q; a day is a date", a.Dream, a.Day)
+			f.fail(fmt.Errorf("the allowance of %q is of the day %q; a day is a date", a.Dream, a.Day))
 		}
-		if err := f.do("HSET", all, a.Dream, int64(a.Amount)); err != nil {
-			return err
-		}
-		return f.do("SET", f.ledgerKey("allowance:", a.Dream), all)
+		all := f.ledgerKey("allowed:", a.Day, ":", a.Agent)
+		f.do("HSET", all, a.Dream, int64(a.Amount))
+		f.do("SET", f.ledgerKey("allowance:", a.Dream), all)
 	}
-	return nil
 }
 
-func (f *importer) attempt(a memory.KeptAttempt) error {
+func (f *importer) attempt(a store.Attempt) {
 	f.attempted++
 	seq := f.attempted
-	ask, name, err := storeAsk(storedAsk{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
-	if err != nil {
-		return err
-	}
-	tokens, err := json.Marshal(a.Tokens)
-	if err != nil {
-		return err
-	}
+	ask, name, err := storeAsk(a)
+	f.fail(err)
+	ended, err := endFields(a)
+	f.fail(err)
 	words := []any{
 		"HSET", f.ledgerKey("row:", strconv.FormatInt(seq, 10)), "step", a.Step, "attempt", a.Attempt, "token", "",
 		"reserved", int64(a.Reserved), "counted", int64(a.Counted), "state", a.State,
@@ -274,12 +190,7 @@ func (f *importer) attempt(a memory.KeptAttempt) error {
 		words = append(words, "ask", ask)
 	} else {
 		words = append(words, "asked", name, "model", a.Model, "at", date(a.At))
-		if err := f.do("HSET", f.ledgerKey("asks"), name, ask); err != nil {
-			return err
-		}
-	}
-	if a.State != memory.OpenAttempt {
-		words = append(words, "tokens", tokens, "finish", a.Finish, "ended", date(a.Ended), "latest", a.Latest)
+		f.do("HSET", f.ledgerKey("asks"), name, ask)
 	}
 	if a.Forgotten {
 		words = append(words, "mute", 1)
@@ -288,22 +199,15 @@ func (f *importer) attempt(a memory.KeptAttempt) error {
 	if a.Dream == "" {
 		list = f.ledgerKey("awake:", a.Agent)
 	}
-	for _, command := range [][]any{
-		words,
-		{"SET", f.ledgerKey("rows"), seq},
-		{"RPUSH", f.ledgerKey("step:", a.Step), seq},
-		{"RPUSH", f.ledgerKey("day:", a.Day, ":", a.Agent), seq},
-		{"RPUSH", list, seq},
-	} {
-		if err := f.do(command...); err != nil {
-			return err
-		}
+	f.do("SET", f.ledgerKey("rows"), seq)
+	f.do("RPUSH", f.ledgerKey("step:", a.Step), seq)
+	f.do("RPUSH", f.ledgerKey("day:", a.Day, ":", a.Agent), seq)
+	f.do("RPUSH", list, seq)
+	if a.State == memory.OpenAttempt {
+		f.do("SADD", f.ledgerKey("opens:", a.Dream), seq)
+		f.do("SADD", f.ledgerKey("open"), a.Dream)
+	} else {
+		words = append(append(words, "ended", date(a.Ended), "latest", a.Latest), ended...)
 	}
-	if a.State != memory.OpenAttempt {
-		return nil
-	}
-	if err := f.do("SADD", f.ledgerKey("opens:", a.Dream), seq); err != nil {
-		return err
-	}
-	return f.do("SADD", f.ledgerKey("open"), a.Dream)
+	f.do(words...)
 }

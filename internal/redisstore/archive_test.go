@@ -12,13 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
-	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
@@ -321,6 +322,9 @@ func TestEveryKeyIsArchivedOrTemporary(t *testing.T) {
 	_, err := s.Import(t.Context(), memorytest.Fill(memorytest.Deployment(2, few)))
 	require.NoError(t, err)
 	memorytest.WriteEverything(t, s)
+	_, err = s.Rooms().Create(t.Context(), room.Room{ID: "attic", By: room.PersonID("ada"), Created: noon},
+		room.Member{Who: room.PersonID("ada"), Name: "Ada", Trust: "own"})
+	require.NoError(t, err)
 	_, err = s.Claim(t.Context(), access.Claim{
 		Scope:  "key_0",
 		Name:   "n",

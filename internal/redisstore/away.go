@@ -9,21 +9,16 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
-
-// awayError is a failure to reach the server, with its own text. It is memory.ErrAway.
-type awayError struct{ error }
-
-func (awayError) Is(target error) bool { return target == memory.ErrAway }
-func (a awayError) Unwrap() error      { return a.error }
 
 // asAway marks an error as a failure of the server to respond, unless the caller itself gave up.
 func asAway(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return awayError{err}
+	return store.Away(err)
 }
 
 // explainTLS explains the most frequent reason why a server does not respond: only one side uses TLS.

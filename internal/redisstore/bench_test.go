@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -80,6 +80,63 @@ func BenchmarkArrive(b *testing.B) {
 		}
 		return err
 	})
+}
+
+// A thousand visits at once that wake, while 64 goroutines reserve and settle paid calls: goal 300 ms for all.
+func BenchmarkThousandArrivals(b *testing.B) {
+	const agents = 1000
+	s := open(b, redis.Start(b, redis.Fsync("everysec")).URL, "oneiros:")
+	var all, busy sync.WaitGroup
+	ended := make(chan struct{})
+	for i := range 64 {
+		busy.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				h, err := s.Reserve(b.Context(), askFor(fmt.Sprint("step-", i, "-", n)))
+				if err == nil {
+					err = s.Settle(b.Context(), h, spend.Bill{State: spend.Settled, Amount: 7, At: noon})
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	var times []time.Duration
+	var slowest time.Duration
+	for turn := 0; b.Loop(); turn++ {
+		took := make([]time.Duration, agents)
+		began := time.Now()
+		for i := range agents {
+			all.Go(func() {
+				a, err := s.Arrive(b.Context(), presence.Visit{
+					Agent:  fmt.Sprint("agent-", i),
+					Client: "web",
+					Cause:  presence.Connect,
+					Now:    noon.Add(time.Duration(turn) * time.Hour),
+					For:    time.Minute,
+				})
+				if err != nil || !a.Raised {
+					b.Errorf("visit %d of turn %d: raised %t, %v", i, turn, a.Raised, err)
+				}
+				took[i] = time.Since(began)
+			})
+		}
+		all.Wait()
+		slowest = max(slowest, time.Since(began))
+		times = append(times, took...)
+	}
+	close(ended)
+	busy.Wait()
+	slices.Sort(times)
+	b.ReportMetric(float64(times[len(times)/2])/1e6, "p50-ms")
+	b.ReportMetric(float64(times[len(times)*99/100])/1e6, "p99-ms")
+	b.ReportMetric(float64(slowest)/1e6, "all-ms")
 }
 
 // A visit of a client that already holds a lease.

@@ -2,21 +2,26 @@ package redisstore_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
-	"github.com/seed-56a03226/oneiros/internal/spend"
-	"github.com/seed-56a03226/oneiros/internal/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
+
+// patience replaces the store's own timeout: what is tested here is not the speed of a busy machine's disk.
+const patience = time.Minute
 
 // open returns a process's handle on the keys under prefix.
 func open(t testing.TB, url, prefix string, opts ...redisstore.Option) *redisstore.Store {
 	t.Helper()
-	s, err := redisstore.Open(t.Context(), url, append([]redisstore.Option{redisstore.Prefix(prefix)}, opts...)...)
+	s, err := redisstore.Open(t.Context(), url,
+		append([]redisstore.Option{redisstore.Prefix(prefix), redisstore.Timeout(patience)}, opts...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -7,13 +7,22 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/internal/store"
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
+
+// eventLog reads the events, and announces new ones to the waiting callers of this process.
+type eventLog struct {
+	*server
+	waiters    store.Waiters
+	subscribed sync.Once
+}
 
 // checkEvery is how often Await checks by itself, in case the subscription missed a message while it was disconnected.
 const checkEvery = 500 * time.Millisecond
@@ -33,6 +42,7 @@ func encodeEvent(e event.Event) (envelope, data string, err error) {
 	return string(packed.Pack(append(append(body, '\n'), data...))), "", nil
 }
 
+// decodeEvent reads an event as it is stored, which may be under names of earlier builds.
 func decodeEvent(m redis.XMessage) (event.Event, error) {
 	var e event.Event
 	envelope, _ := m.Values["e"].(string)
@@ -40,47 +50,42 @@ func decodeEvent(m redis.XMessage) (event.Event, error) {
 	if envelope != "" && envelope[0] != '{' {
 		plain, err := packed.Unpack([]byte(envelope))
 		if err != nil {
-			return e, fmt.Errorf("event %s: %w", m.ID, err)
+			return e, store.Wrap(err, "event ", m.ID)
 		}
 		envelope, data, _ = strings.Cut(string(plain), "\n")
 	}
-	if err := json.Unmarshal([]byte(envelope), &e); err != nil {
-		return e, fmt.Errorf("event %s: %w", m.ID, err)
-	}
+	err := json.Unmarshal([]byte(envelope), &e)
 	e.Data = nil
 	if data != "" {
 		e.Data = json.RawMessage(data)
 	}
 	number, _, _ := strings.Cut(m.ID, "-")
-	var err error
-	e.Seq, err = strconv.ParseInt(number, 10, 64)
-	return event.Current(e), err
+	p := parser{err: err}
+	e.Seq = p.number(number)
+	return e, store.Wrap(p.err, "event ", m.ID)
 }
 
 // Events returns up to limit of the agent's events after a sequence number, in order. A limit of zero or less gives
-// none.
-func (s *Store) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
+// all.
+func (s *eventLog) Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error) {
 	var events []event.Event
 	for next := max(after, 0) + 1; limit <= 0 || len(events) < limit; {
-		ask := int64(eventsAtOnce)
+		most := int64(eventsAtOnce)
 		if limit > 0 {
-			ask = min(ask, int64(limit-len(events)))
+			most = min(most, int64(limit-len(events)))
 		}
-		var page []redis.XMessage
-		err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-			var err error
-			page, err = s.client.XRangeN(ctx, s.key(agent, "events"), strconv.FormatInt(next, 10)+"-0", "+", ask).Result()
-			return err
+		page, err := ask(ctx, s.server, func(ctx context.Context) ([]redis.XMessage, error) {
+			return s.client.XRangeN(ctx, s.key(agent, "events"), strconv.FormatInt(next, 10)+"-0", "+", most).Result()
 		})
 		for i := 0; err == nil && i < len(page); i++ {
 			var e event.Event
 			e, err = decodeEvent(page[i])
-			events, next = append(events, e), e.Seq+1
+			events, next = append(events, event.Current(e)), e.Seq+1
 		}
 		if err != nil {
 			return nil, fmt.Errorf("events of %s after %d: %w", agent, after, err)
 		}
-		if int64(len(page)) < ask {
+		if int64(len(page)) < most {
 			break
 		}
 	}
@@ -89,21 +94,30 @@ func (s *Store) Events(ctx context.Context, agent string, after int64, limit int
 
 // Await returns when the agent has events after a sequence number: immediately when this process wrote them, by a
 // message of the server when another did, and within half a second when that message was lost.
-func (s *Store) Await(ctx context.Context, agent string, after int64) error {
+func (s *eventLog) Await(ctx context.Context, agent string, after int64) error {
+	return s.await(ctx, agent, func() (bool, error) {
+		seq, err := s.counter(ctx, agent, "seq")
+		return seq > after, store.Wrap(err, "await events of ", agent)
+	})
+}
+
+// await returns when changed does. It is called first, when a process announces something of that name, and now and
+// then.
+func (s *eventLog) await(ctx context.Context, name string, changed func() (bool, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s.subscribeEvents()
+	s.subscribed.Do(s.subscribe)
 	tick := time.NewTicker(checkEvery)
 	defer tick.Stop()
 	for {
-		notified := s.local.listen(agent)
-		seq, err := s.counter(ctx, agent, "seq")
+		notified := s.waiters.Listen(name)
+		done, err := changed()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil || seq > after {
-			return wrap(err, "await events of ", agent)
+		if err != nil || done {
+			return err
 		}
 		select {
 		case <-notified:
@@ -120,62 +134,35 @@ func (s *Store) Await(ctx context.Context, agent string, after int64) error {
 const headsAtOnce = 1000
 
 // Heads returns the number of the newest event of every agent.
-func (s *Store) Heads(ctx context.Context) (map[string]int64, error) {
+func (s *eventLog) Heads(ctx context.Context) (map[string]int64, error) {
 	heads := map[string]int64{}
-	var agents []string
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var err error
-		agents, err = s.client.HKeys(ctx, s.set.prefix+"agents").Result()
-		return err
+	agents, err := ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
+		return s.client.HKeys(ctx, s.root(agentsKey)).Result()
 	})
+	p := parser{err: err}
 	for some := range slices.Chunk(agents, headsAtOnce) {
-		if err == nil {
-			err = s.headsOf(ctx, some, heads)
+		counters := make([]*redis.StringCmd, len(some))
+		p.fail(s.exchange(ctx, func(ctx context.Context, _ bool) error {
+			_, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
+				for i, agent := range some {
+					counters[i] = line.HGet(ctx, s.key(agent, countersPart), "seq")
+				}
+				return nil
+			})
+			return ignoreMissing(err)
+		}))
+		for i := 0; p.err == nil && i < len(some); i++ {
+			if n := p.number(counters[i].Val()); n > 0 {
+				heads[some[i]] = n
+			}
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("newest events of all agents: %w", err)
-	}
-	return heads, nil
+	return store.Result(heads, p.err, "newest events of all agents")
 }
 
-func (s *Store) headsOf(ctx context.Context, agents []string, heads map[string]int64) error {
-	return s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		counters := make([]*redis.StringCmd, len(agents))
-		_, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
-			for i, agent := range agents {
-				counters[i] = line.HGet(ctx, s.key(agent, countersPart), "seq")
-			}
-			return nil
-		})
-		err = ignoreMissing(err)
-		if err != nil {
-			return err
-		}
-		for i, agent := range agents {
-			n, err := counters[i].Int64()
-			err = ignoreMissing(err)
-			if err != nil {
-				return err
-			}
-			if n > 0 {
-				heads[agent] = n
-			}
-		}
-		return nil
-	})
-}
-
-// subscribeEvents subscribes to the events of all agents, once. The subscription ends with the store.
-func (s *Store) subscribeEvents() {
-	m := &s.local
-	m.waiting.Lock()
-	defer m.waiting.Unlock()
-	if m.subscribed {
-		return
-	}
-	m.subscribed = true
-	line := s.client.Subscribe(context.Background(), s.set.prefix+"events")
+// subscribe subscribes to the events of all agents. The subscription ends with the store.
+func (s *eventLog) subscribe() {
+	line := s.client.Subscribe(context.Background(), s.root("events"))
 	messages := line.Channel()
 	go func() {
 		defer line.Close()
@@ -187,31 +174,8 @@ func (s *Store) subscribeEvents() {
 				if !ok {
 					return
 				}
-				m.notice(message.Payload)
+				s.waiters.Notify(message.Payload)
 			}
 		}
 	}()
-}
-
-func (m *localState) listen(agent string) <-chan struct{} {
-	m.waiting.Lock()
-	defer m.waiting.Unlock()
-	if m.notices == nil {
-		m.notices = map[string]chan struct{}{}
-	}
-	c, ok := m.notices[agent]
-	if !ok {
-		c = make(chan struct{})
-		m.notices[agent] = c
-	}
-	return c
-}
-
-func (m *localState) notice(agent string) {
-	m.waiting.Lock()
-	defer m.waiting.Unlock()
-	if c, ok := m.notices[agent]; ok {
-		close(c)
-		delete(m.notices, agent)
-	}
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // After a lost connection the next try waits for the first of these, then twice as long each time, up to the second.
@@ -17,17 +19,9 @@ const (
 	lastPause  = 100 * time.Millisecond
 )
 
-// repeat says what to do after a try whose reply was lost: the server may have carried it out.
-type repeat bool
-
-const (
-	once  repeat = false // it must not run twice: the caller learns that the outcome is unknown
-	again repeat = true  // it may run twice, because it is idempotent or has a token
-)
-
-// exchange talks to the server within the store's timeout. A try that certainly did not run is repeated until then. One
-// whose reply was lost is repeated only if r allows it; lost is then true.
-func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Context, lost bool) error) error {
+// exchange talks to the server within the store's timeout. A try that did not run, or whose reply was lost, is repeated
+// until then: every command is idempotent, or has a token. lost says that an earlier try may have run.
+func (s *server) exchange(ctx context.Context, try func(ctx context.Context, lost bool) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.set.timeout, s.late)
 	defer cancel()
 	lost := false
@@ -45,24 +39,65 @@ func (s *Store) exchange(ctx context.Context, r repeat, try func(ctx context.Con
 		case ran:
 			return err
 		case unknown:
-			if r == once {
-				return asAway(
-					fmt.Errorf("the server's reply was lost, and the outcome is unknown: %w", err))
-			}
 			lost = true
 		case notRun:
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-			return asAway(fmt.Errorf("%w: %w", context.Cause(ctx), err))
-		case <-s.closed:
-			wait.Stop()
+		switch waited := store.Pause(ctx, pause, s.closed); {
+		case errors.Is(waited, ErrClosed):
 			return ErrClosed
-		case <-wait.C:
+		case waited != nil:
+			return asAway(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 		}
 	}
+}
+
+// ask sends a request that may be repeated, and returns its reply.
+func ask[T any](ctx context.Context, s *server, send func(context.Context) (T, error)) (T, error) {
+	var reply T
+	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+		var err error
+		reply, err = send(ctx)
+		return err
+	})
+	return reply, err
+}
+
+// ignoreMissing ignores the error of a missing key.
+func ignoreMissing(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return nil
+	}
+	return err
+}
+
+// notFound turns the error of a missing key into memory.ErrNotFound.
+func notFound(err error) error {
+	if errors.Is(err, redis.Nil) {
+		return memory.ErrNotFound
+	}
+	return err
+}
+
+// hash reads a hash.
+func (s *server) hash(ctx context.Context, key string) (map[string]string, error) {
+	return ask(ctx, s, func(ctx context.Context) (map[string]string, error) { return s.client.HGetAll(ctx, key).Result() })
+}
+
+// values reads the values of a hash.
+func (s *server) values(ctx context.Context, key string) ([]string, error) {
+	return ask(ctx, s, func(ctx context.Context) ([]string, error) { return s.client.HVals(ctx, key).Result() })
+}
+
+// field reads a field of a hash.
+func (s *server) field(ctx context.Context, key, field string) (string, error) {
+	return ask(ctx, s, func(ctx context.Context) (string, error) { return s.client.HGet(ctx, key, field).Result() })
+}
+
+// counter reads a counter of the agent; 0 when it was never set.
+func (s *server) counter(ctx context.Context, agent, field string) (int64, error) {
+	text, err := s.field(ctx, s.key(agent, countersPart), field)
+	p := parser{err: ignoreMissing(err)}
+	return p.number(text), p.err
 }
 
 // outcome is what an error says about a command.
@@ -102,18 +137,21 @@ func outcomeOf(err error) outcome {
 	return unknown
 }
 
-// run executes a script as one atomic step. args[0] of every script is the store's prefix.
-func (s *Store) run(ctx context.Context, r repeat, script *redis.Script, keys []string, args ...any) (any, error) {
-	var reply any
-	err := s.exchange(ctx, r, func(ctx context.Context, _ bool) error {
-		var err error
-		reply, err = script.Run(ctx, s.client, keys, append([]any{s.set.prefix}, args...)...).Result()
-		return err
+// run executes a script as one atomic step, which may be repeated. args[0] of every script is the store's prefix.
+func (s *server) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (any, error) {
+	reply, err := ask(ctx, s, func(ctx context.Context) (any, error) {
+		return script.Run(ctx, s.client, keys, append([]any{s.set.prefix}, args...)...).Result()
 	})
-	if errors.Is(err, redis.Nil) {
-		return nil, nil
+	return reply, ignoreMissing(err)
+}
+
+// runTexts executes a script that replies with a list of strings and integers.
+func (s *server) runTexts(ctx context.Context, script *redis.Script, keys []string, args ...any) ([]string, error) {
+	reply, err := s.run(ctx, script, keys, args...)
+	if err != nil {
+		return nil, err
 	}
-	return reply, err
+	return texts(reply)
 }
 
 // texts reads a reply that is a list of strings and integers.
@@ -123,23 +161,8 @@ func texts(reply any) ([]string, error) {
 		return nil, fmt.Errorf("the server replied with %T; expected a list", reply)
 	}
 	out := make([]string, len(list))
-	for i, v := range list {
-		switch v := v.(type) {
-		case string:
-			out[i] = v
-		case int64:
-			out[i] = fmt.Sprint(v)
-		case nil:
-		default:
-			return nil, fmt.Errorf("the server replied with a list that contains %T; expected text", v)
-		}
+	for i := range list {
+		out[i] = text(list, i)
 	}
 	return out, nil
-}
-
-func wrap(err error, what ...string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s: %w", strings.Join(what, ""), err)
 }

@@ -3,7 +3,19 @@ package redisstore
 import (
 	"context"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 )
+
+// Hook adds a hook to the connections of a store.
+func Hook(s *Store, h redis.Hook) { s.client.AddHook(h) }
+
+// WaitingVisits counts the visits that wait to be sent.
+func WaitingVisits(s *Store) int {
+	s.queue.mu.Lock()
+	defer s.queue.mu.Unlock()
+	return len(s.queue.waiting)
+}
 
 // Lasting reports whether an archive contains a key.
 func Lasting(s *Store, key string) bool { return s.lasting(key) }

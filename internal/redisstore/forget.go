@@ -1,25 +1,22 @@
 package redisstore
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/past"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/past"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 var eraseScript = script("money", "book", "memory", "erase")
@@ -36,8 +33,11 @@ const (
 	rewriteWait = 30 * time.Second
 )
 
+// eraser erases items for good.
+type eraser struct{ items }
+
 // Forget erases these items alone.
-func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
+func (s eraser) Forget(ctx context.Context, agent string, ids ...string) (int, error) {
 	done, err := s.Erase(ctx, agent, memory.Erasure{IDs: ids})
 	return done.Items, err
 }
@@ -45,13 +45,21 @@ func (s *Store) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // Erase applies an erasure in one step. Then it lets the server rewrite its append-only file, which continues after
 // Erase has returned. Only after that the text is nowhere on the server's disk. Replicas, backups and the server's slow
 // log are not covered.
-func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
+func (s eraser) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
 	var done memory.EraseResult
 	err := s.retryTorn(ctx, func(int) (bool, error) {
-		var torn bool
-		var err error
-		done, torn, err = s.erase(ctx, agent, e)
-		return torn, err
+		p := &erasePlan{
+			eraser:  s,
+			ctx:     ctx,
+			Token:   rand.Text(),
+			Agent:   agent,
+			Late:    memory.LateNote,
+			removed: map[string]bool{},
+			words:   e.Words,
+		}
+		torn := p.carryOut(e)
+		done = p.done
+		return torn, p.err
 	})
 	if err == nil {
 		err = s.eraseResponses(context.WithoutCancel(ctx))
@@ -59,10 +67,13 @@ func (s *Store) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 	if err == nil {
 		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what was erased
 	}
+	if err == nil {
+		err = s.scrubRooms(context.WithoutCancel(ctx), agent, e.Words)
+	}
 	if err == nil && !e.More {
 		err = s.rewrite(context.WithoutCancel(ctx)) // must start even if the caller gives up
 	}
-	return done, wrap(err, "forget memories of ", agent)
+	return done, store.Wrap(err, "forget memories of ", agent)
 }
 
 // put is a row to be written back.
@@ -81,7 +92,13 @@ type notePut struct {
 	Drop  bool   `json:"drop,omitempty"`
 }
 
+// erasePlan is an erasure while it is planned. It keeps the first fault of its reading.
 type erasePlan struct {
+	eraser `json:"-"`
+	parser
+	ctx  context.Context
+	done memory.EraseResult
+
 	Token   string    `json:"token"`
 	Agent   string    `json:"agent"`
 	Version int64     `json:"pulse"`
@@ -99,107 +116,96 @@ type erasePlan struct {
 	noteBlobs []any
 }
 
-func (s *Store) erase(ctx context.Context, agent string, e memory.Erasure) (done memory.EraseResult, torn bool,
-	err error,
-) {
+// carryOut reads what the erasure concerns and applies it in one step, unless others wrote in between.
+func (p *erasePlan) carryOut(e memory.Erasure) (torn bool) {
 	if len(e.IDs) == 0 && len(e.Scrub) == 0 && e.Words == nil {
-		return done, false, nil
+		return false
 	}
-	p := erasePlan{
-		Token:   rand.Text(),
-		Agent:   agent,
-		Late:    memory.LateNote,
-		removed: map[string]bool{},
-		words:   e.Words,
-	}
-	p.Version, err = s.counter(ctx, agent, "pulse")
-	if err != nil {
-		return done, false, err
-	}
-	scrub := distinct(slices.Clone(e.Scrub))
+	version, err := p.counter(p.ctx, p.Agent, "pulse")
+	p.fail(err)
+	p.Version = version
+	scrub := distinct(e.Scrub)
 	if e.Words == nil {
 		scrub = nil
 	}
-	if err := s.planDreams(ctx, &p, e.IDs, scrub); err != nil {
-		return done, false, err
+	p.planDreams(e, scrub)
+	p.planNotes(scrub)
+	p.scrub(scrub)
+	if p.err != nil {
+		return false
 	}
-	p.Dreams = distinct(append(p.Dreams, e.Dreams...))
-	if err := s.planNotes(ctx, &p, scrub); err != nil {
-		return done, false, err
+	args, err := p.runMemory(p.ctx, eraseScript, p.Agent, p, append(p.blobs, p.noteBlobs...)...)
+	if err == nil && text(args, 0) == "torn" {
+		p.done = memory.EraseResult{}
+		return true
 	}
-	done.Scrubbed, err = s.scrub(ctx, &p, scrub)
-	if err != nil {
-		return done, false, err
+	if err == nil {
+		err = refusal(args)
 	}
-	args, err := s.runMemory(ctx, eraseScript, agent, p, append(p.blobs, p.noteBlobs...)...)
-	if err != nil || text(args, 0) == "torn" {
-		return memory.EraseResult{}, err == nil, err
+	p.fail(err)
+	p.done.Items = int(p.number(text(args, 1)))
+	return false
+}
+
+// read returns the revisions of items, oldest first.
+func (p *erasePlan) read(ids []string) [][]row {
+	if p.err != nil {
+		return nil
 	}
-	err = refusal(args)
-	if err == nil && len(args) > 1 {
-		done.Items, err = strconv.Atoi(text(args, 1))
-	}
-	return done, false, err
+	histories, err := p.histories(p.ctx, p.Agent, ids)
+	p.fail(err)
+	return histories
 }
 
 // planDreams finds the dreams that made or changed the items that are erased or scrubbed. An id without an item is
 // erased as well, because remains of it may exist.
-func (s *Store) planDreams(ctx context.Context, p *erasePlan, ids, scrub []string) error {
-	ids = distinct(slices.Clone(ids))
-	p.IDs = ids
-	for _, id := range ids {
+func (p *erasePlan) planDreams(e memory.Erasure, scrub []string) {
+	p.IDs = distinct(e.IDs)
+	for _, id := range p.IDs {
 		p.removed[id] = true
 	}
-	histories, err := s.histories(ctx, p.Agent, distinct(append(slices.Clone(ids), scrub...)))
-	if err != nil {
-		return err
-	}
 	var causes []string
-	for _, history := range histories {
+	for _, history := range p.read(distinct(slices.Concat(p.IDs, scrub))) {
 		p.Awake = p.Awake || len(history) > 0
 		for _, r := range history {
 			causes = append(causes, r.marks.Cause, r.marks.Dream)
 		}
 	}
-	p.Dreams = slices.DeleteFunc(distinct(causes), func(cause string) bool { return cause == "" })
-	return nil
+	causes = slices.DeleteFunc(causes, func(cause string) bool { return cause == "" })
+	p.Dreams = distinct(append(causes, e.Dreams...))
 }
 
 // planNotes finds the dreams whose notes contain such an item's id as a JSON string, because their prompts showed it.
 // For every note it plans the removal of what is forgotten.
-func (s *Store) planNotes(ctx context.Context, p *erasePlan, scrub []string) error {
-	ids := append(slices.Clone(p.IDs), scrub...)
-	names := make([][]byte, len(ids))
-	for i, id := range ids {
+func (p *erasePlan) planNotes(scrub []string) {
+	var names []string
+	for _, id := range slices.Concat(p.IDs, scrub) {
 		name, err := json.Marshal(id)
-		if err != nil {
-			return err
-		}
-		names[i] = name
+		p.fail(err)
+		names = append(names, string(name))
 	}
-	start := s.notesKey(p.Agent, "")
-	err := s.scanFrom(ctx, start, func(keys []string) error {
+	start := p.notesKey(p.Agent, "")
+	p.fail(p.scan(p.ctx, start, func(keys []string) error {
 		for _, key := range keys {
-			notes, err := s.Notes(ctx, p.Agent, strings.TrimPrefix(key, start), "")
+			dreamID := strings.TrimPrefix(key, start)
+			notes, err := p.hash(p.ctx, key)
 			if err != nil {
 				return err
 			}
-			dreamID := strings.TrimPrefix(key, start)
 			if namesAny(notes, names) {
 				p.Shown = append(p.Shown, dreamID)
 			}
 			p.reword(dreamID, notes)
 		}
 		return nil
-	})
+	}))
 	p.Shown = distinct(p.Shown) // a scan may return a key twice
 	p.Dreams = distinct(append(p.Dreams, p.Shown...))
-	return err
 }
 
-func namesAny(notes map[string][]byte, names [][]byte) bool {
+func namesAny(notes map[string]string, names []string) bool {
 	for _, value := range notes {
-		if slices.ContainsFunc(names, func(name []byte) bool { return bytes.Contains(value, name) }) {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.Contains(value, name) }) {
 			return true
 		}
 	}
@@ -207,149 +213,117 @@ func namesAny(notes map[string][]byte, names [][]byte) bool {
 }
 
 // reword plans the changes to a dream's notes.
-func (p *erasePlan) reword(dreamID string, notes map[string][]byte) {
+func (p *erasePlan) reword(dreamID string, notes map[string]string) {
 	if p.words == nil {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(notes)) {
-		n := notePut{Dream: dreamID, Key: key}
-		value, changed := []byte(nil), false
-		if strings.HasPrefix(key, memory.LateNote) {
-			changed, n.Drop = p.words.Holds(notes[key]), true
-		} else {
-			value, changed = p.words.Note(notes[key])
-		}
-		if !changed || slices.Contains(p.Notes, n) { // a scan may return a key twice
+		left := store.ScrubNote(p.words, key, []byte(notes[key]))
+		n := notePut{Dream: dreamID, Key: key, Drop: left.Drop}
+		if !left.Changed || slices.Contains(p.Notes, n) { // a scan may return a key twice
 			continue
 		}
 		p.Notes = append(p.Notes, n)
 		if !n.Drop {
-			p.noteBlobs = append(p.noteBlobs, value)
+			p.noteBlobs = append(p.noteBlobs, left.Value)
 		}
 	}
 }
 
 // scrub removes the ids of erased items from every revision of the items that name them, and what is forgotten from the
-// items to be scrubbed. It returns how many of the latter change.
-func (s *Store) scrub(ctx context.Context, p *erasePlan, scrub []string) (int, error) {
-	naming, err := s.referrers(ctx, p)
-	if err != nil {
-		return 0, err
-	}
+// items to be scrubbed. It counts how many of the latter change.
+func (p *erasePlan) scrub(scrub []string) {
 	wanted := map[string]bool{}
 	for _, id := range scrub {
-		wanted[id] = !p.removed[id]
+		wanted[id] = true
 	}
-	naming = distinct(append(naming, scrub...))
+	naming := distinct(append(p.referrers(), scrub...))
 	naming = slices.DeleteFunc(naming, func(id string) bool { return p.removed[id] })
-	histories, err := s.histories(ctx, p.Agent, naming)
-	if err != nil {
-		return 0, err
-	}
-	scrubbed := 0
-	for n, history := range histories {
+	for n, history := range p.read(naming) {
 		changed := false
 		for i, r := range history {
 			words, err := p.scrubRow(r, i == len(history)-1, wanted[naming[n]])
-			if err != nil {
-				return scrubbed, fmt.Errorf("scrub %s: %w", r.id, err)
-			}
+			p.fail(store.Wrap(err, "scrub ", r.id))
 			changed = changed || words
 		}
 		if changed {
-			scrubbed++
+			p.done.Scrubbed++
 		}
 	}
-	return scrubbed, nil
 }
 
 // referrers lists the items that name an erased item, or may do so: the items of a dream that name other items of the
 // same dream are not indexed one by one.
-func (s *Store) referrers(ctx context.Context, p *erasePlan) ([]string, error) {
-	var naming []string
-	if len(p.IDs) == 0 {
-		return nil, nil
-	}
+func (p *erasePlan) referrers() (naming []string) {
 	var sets []string
 	for _, id := range p.IDs {
-		sets = append(sets, s.key(p.Agent, "refers:"+id))
+		sets = append(sets, p.key(p.Agent, "refers:"+id))
 		for at := range id {
 			if id[at] == '/' { // the id of a dream's item begins with the dream's id
-				sets = append(sets, s.key(p.Agent, "dream:"+id[:at]))
+				sets = append(sets, p.key(p.Agent, "dream:"+id[:at]))
 			}
 		}
 	}
-	slices.Sort(sets)
-	sets = slices.Compact(sets)
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		replies, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
+	if len(sets) == 0 || p.err != nil {
+		return nil
+	}
+	replies, err := ask(p.ctx, p.server, func(ctx context.Context) ([]redis.Cmder, error) {
+		return p.client.Pipelined(ctx, func(line redis.Pipeliner) error {
 			for _, set := range sets {
 				line.SMembers(ctx, set)
 			}
 			return nil
 		})
-		naming = nil
-		for _, reply := range replies {
-			if set, ok := reply.(*redis.StringSliceCmd); ok {
-				naming = append(naming, set.Val()...)
-			}
-		}
-		return err
 	})
-	slices.Sort(naming)
-	return slices.Compact(naming), err
+	p.fail(err)
+	for _, reply := range replies {
+		if set, ok := reply.(*redis.StringSliceCmd); ok {
+			naming = append(naming, set.Val()...)
+		}
+	}
+	return naming
 }
 
 // scrubRow plans the scrubbed form of a revision. words says that its text changed.
 func (p *erasePlan) scrubRow(r row, newest, scrub bool) (words bool, err error) {
 	body, changed, err := past.Scrub(r.kind, []byte(r.body), p.removed)
-	if err != nil {
-		return false, err
-	}
 	if changed {
 		r.body = string(body)
 		r.marks.Refers = slices.DeleteFunc(r.marks.Refers, func(id string) bool { return p.removed[id] })
 	}
 	before := r.marks.Text
-	if scrub {
+	if err == nil && scrub {
 		body, words, err = p.words.Scrub(r.kind, []byte(r.body))
-		if err != nil {
-			return false, err
-		}
 	}
-	if words {
-		if err := r.reword(body); err != nil {
-			return false, err
-		}
+	if err == nil && words {
+		err = r.reword(body)
 	}
-	if !changed && !words {
-		return false, nil
+	if err != nil || !changed && !words {
+		return false, err
 	}
-	packed, err := r.packed()
+	short, err := r.packed()
 	where := put{Part: "revisions", Name: r.id, Number: r.number}
 	if newest {
 		where = put{Part: "items", Name: r.id, Other: r.marks.Text != before}
 	}
 	p.Put = append(p.Put, where)
-	p.blobs = append(p.blobs, fmt.Sprint(r.number, " ", packed))
+	p.blobs = append(p.blobs, fmt.Sprint(r.number, " ", short))
 	return words, err
 }
 
 // reword gives a row another body, and updates what depends on its text.
 func (r *row) reword(body []byte) error {
 	item, err := dream.Decode(r.kind, body)
-	if err != nil {
-		return err
+	if err == nil {
+		text := item.Text()
+		r.body, r.marks.Text = string(body), textHash(text)
+		r.places = places(item.Header().At, item.Marks(), text)
 	}
-	text := item.Text()
-	hash := sha256.Sum256([]byte(text))
-	r.body, r.marks.Text = string(body), hex.EncodeToString(hash[:16])
-	r.places = places(item.Header().At, item.Marks(), text)
-	return nil
+	return err
 }
 
 // rewrite lets the server rewrite its append-only file.
-func (s *Store) rewrite(ctx context.Context) error {
+func (s *server) rewrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, rewriteWait)
 	defer cancel()
 	for {
@@ -360,11 +334,7 @@ func (s *Store) rewrite(ctx context.Context) error {
 		if !strings.Contains(err.Error(), "in progress") {
 			return fmt.Errorf("%w: %w", errNotRewritten, err)
 		}
-		wait := time.NewTimer(rewriteLook)
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
+		if store.Pause(ctx, rewriteLook, nil) != nil {
 			return fmt.Errorf("%w: %w", errNotRewritten, err)
 		}
 	}

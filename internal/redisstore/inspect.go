@@ -15,9 +15,10 @@ import (
 var ErrUnsafe = errors.New("the server may lose memories and money")
 
 // schema is the version of the key layout that this program writes; a newer one is refused. In schema 2 the items of
-// dreams are packed; since schema 3 stored words are those of the API, such as the cause "connect". Keys of older schemas
-// are read as they are, and marked anew when they are opened, so that an older program refuses them.
-const schema = 3
+// dreams are packed; since schema 3 stored words are those of the API, such as the cause "connect"; schema 4 has rooms.
+// Keys of older schemas are read as they are, and marked anew when they are opened, so that an older program refuses
+// them.
+const schema = 4
 
 var raiseScript = script("raise")
 
@@ -28,10 +29,10 @@ const oldest = "6.2"
 const trustHint = "; or trust the server as it is (TrustServer), at your own risk"
 
 // inspect refuses a server on which the store could not keep its contract.
-func (s *Store) inspect(ctx context.Context) error {
+func (s *server) inspect(ctx context.Context) error {
 	var info map[string]string
 	var configured map[string]string
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
 		if err := s.client.Ping(ctx).Err(); err != nil { // INFO is served while the server loads its file; PING is not
 			return err
 		}
@@ -69,7 +70,7 @@ func parseInfo(text string) map[string]string {
 }
 
 // configuration reads the settings that safe checks. Settings that the server does not allow to read are left out.
-func (s *Store) configuration(ctx context.Context) (map[string]string, error) {
+func (s *server) configuration(ctx context.Context) (map[string]string, error) {
 	found := map[string]string{}
 	for _, name := range []string{"appendonly", "appendfsync", "maxmemory-policy"} {
 		values, err := s.client.ConfigGet(ctx, name).Result()
@@ -172,14 +173,14 @@ func checkDurability(info, configured map[string]string) error {
 }
 
 // claimKeys marks the keys under the prefix with this program's schema.
-func (s *Store) claimKeys(ctx context.Context) error {
+func (s *server) claimKeys(ctx context.Context) error {
 	var kept string
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		if err := s.client.SetNX(ctx, s.set.prefix+"schema", schema, 0).Err(); err != nil {
+	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+		if err := s.client.SetNX(ctx, s.root(schemaKey), schema, 0).Err(); err != nil {
 			return err
 		}
 		var err error
-		kept, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
+		kept, err = s.client.Get(ctx, s.root(schemaKey)).Result()
 		return err
 	})
 	if err != nil {
@@ -196,7 +197,7 @@ func (s *Store) claimKeys(ctx context.Context) error {
 	}
 	n, err := strconv.Atoi(kept)
 	if err == nil && n > 0 && n < schema {
-		_, err = s.run(ctx, again, raiseScript, nil, kept, schema)
+		_, err = s.run(ctx, raiseScript, nil, kept, schema)
 		return err
 	}
 	if err != nil || n < 1 || n > schema {

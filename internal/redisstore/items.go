@@ -6,17 +6,15 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory/past"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/past"
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
@@ -70,41 +68,9 @@ type row struct {
 	body   string
 }
 
-// kindTypes maps each kind to the Go type of its items.
-var kindTypes = func() map[dream.Kind]reflect.Type {
-	types := map[dream.Kind]reflect.Type{}
-	for _, kind := range dream.Kinds {
-		if item, err := dream.Decode(kind, []byte("{}")); err == nil {
-			types[kind] = reflect.TypeOf(item)
-		}
-	}
-	return types
-}()
-
-func checkItem(agent string, item dream.Item) error {
-	if item == nil || reflect.ValueOf(item).IsNil() {
-		return errors.New("it is nil")
-	}
-	h := item.Header()
-	if h.ID == "" || !utf8.ValidString(h.ID) {
-		return fmt.Errorf("its id is %q; an id is UTF-8 text and not empty", h.ID)
-	}
-	if h.Agent != agent {
-		return fmt.Errorf("%s is of agent %q; this memory is of %q", h.ID, h.Agent, agent)
-	}
-	if kindTypes[h.Kind] != reflect.TypeOf(item) {
-		return fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
-	}
-	switch h.State {
-	case dream.Live, dream.Superseded, dream.Archived, dream.Proposed:
-		return nil
-	}
-	return fmt.Errorf("%s has state %q; states are live, superseded, archived and proposed", h.ID, h.State)
-}
-
 // encodeItem makes the row of a revision by a cause at that time.
 func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row, error) {
-	if err := checkItem(agent, item); err != nil {
+	if err := memory.ValidateItem(agent, item); err != nil {
 		return row{}, err
 	}
 	h, m, text := item.Header(), item.Marks(), item.Text()
@@ -116,7 +82,6 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 	if err != nil {
 		return row{}, fmt.Errorf("%s: %w", h.ID, err)
 	}
-	hash := sha256.Sum256([]byte(text))
 	r := row{
 		id:     h.ID,
 		read:   h.Revision,
@@ -135,7 +100,7 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 			Session:  m.Session,
 			Dream:    h.Dream,
 			Owner:    &m.Owner,
-			Text:     hex.EncodeToString(hash[:16]),
+			Text:     textHash(text),
 			Refers:   refers,
 		},
 	}
@@ -144,6 +109,12 @@ func encodeItem(agent string, item dream.Item, cause string, now time.Time) (row
 		r.marks.Due, r.marks.DueNano = &due, m.Due.Nanosecond()
 	}
 	return r, nil
+}
+
+// textHash identifies a text.
+func textHash(text string) string {
+	hash := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(hash[:16])
 }
 
 // packed is the row without its number, which the store assigns.

@@ -7,31 +7,35 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"time"
-	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
+
+// ledger is the part of the spend ledger whose methods have names of their own in Store.
+type ledger struct{ *server }
 
 // Ledger is the store's implementation of spend.Ledger. It is a type of its own because its Close ends a dream's
-// reservations, while Store.Close closes the connections.
-type Ledger struct{ *Store }
+// reservations, while Store.Close closes the connections, and because Store.Answer and Store.Forget are of other ports.
+type Ledger struct{ ledger }
 
 // Ledger returns the store's spend ledger.
-func (s *Store) Ledger() Ledger { return Ledger{s} }
+func (s *Store) Ledger() Ledger { return Ledger{s.ledger} }
 
 var (
-	reserveScript = script("money", "book", "reserve")
-	settleScript  = script("money", "book", "settle")
-	closeScript   = script("money", "book", "close")
-	dropScript    = script("money", "book", "drop")
+	reserveScript  = script("money", "book", "reserve")
+	settleScript   = script("money", "book", "settle")
+	closeScript    = script("money", "book", "close")
+	dropScript     = script("money", "book", "drop")
+	rowsScript     = script("money", "book", "rows")
+	allowScript    = script("money", "book", "allow")
+	giveBackScript = script("money", "book", "giveback")
 )
 
-// storedAsk is the constant part of a spend.Ask, as its row stores it. All attempts of a phase of a dream share one,
+// storedAsk is the constant part of an attempt, as its row stores it. All attempts of a phase of a dream share one,
 // which then has no step, model or time (book.lua).
 type storedAsk struct {
 	Agent    string           `json:"agent,omitempty"`
@@ -44,12 +48,14 @@ type storedAsk struct {
 	Step     string           `json:"step,omitempty"`
 }
 
-// storeAsk returns the stored form of a query, and its name if it is shared; empty for one that its row stores itself.
-func storeAsk(a storedAsk) (kept []byte, name string, err error) {
+// storeAsk returns the stored form of an attempt's constant part, and its name if it is shared; empty for one that its
+// row stores itself.
+func storeAsk(a store.Attempt) (kept []byte, name string, err error) {
+	ask := storedAsk{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step}
 	if a.Dream != "" {
-		a.Step, a.Model, a.At = "", "", ""
+		ask.Step, ask.Model, ask.At = "", "", ""
 	}
-	kept, err = json.Marshal(a)
+	kept, err = json.Marshal(ask)
 	if err != nil || a.Dream == "" {
 		return kept, "", err
 	}
@@ -57,21 +63,57 @@ func storeAsk(a storedAsk) (kept []byte, name string, err error) {
 	return kept, hex.EncodeToString(sum[:10]), nil
 }
 
-// Reserve books the worst case under every account, or nothing. When the server's reply is lost it asks again with the
-// same token, so that one call books at most once.
-func (s *Store) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
-	hold, err := s.reserve(ctx, a)
-	if err != nil {
-		return spend.Hold{}, fmt.Errorf("reserve for %s: %w", a.Step, err)
-	}
-	return hold, nil
+// endFields are the fields of an ended attempt that no script reads, with their values.
+func endFields(a store.Attempt) ([]any, error) {
+	tokens, err := json.Marshal(a.Tokens)
+	return []any{"tokens", tokens, "finish", a.Finish}, err
 }
 
-func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
-	if err := checkAsk(a); err != nil {
-		return spend.Hold{}, err
+// readAttempt reads an attempt from the fields of its row and ask, the JSON of its constant part.
+func readAttempt(row map[string]string) (store.Attempt, error) {
+	var ask storedAsk
+	if err := json.Unmarshal([]byte(row["ask"]), &ask); err != nil {
+		return store.Attempt{}, err
 	}
-	kept, name, err := storeAsk(storedAsk{a.Agent, a.Dream, a.Phase, a.Model, a.Day, a.Accounts, date(a.At), a.Step})
+	if ask.Step == "" {
+		ask.Step, ask.Model, ask.At = row["step"], row["model"], row["at"]
+	}
+	var p parser
+	a := store.Attempt{
+		Step:      ask.Step,
+		Attempt:   int(p.number(row["attempt"])),
+		Agent:     ask.Agent,
+		Dream:     ask.Dream,
+		Phase:     ask.Phase,
+		Model:     ask.Model,
+		Day:       ask.Day,
+		Accounts:  ask.Accounts,
+		Reserved:  budget.Micros(p.number(row["reserved"])),
+		Counted:   budget.Micros(p.number(row["counted"])),
+		State:     row["state"],
+		Finish:    row["finish"],
+		At:        p.time(ask.At),
+		Ended:     p.time(row["ended"]),
+		Latest:    int(p.number(row["latest"])),
+		Forgotten: row["mute"] == "1",
+	}
+	p.json(row["tokens"], &a.Tokens)
+	return a, p.err
+}
+
+// Reserve books the worst case under every account, or nothing. When the server's reply is lost it asks again with the
+// same token, so that one call books at most once.
+func (s ledger) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
+	err := a.Validate()
+	var hold spend.Hold
+	if err == nil {
+		hold, err = s.reserve(ctx, a)
+	}
+	return store.Result(hold, err, "reserve for ", a.Step)
+}
+
+func (s ledger) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
+	kept, name, err := storeAsk(store.Reserved(a, 0))
 	if err != nil {
 		return spend.Hold{}, err
 	}
@@ -85,7 +127,7 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 		args = append(args, int64(account.Limit))
 	}
 	var reply any
-	err = s.exchange(ctx, again, func(ctx context.Context, lost bool) error {
+	err = s.exchange(ctx, func(ctx context.Context, lost bool) error {
 		if lost {
 			args[2] = "1"
 		}
@@ -100,138 +142,163 @@ func (s *Store) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	if err != nil {
 		return spend.Hold{}, err
 	}
-	if values[0] == "answered" {
+	var p parser
+	switch values[0] {
+	case "answered":
 		return spend.Hold{}, spend.ErrAnswered
+	case "over":
+		over := a.Accounts[p.number(values[1])-1]
+		p.fail(&spend.OverCap{
+			Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(p.number(values[2])), Asks: a.Amount,
+		})
 	}
-	n, err := numbers(values[1:])
-	if err != nil {
-		return spend.Hold{}, err
-	}
-	if values[0] == "over" {
-		over := a.Accounts[n[0]-1]
-		return spend.Hold{},
-			&spend.OverCap{Scope: over.Scope, Limit: over.Limit, Counted: budget.Micros(n[1]), Asks: a.Amount}
-	}
-	return spend.Hold{Step: a.Step, Attempt: int(n[0]), Amount: a.Amount}, nil
-}
-
-// ledgerKey returns the name of a ledger key.
-func (s *Store) ledgerKey(parts ...string) string {
-	key := s.set.prefix + "m:"
-	for _, part := range parts {
-		key += part
-	}
-	return key
-}
-
-func checkAsk(a spend.Ask) error {
-	if a.Step == "" {
-		return errors.New("the step's key is empty")
-	}
-	if a.Amount < 0 {
-		return fmt.Errorf("amount is %d micro-dollars; it must not be negative", a.Amount)
-	}
-	names := []string{a.Step, a.Agent, a.Dream, a.Day}
-	for _, account := range a.Accounts {
-		if account.Scope == "" {
-			return errors.New("an account has no scope")
-		}
-		names = append(names, account.Scope)
-	}
-	for _, name := range names {
-		if !utf8.ValidString(name) {
-			return fmt.Errorf("%q is not valid UTF-8", name)
-		}
-	}
-	return nil
+	return spend.Hold{Step: a.Step, Attempt: int(p.number(values[1])), Amount: a.Amount}, p.err
 }
 
 // Settle ends an attempt that is open or lost.
-func (s *Store) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
-	if err := s.end(ctx, h, b); err != nil {
-		return fmt.Errorf("settle %s: %w", h.Key(), err)
+func (s ledger) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
+	fields, err := endFields(store.Ended(store.Attempt{}, b))
+	err = errors.Join(b.Validate(), err)
+	if err == nil {
+		answered := 0
+		if b.Answer != nil {
+			answered = 1
+		}
+		var reply any
+		reply, err = s.run(ctx, settleScript, nil, append([]any{
+			h.Step, h.Attempt, string(b.State), int64(b.Amount), date(b.At), answered, b.Answer,
+		}, fields...)...)
+		if err == nil && reply == "missing" {
+			err = spend.ErrUnknownHold
+		}
 	}
-	return nil
-}
-
-func (s *Store) end(ctx context.Context, h spend.Hold, b spend.Bill) error {
-	tokens, err := checkBill(b)
-	if err != nil {
-		return err
-	}
-	answered := 0
-	if b.Answer != nil {
-		answered = 1
-	}
-	reply, err := s.run(ctx, again, settleScript, nil, h.Step, h.Attempt, string(b.State), int64(b.Amount), tokens,
-		b.Finish, date(b.At), answered, b.Answer)
-	if err == nil && reply == "missing" {
-		err = spend.ErrUnknownHold
-	}
-	return err
-}
-
-func checkBill(b spend.Bill) ([]byte, error) {
-	if !slices.Contains([]spend.State{spend.Settled, spend.Partial, spend.Refused, spend.Lost}, b.State) {
-		return nil, fmt.Errorf("state %q does not end an attempt; settled, partial, refused and unknown do", b.State)
-	}
-	if b.Amount < 0 {
-		return nil, fmt.Errorf("amount is %d micro-dollars; it must not be negative", b.Amount)
-	}
-	return json.Marshal(b.Tokens)
+	return store.Wrap(err, "settle ", h.Key())
 }
 
 // Close turns a dream's open attempts into lost ones. It does not close the store.
 func (s Ledger) Close(ctx context.Context, dream string, at time.Time) (int, budget.Micros, error) {
-	reply, err := s.run(ctx, again, closeScript, nil, dream, date(at), rand.Text())
-	var values []string
-	if err == nil {
-		values, err = texts(reply)
-	}
-	var n []int64
-	if err == nil {
-		n, err = numbers(values)
-	}
+	values, err := s.runTexts(ctx, closeScript, nil, dream, date(at), rand.Text())
 	if err != nil {
-		return 0, 0, fmt.Errorf("close the reservations of dream %s: %w", dream, err)
+		return 0, 0, store.Wrap(err, "close the reservations of dream ", dream)
 	}
-	return int(n[0]), budget.Micros(n[1]), nil
+	var p parser
+	return int(p.number(values[0])), budget.Micros(p.number(values[1])), p.err
 }
 
 // Forget deletes a dream's stored answers. They leave the server's file with its next rewrite, which an erasure of
 // memories starts immediately. Store.Forget, by contrast, erases memories.
 func (s Ledger) Forget(ctx context.Context, dream string) error {
-	err := errors.New("the dream's id is empty")
-	if dream != "" {
-		_, err = s.run(ctx, again, dropScript, nil, dream)
+	err := store.CheckNames("the dream's id", dream)
+	if err == nil {
+		_, err = s.run(ctx, dropScript, nil, dream)
 	}
-	return wrap(err, "forget the answers of dream ", dream)
+	return store.Wrap(err, "forget the answers of dream ", dream)
 }
 
 // Answer returns the stored answer of a step. Store.Answer, by contrast, stores the response to a server request.
 func (s Ledger) Answer(ctx context.Context, step string) ([]byte, bool, error) {
-	var answer []byte
-	found := false
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		kept, err := s.client.Get(ctx, s.ledgerKey("answer:", step)).Bytes()
-		found, answer = err == nil, kept
-		return ignoreMissing(err)
+	answer, err := ask(ctx, s.server, func(ctx context.Context) (string, error) {
+		return s.client.Get(ctx, s.ledgerKey("answer:", step)).Result()
 	})
-	if err != nil || !found {
-		return nil, false, wrap(err, "answer of ", step)
+	if err != nil {
+		return nil, false, store.Wrap(ignoreMissing(err), "answer of ", step)
 	}
-	return answer, true, nil
+	return []byte(answer), true, nil
 }
 
-// numbers parses decimal integers.
-func numbers(texts []string) ([]int64, error) {
-	out := make([]int64, len(texts))
-	for i, text := range texts {
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, fmt.Errorf("the server replied with %q; expected a number", text)
-		}
-		out[i] = n
+// rowsAtOnce is how many rows one step reads: some ten milliseconds of the server. A dream or an agent's day has fewer;
+// longer lists are read in several steps.
+const rowsAtOnce = 2000
+
+// OpenDreams lists the dreams that have open attempts, by id.
+func (s ledger) OpenDreams(ctx context.Context) ([]string, error) {
+	dreams, err := ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
+		return s.client.SMembers(ctx, s.ledgerKey("open")).Result()
+	})
+	slices.Sort(dreams)
+	return dreams, store.Wrap(err, "dreams with open reservations")
+}
+
+// Balance returns the running sum of an account.
+func (s ledger) Balance(ctx context.Context, scope string) (spend.Balance, error) {
+	sums, err := s.hash(ctx, s.ledgerKey("account:", scope))
+	p := parser{err: err}
+	b := spend.Balance{Reserved: budget.Micros(p.number(sums["reserved"])), Spent: budget.Micros(p.number(sums["spent"]))}
+	return b, store.Wrap(p.err, "balance of ", scope)
+}
+
+// Rows lists attempts in the order they were reserved.
+func (s ledger) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
+	list := ""
+	switch {
+	case q.Dream != "":
+		list = "dream:" + q.Dream
+	case q.Day != "" && q.Agent != "":
+		list = "day:" + q.Day + ":" + q.Agent
 	}
-	return out, nil
+	var out []spend.Row
+	for from := int64(0); ; {
+		reply, err := s.run(ctx, rowsScript, nil, list, from, rowsAtOnce)
+		if err != nil {
+			return nil, store.Wrap(err, "rows of the ledger")
+		}
+		page, _ := reply.([]any)
+		for i := 1; i < len(page); i++ {
+			a, err := readAttempt(fieldsOf(page[i]))
+			if err != nil {
+				return nil, store.Wrap(err, "rows of the ledger")
+			}
+			if r := store.Row(a); q.Matches(r) {
+				out = append(out, r)
+			}
+			if q.Limit > 0 && len(out) == q.Limit {
+				return out, nil
+			}
+		}
+		from = integer(page, 0)
+		if from == 0 {
+			return out, nil
+		}
+	}
+}
+
+// fieldsOf reads a list of fields and values.
+func fieldsOf(reply any) map[string]string {
+	list, _ := reply.([]any)
+	fields := map[string]string{}
+	for i := 0; i+1 < len(list); i += 2 {
+		fields[text(list, i)] = text(list, i+1)
+	}
+	return fields
+}
+
+// Allow takes a dream's allowance from the agent's day. A returned allowance may be taken again.
+func (s ledger) Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
+	err := store.CheckAllowance(dream, amount)
+	var values []string
+	if err == nil {
+		values, err = s.runTexts(ctx, allowScript, nil, agent, day, dream, int64(amount), int64(limit))
+	}
+	p := parser{err: err}
+	if err == nil && values[0] == "over" {
+		p.fail(store.OverDay(agent, day, amount, limit, budget.Micros(p.number(values[1]))))
+	}
+	return store.Wrap(p.err, "allowance of dream ", dream)
+}
+
+// GiveBack returns a dream's allowance.
+func (s ledger) GiveBack(ctx context.Context, dream string) error {
+	_, err := s.run(ctx, giveBackScript, nil, dream)
+	return store.Wrap(err, "give back the allowance of dream ", dream)
+}
+
+// Allowance is the sum that dreams have taken of the agent's day.
+func (s ledger) Allowance(ctx context.Context, agent, day string) (budget.Micros, error) {
+	amounts, err := s.values(ctx, s.ledgerKey("allowed:", day, ":", agent))
+	p := parser{err: err}
+	sum := budget.Micros(0)
+	for _, amount := range amounts {
+		sum = spend.Add(sum, budget.Micros(p.number(amount)))
+	}
+	return store.Result(sum, p.err, "allowance of ", agent, " on ", day)
 }

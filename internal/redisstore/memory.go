@@ -5,25 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/store/index"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
-
-var (
-	_ memory.Store = (*Store)(nil)
-	_ memory.Feeds = (*Store)(nil)
-	_ fabric.Log   = (*Store)(nil)
-)
-
-// VectorMemory bounds the bytes of the search indexes kept in this process; the agents searched least recently are
-// evicted. 1 GiB by default. An agent's index is always held whole while it is searched.
-func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
 
 // Keys of memory, each of one agent (keys.go names those shared with presence):
 //
@@ -51,15 +39,6 @@ func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory
 // Keys of the deployment: the hashes agents, handles, slots and feeds; done:<token>, the reply of a step, for a minute;
 // and the channel events, where an agent's id announces new events.
 
-// localState holds the caches of this process and the callers that wait for events.
-type localState struct {
-	indexes    index.Cache
-	indexed    sync.Map // agents whose items are known to have their places in the newer sets
-	waiting    sync.Mutex
-	notices    map[string]chan struct{} // closed at the agent's next event
-	subscribed bool                     // the subscription exists
-}
-
 // A read in several steps that finds that others wrote in between starts over, after a pause that grows up to the
 // longest. It fails after so many tries.
 const (
@@ -74,31 +53,24 @@ var (
 )
 
 // retryTorn repeats do until it is not torn by other writers.
-func (s *Store) retryTorn(ctx context.Context, do func(try int) (torn bool, err error)) error {
+func (s *server) retryTorn(ctx context.Context, do func(try int) (torn bool, err error)) error {
 	pause := time.Millisecond
 	for try := range tornTries {
 		torn, err := do(try)
 		if err != nil || !torn {
 			return err
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-			pause = min(2*pause, tornLongest)
-		case <-ctx.Done():
-			wait.Stop()
-			return ctx.Err()
-		case <-s.closed:
-			wait.Stop()
-			return ErrClosed
+		if err := store.Pause(ctx, pause, s.closed); err != nil {
+			return err
 		}
+		pause = min(2*pause, tornLongest)
 	}
 	return fmt.Errorf("%w, %d times", errTorn, tornTries)
 }
 
 // runMemory runs a script of memory: ARGV is prefix, the agent's prefix, the plan as JSON, and values that JSON cannot
 // carry.
-func (s *Store) runMemory(ctx context.Context, script *redis.Script, agent string, plan any,
+func (s *server) runMemory(ctx context.Context, script *redis.Script, agent string, plan any,
 	blobs ...any,
 ) ([]any, error) {
 	if agent == "" {
@@ -109,7 +81,7 @@ func (s *Store) runMemory(ctx context.Context, script *redis.Script, agent strin
 		return nil, err
 	}
 	args := append([]any{s.key(agent, ""), string(wire)}, blobs...)
-	reply, err := s.run(ctx, again, script, nil, args...)
+	reply, err := s.run(ctx, script, nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +90,15 @@ func (s *Store) runMemory(ctx context.Context, script *redis.Script, agent strin
 		return nil, fmt.Errorf("the server replied with %T; expected a list", reply)
 	}
 	return values, nil
+}
+
+// apply runs a script of memory that writes or refuses, and returns its reply.
+func (s *server) apply(ctx context.Context, script *redis.Script, agent string, plan any, blobs ...any) ([]any, error) {
+	args, err := s.runMemory(ctx, script, agent, plan, blobs...)
+	if err == nil {
+		err = refusal(args)
+	}
+	return args, err
 }
 
 // integer reads an integer of a reply, and text a string; a missing value or one of another type is zero.

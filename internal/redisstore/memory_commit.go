@@ -4,17 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/past"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/store"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
 var commitScript = script("money", "book", "memory", "commit")
@@ -22,37 +18,24 @@ var commitScript = script("money", "book", "memory", "commit")
 // Commit applies a Write in one script. The server runs nothing else meanwhile and writes the effects to the
 // append-only file as one transaction. The script checks everything before it writes anything. Compared with WATCH and
 // MULTI it needs one round trip instead of two, and never starts over because of other writers.
-func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
-	r, err := s.commit(ctx, w)
-	if err != nil {
-		return memory.Receipt{}, fmt.Errorf("commit to the memory of %s: %w", w.Agent, err)
-	}
-	return r, nil
-}
-
-func (s *Store) commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
-	if strings.HasPrefix(w.CauseOf(), past.UndoCause) {
-		return memory.Receipt{},
-			fmt.Errorf("cause %q begins with %q, which only Undo may write", w.CauseOf(), past.UndoCause)
-	}
-	p, err := planWrite(w, s.set.now())
-	if err != nil {
-		return memory.Receipt{}, err
-	}
-	args, err := s.runMemory(ctx, commitScript, w.Agent, p.plan, p.blobs...)
+func (s items) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+	var p preparedWrite
+	var args []any
+	err := w.Validate()
 	if err == nil {
-		err = refusal(args)
+		p, err = planWrite(w, s.set.now())
 	}
-	if err != nil {
-		return memory.Receipt{}, err
+	if err == nil {
+		args, err = s.apply(ctx, commitScript, w.Agent, p.plan, p.blobs...)
 	}
-	if len(w.Events) > 0 {
-		s.local.notice(w.Agent)
+	if err == nil && len(w.Events) > 0 {
+		s.log.waiters.Notify(w.Agent)
 	}
-	return memory.Receipt{
+	r := memory.Receipt{
 		Added: int(integer(args, 1)), Existing: int(integer(args, 2)),
 		Changed: int(integer(args, 3)), LastSeq: integer(args, 4),
-	}, nil
+	}
+	return store.Result(r, err, "commit to the memory of ", w.Agent)
 }
 
 // holder is a fence in the form that scripts read.
@@ -70,7 +53,7 @@ func asHolder(f memory.Fence) *holder {
 }
 
 // forgettingsOf is a reading in the form that scripts read: the agent's forgettings at that time, or nil.
-func forgettingsOf(r memory.Reading) *int64 {
+func forgettingsOf(r memory.SeenForgettings) *int64 {
 	if !r.Set {
 		return nil
 	}
@@ -112,120 +95,65 @@ type writePlan struct {
 }
 
 type preparedWrite struct {
+	parser
 	plan  writePlan
 	blobs []any
 }
 
 func planWrite(w memory.Write, now time.Time) (preparedWrite, error) {
 	p := preparedWrite{plan: writePlan{
-		Token: rand.Text(),
-		Agent: w.Agent,
-		Fence: asHolder(w.Fence),
-		Read:  forgettingsOf(w.Fence.Read),
-		Late:  w.Late,
-		Keep:  presence.Digested,
+		Token:  rand.Text(),
+		Agent:  w.Agent,
+		Fence:  asHolder(w.Fence),
+		Read:   forgettingsOf(w.Fence.Read),
+		Late:   w.Late,
+		Affect: w.Affect != nil,
+		Waking: w.OnWake != nil,
+		Keep:   presence.Digested,
 	}}
-	if w.Late && (w.Affect != nil || w.Waking != nil) {
-		return p,
-			errors.New("a late write must not set Affect or Waking: the wake has fixed both")
+	for _, item := range w.Add {
+		p.plan.Add = append(p.plan.Add, p.row(w, item, now).id)
 	}
-	if err := p.items(w, now); err != nil {
-		return p, err
-	}
-	for _, v := range w.Vectors {
-		if err := checkVector(v); err != nil {
-			return p, err
-		}
-		p.plan.Vectors = append(p.plan.Vectors, vectorPlan{v.Item, v.Space, len(v.V)})
-		p.blobs = append(p.blobs, packVector(v.V))
-	}
-	if w.Affect != nil {
-		if err := p.affect(w.CauseOf(), *w.Affect); err != nil {
-			return p, err
-		}
-	}
-	for _, e := range w.Events {
-		if err := p.event(w.Agent, e); err != nil {
-			return p, err
-		}
-	}
-	return p, p.waking(w)
-}
-
-func (p *preparedWrite) items(w memory.Write, now time.Time) error {
-	for i, item := range w.Add {
-		r, err := p.row(w, item, now)
-		if err != nil {
-			return fmt.Errorf("add item %d: %w", i, err)
-		}
-		p.plan.Add = append(p.plan.Add, r.id)
-	}
-	for i, item := range w.Change {
-		r, err := p.row(w, item, now)
-		if err != nil {
-			return fmt.Errorf("change item %d: %w", i, err)
-		}
+	for _, item := range w.Change {
+		r := p.row(w, item, now)
 		p.plan.Change = append(p.plan.Change, change{ID: r.id, Read: r.read})
 	}
-	return nil
+	for _, v := range w.Vectors {
+		p.plan.Vectors = append(p.plan.Vectors, vectorPlan{v.Item, v.Space, len(v.V)})
+		p.blobs = append(p.blobs, packed.PlainVector(v.V))
+	}
+	if w.Affect != nil {
+		p.blob(store.Affect{Cause: w.CauseOf(), Affect: *w.Affect})
+	}
+	for _, e := range w.Events {
+		envelope, data, err := encodeEvent(e)
+		p.fail(store.Wrap(err, "event ", e.ID))
+		p.plan.Events = append(p.plan.Events, e.ID)
+		p.blobs = append(p.blobs, envelope, data)
+	}
+	if w.OnWake != nil {
+		p.plan.Digest = w.OnWake.Digest
+		if mood := w.OnWake.MoodOnWake(); mood != nil {
+			p.plan.Mood = true
+			p.blob(mood)
+		}
+	}
+	return p, p.err
 }
 
-func (p *preparedWrite) row(w memory.Write, item dream.Item, now time.Time) (row, error) {
+// row adds the row of an item.
+func (p *preparedWrite) row(w memory.Write, item dream.Item, now time.Time) row {
 	r, err := encodeItem(w.Agent, item, w.CauseOf(), now)
-	if err != nil {
-		return r, err
-	}
-	packed, err := r.packed()
-	p.blobs = append(p.blobs, packed)
-	return r, err
+	p.fail(err)
+	short, err := r.packed()
+	p.fail(err)
+	p.blobs = append(p.blobs, short)
+	return r
 }
 
-func (p *preparedWrite) event(agent string, e event.Event) error {
-	if e.Agent != agent || e.ID == "" || !utf8.ValidString(e.ID) {
-		return fmt.Errorf("event %q of agent %q: it needs an id of UTF-8 text, and the agent %q", e.ID, e.Agent, agent)
-	}
-	envelope, data, err := encodeEvent(e)
-	if err != nil {
-		return fmt.Errorf("event %s: %w", e.ID, err)
-	}
-	p.plan.Events = append(p.plan.Events, e.ID)
-	p.blobs = append(p.blobs, envelope, data)
-	return nil
-}
-
-func (p *preparedWrite) waking(w memory.Write) error {
-	if w.Waking == nil {
-		return nil
-	}
-	p.plan.Waking, p.plan.Digest = true, w.Waking.Digest
-	if w.Waking.Mood == nil {
-		return nil
-	}
-	if p.plan.Fence == nil {
-		return errors.New("a waking mood is stored with the dreaming slot; this write names no dream")
-	}
-	if err := w.Waking.Mood.Validate(); err != nil {
-		return fmt.Errorf("the waking mood: %w", err)
-	}
-	mood, err := json.Marshal(w.Waking.Foreseen())
-	p.plan.Mood = true
-	p.blobs = append(p.blobs, mood)
-	return err
-}
-
-// storedAffect is an affect with the cause of its write, as the list of affects stores it; presence appends to that
-// list too.
-type storedAffect struct {
-	Cause  string       `json:"cause"`
-	Affect dream.Affect `json:"affect"`
-}
-
-func (p *preparedWrite) affect(cause string, a dream.Affect) error {
-	if err := a.PAD.Validate(); err != nil {
-		return fmt.Errorf("affect: %w", err)
-	}
-	body, err := json.Marshal(storedAffect{cause, a})
-	p.plan.Affect = true
+// blob adds a value as JSON.
+func (p *preparedWrite) blob(value any) {
+	body, err := json.Marshal(value)
+	p.fail(err)
 	p.blobs = append(p.blobs, body)
-	return err
 }

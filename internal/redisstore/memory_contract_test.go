@@ -3,10 +3,10 @@ package redisstore_test
 import (
 	"testing"
 
-	"github.com/seed-56a03226/oneiros/internal/fabric/fabrictest"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric/fabrictest"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/activities/port/presence/presencetest"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
 )
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
 var (
@@ -14,27 +16,30 @@ var (
 	pastScript = script("memory", "past")
 )
 
+// items keeps the items of memories with their revisions.
+type items struct {
+	vectors
+	log *eventLog
+}
+
 // Get returns the newest revisions in the order of ids.
-func (s *Store) Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
+func (s items) Get(ctx context.Context, agent string, ids ...string) ([]dream.Item, error) {
 	items := make([]dream.Item, 0, len(ids))
-	if len(ids) == 0 {
-		return items, nil
-	}
-	var rows []any
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var err error
-		rows, err = s.client.HMGet(ctx, s.key(agent, "items"), ids...).Result()
-		return err
-	})
+	rows, err := s.fields(ctx, s.key(agent, "items"), ids)
 	for i := 0; err == nil && i < len(rows); i++ {
 		if kept, ok := rows[i].(string); ok {
 			items, err = appendItem(items, ids[i], kept)
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("get memories of %s: %w", agent, err)
+	return store.Result(items, err, "get memories of ", agent)
+}
+
+// fields reads fields of a hash, nil for those that do not exist.
+func (s *server) fields(ctx context.Context, key string, names []string) ([]any, error) {
+	if len(names) == 0 {
+		return nil, nil
 	}
-	return items, nil
+	return ask(ctx, s, func(ctx context.Context) ([]any, error) { return s.client.HMGet(ctx, key, names...).Result() })
 }
 
 func appendItem(items []dream.Item, id, kept string) ([]dream.Item, error) {
@@ -47,20 +52,17 @@ func appendItem(items []dream.Item, id, kept string) ([]dream.Item, error) {
 }
 
 // Find returns the items that match a query.
-func (s *Store) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+func (s items) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+	var items []dream.Item
 	p, err := planRead(q)
-	if err != nil {
-		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
+	if err == nil {
+		items, err = s.fetch(ctx, q.Agent, p, q.Sort)
 	}
-	items, err := s.fetch(ctx, q.Agent, p, q.Sort)
-	if err != nil {
-		return nil, fmt.Errorf("find memories of %s: %w", q.Agent, err)
-	}
-	return items, nil
+	return store.Result(items, err, "find memories of ", q.Agent)
 }
 
 // WithoutVector returns live items without a vector in the space, oldest first.
-func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind,
+func (s items) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind,
 	limit int,
 ) ([]dream.Item, error) {
 	p, err := planRead(memory.Query{Agent: agent, Kinds: kinds, Sort: memory.Oldest, Limit: limit})
@@ -69,45 +71,29 @@ func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []
 		p.Bare = &space
 		items, err = s.fetch(ctx, agent, p, memory.Oldest)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("memories of %s without a vector in %s: %w", agent, space, err)
-	}
-	return items, nil
+	return store.Result(items, err, "memories of ", agent, " without a vector in ", space)
 }
 
 // Vectors returns stored vectors in the order of ids.
-func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
-	if len(ids) == 0 || space == "" {
+func (s vectors) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
+	if space == "" {
 		return nil, nil
 	}
-	var rows []any
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var err error
-		rows, err = s.client.HMGet(ctx, s.key(agent, "vectors:"+space), ids...).Result()
-		return err
-	})
 	var out []memory.Vector
+	rows, err := s.fields(ctx, s.key(agent, "vectors:"+space), ids)
 	for i := 0; err == nil && i < len(rows); i++ {
-		kept, ok := rows[i].(string)
-		if !ok {
-			continue
+		if kept, ok := rows[i].(string); ok {
+			_, plain, _ := strings.Cut(kept, "\n")
+			v := make([]float32, len(plain)/4)
+			err = store.Wrap(packed.ReadPlainVector([]byte(plain), v), ids[i])
+			out = append(out, memory.Vector{Item: ids[i], Space: space, V: v})
 		}
-		_, numbers, cut := strings.Cut(kept, "\n")
-		v := make([]float32, len(numbers)/4)
-		if !cut || !unpackVector(numbers, v) {
-			err = fmt.Errorf("vector of %s has %d bytes", ids[i], len(numbers))
-			break
-		}
-		out = append(out, memory.Vector{Item: ids[i], Space: space, V: v})
 	}
-	if err != nil {
-		return nil, fmt.Errorf("vectors of %s: %w", agent, err)
-	}
-	return out, nil
+	return store.Result(out, err, "vectors of ", agent)
 }
 
 // fetch sorts what was found, by whole texts where the order ties, and applies the limit.
-func (s *Store) fetch(ctx context.Context, agent string, p readPlan, by memory.SortOrder) ([]dream.Item, error) {
+func (s items) fetch(ctx context.Context, agent string, p readPlan, by memory.SortOrder) ([]dream.Item, error) {
 	rows, _, err := s.readPages(ctx, agent, p)
 	if err != nil {
 		return nil, err
@@ -120,7 +106,7 @@ func (s *Store) fetch(ctx context.Context, agent string, p readPlan, by memory.S
 			return nil, err
 		}
 	}
-	sortItems(items, by)
+	memory.SortItems(items, by)
 	if p.Limit > 0 && len(items) > p.Limit {
 		items = items[:p.Limit]
 	}
@@ -128,7 +114,7 @@ func (s *Store) fetch(ctx context.Context, agent string, p readPlan, by memory.S
 }
 
 // Count counts what Find would return without a limit.
-func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
+func (s items) Count(ctx context.Context, q memory.Query) (int, error) {
 	if _, ok := sortOrders[q.Sort]; !ok {
 		return 0, fmt.Errorf("count memories of %s: unknown sort order %q", q.Agent, q.Sort)
 	}
@@ -143,14 +129,11 @@ func (s *Store) Count(ctx context.Context, q memory.Query) (int, error) {
 		p.Count = true
 		_, n, err = s.readPages(ctx, q.Agent, p)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("count memories of %s: %w", q.Agent, err)
-	}
-	return int(n), nil
+	return store.Result(int(n), err, "count memories of ", q.Agent)
 }
 
 // readPages reads all pages of a result as of one moment.
-func (s *Store) readPages(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
+func (s items) readPages(ctx context.Context, agent string, p readPlan) (rows []any, count int64, err error) {
 	if p.needsIndexing {
 		if err := s.ensureIndexed(ctx, agent); err != nil {
 			return nil, 0, err
@@ -193,32 +176,35 @@ func (s *Store) readPages(ctx context.Context, agent string, p readPlan) (rows [
 }
 
 // Revisions returns every revision of an item, oldest first.
-func (s *Store) Revisions(ctx context.Context, agent, id string) ([]memory.Revision, error) {
+func (s items) Revisions(ctx context.Context, agent, id string) ([]memory.Revision, error) {
+	var out []memory.Revision
 	histories, err := s.histories(ctx, agent, []string{id})
-	if err == nil && len(histories[0]) == 0 {
+	if err == nil {
+		out, err = revisionsOf(histories[0])
+	}
+	if err == nil && len(out) == 0 {
 		err = memory.ErrNotFound
 	}
-	var out []memory.Revision
-	for i := 0; err == nil && i < len(histories[0]); i++ {
-		r := histories[0][i]
-		revision := memory.Revision{Number: r.number, Cause: r.marks.Cause}
-		revision.At, err = parseDate(r.marks.Changed)
-		if err == nil {
-			revision.Item, err = r.item()
-		}
-		out = append(out, revision)
+	return store.Result(out, err, "revisions of ", id, " of ", agent)
+}
+
+// revisionsOf decodes the rows of an item.
+func revisionsOf(history []row) ([]memory.Revision, error) {
+	var p parser
+	out := make([]memory.Revision, len(history))
+	for i, r := range history {
+		item, err := r.item()
+		p.fail(err)
+		out[i] = memory.Revision{Number: r.number, Cause: r.marks.Cause, At: p.time(r.marks.Changed), Item: item}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("revisions of %s of %s: %w", id, agent, err)
-	}
-	return out, nil
+	return out, p.err
 }
 
 // historiesAtOnce is how many items' revisions one step reads.
 const historiesAtOnce = 200
 
 // histories returns the revisions of items, oldest first; empty for an unknown item.
-func (s *Store) histories(ctx context.Context, agent string, ids []string) ([][]row, error) {
+func (s items) histories(ctx context.Context, agent string, ids []string) ([][]row, error) {
 	out := make([][]row, 0, len(ids))
 	for len(out) < len(ids) {
 		some := ids[len(out):min(len(out)+historiesAtOnce, len(ids))]

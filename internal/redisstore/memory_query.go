@@ -1,13 +1,12 @@
 package redisstore
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // How many items one step of a query reads: some milliseconds of the server. A larger result is read in pages, and from
@@ -202,36 +201,4 @@ func distinct[T ~string](values []T) []string {
 		}
 	}
 	return out
-}
-
-// sortItems sorts items in an order of memory.Query.
-func sortItems(items []dream.Item, by memory.SortOrder) {
-	type sorted struct {
-		dream.Item
-		at    time.Time
-		marks dream.Marks
-		text  string
-	}
-	all := make([]sorted, len(items))
-	for i, item := range items {
-		all[i] = sorted{item, item.Header().At, item.Marks(), item.Text()}
-	}
-	slices.SortFunc(all, func(a, b sorted) int {
-		first, newer := 0, b.at.Compare(a.at)
-		switch by {
-		case memory.Oldest:
-			newer = -newer
-		case memory.MostSalient:
-			first = cmp.Compare(b.marks.Salience, a.marks.Salience)
-		case memory.HighestScore:
-			first = cmp.Compare(b.marks.Score, a.marks.Score)
-		case memory.SoonestDue:
-			first, newer = a.marks.Due.Compare(b.marks.Due), 0
-		case memory.Newest:
-		}
-		return cmp.Or(first, newer, cmp.Compare(a.text, b.text), cmp.Compare(a.Header().ID, b.Header().ID))
-	})
-	for i := range all {
-		items[i] = all[i].Item
-	}
 }

@@ -5,71 +5,58 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
+	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
 var (
 	collectScript = script("money", "book", "memory", "collect")
 	moveScript    = script("memory", "move")
+	spacesScript  = script("memory", "spaces")
 )
 
 // Space returns the space of the agent's vectors.
-func (s *Store) Space(ctx context.Context, agent string) (string, error) {
-	var space string
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var err error
-		space, err = s.client.HGet(ctx, s.key(agent, countersPart), "space").Result()
-		return ignoreMissing(err)
-	})
-	return space, wrap(err, "space of ", agent)
+func (s vectors) Space(ctx context.Context, agent string) (string, error) {
+	space, err := s.field(ctx, s.key(agent, countersPart), "space")
+	return space, store.Wrap(ignoreMissing(err), "space of ", agent)
 }
 
-var spacesScript = script("memory", "spaces")
-
 // Spaces counts the agent's vectors by space.
-func (s *Store) Spaces(ctx context.Context, agent string) (map[string]int, error) {
+func (s vectors) Spaces(ctx context.Context, agent string) (map[string]int, error) {
 	args, err := s.runMemory(ctx, spacesScript, agent, struct{}{})
-	if err != nil {
-		return nil, fmt.Errorf("spaces of %s: %w", agent, err)
-	}
 	spaces := map[string]int{}
 	for i := 0; i+1 < len(args); i += 2 {
 		spaces[text(args, i)] = int(integer(args, i+1))
 	}
-	return spaces, nil
+	return store.Result(spaces, err, "spaces of ", agent)
 }
 
 // Collect stores vectors of another space beside those of the agent's own.
-func (s *Store) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
+func (s vectors) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
 	plan := struct {
 		Agent   string       `json:"agent"`
 		Vectors []vectorPlan `json:"vectors"`
 	}{agent, []vectorPlan{}}
 	var blobs []any
 	for _, v := range vectors {
-		if err := checkVector(v); err != nil {
-			return fmt.Errorf("collect vectors of %s: %w", agent, err)
+		if err := v.Validate(); err != nil {
+			return store.Wrap(err, "collect vectors of ", agent)
 		}
 		plan.Vectors = append(plan.Vectors, vectorPlan{v.Item, v.Space, len(v.V)})
-		blobs = append(blobs, packVector(v.V))
+		blobs = append(blobs, packed.PlainVector(v.V))
 	}
-	args, err := s.runMemory(ctx, collectScript, agent, plan, blobs...)
-	if err == nil {
-		err = refusal(args)
-	}
-	return wrap(err, "collect vectors of ", agent)
+	_, err := s.apply(ctx, collectScript, agent, plan, blobs...)
+	return store.Wrap(err, "collect vectors of ", agent)
 }
 
 // Move makes a space the agent's own.
-func (s *Store) Move(ctx context.Context, agent, space string) (int, error) {
+func (s vectors) Move(ctx context.Context, agent, space string) (int, error) {
 	missing, err := s.move(ctx, agent, space)
-	if err != nil {
-		return 0, fmt.Errorf("move %s to space %s: %w", agent, space, err)
-	}
-	return missing, nil
+	return store.Result(missing, err, "move ", agent, " to space ", space)
 }
 
-func (s *Store) move(ctx context.Context, agent, space string) (int, error) {
+func (s vectors) move(ctx context.Context, agent, space string) (int, error) {
 	if space == "" {
 		return 0, errNoSpace
 	}

@@ -2,33 +2,26 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 var putNoteScript = script("memory", "putnote")
 
-func (s *Store) notesKey(agent, dreamID string) string { return s.key(agent, "notes:"+dreamID) }
+// notes keeps the working data of dreams.
+type notes struct{ *server }
 
-// PutNote stores a note, unless its key exists.
-func (s *Store) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
-	kept, err := s.putNote(ctx, agent, f, key, value)
-	if err != nil {
-		return nil, fmt.Errorf("note %q of dream %q of %s: %w", key, f.Dream, agent, err)
-	}
-	return kept, nil
+func (s *server) notesKey(agent, dreamID string) string { return s.key(agent, "notes:"+dreamID) }
+
+func noteOf(agent, dreamID, key string) string {
+	return fmt.Sprintf("note %q of dream %q of %s", key, dreamID, agent)
 }
 
-func (s *Store) putNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
-	if key == "" || !utf8.ValidString(key) {
-		return nil, errors.New("a note's key must be UTF-8 text and not empty")
-	}
+// PutNote stores a note, unless its key exists.
+func (s notes) PutNote(ctx context.Context, agent string, f memory.Fence, key string, value []byte) ([]byte, error) {
 	plan := struct {
 		Fence *holder `json:"fence,omitempty"`
 		Read  *int64  `json:"read,omitempty"`
@@ -36,55 +29,47 @@ func (s *Store) putNote(ctx context.Context, agent string, f memory.Fence, key s
 		Dream string  `json:"dream"`
 		Key   string  `json:"key"`
 	}{asHolder(f), forgettingsOf(f.Read), strings.HasPrefix(key, memory.LateNote), f.Dream, key}
-	args, err := s.runMemory(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
+	var args []any
+	err := store.CheckNames("a note's key", key)
 	if err == nil {
-		err = refusal(args)
+		args, err = s.apply(ctx, putNoteScript, agent, plan, append([]byte{}, value...))
 	}
-	return []byte(text(args, 1)), err
+	return store.Result([]byte(text(args, 1)), err, noteOf(agent, f.Dream, key))
 }
 
 // Note returns a note.
-func (s *Store) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
-	var value []byte
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var err error
-		value, err = s.client.HGet(ctx, s.notesKey(agent, dreamID), key).Bytes()
-		return err
-	})
-	if errors.Is(err, redis.Nil) {
-		err = memory.ErrNotFound
-	}
-	if err != nil {
-		return nil, fmt.Errorf("note %q of dream %q of %s: %w", key, dreamID, agent, err)
-	}
-	return value, nil
+func (s notes) Note(ctx context.Context, agent, dreamID, key string) ([]byte, error) {
+	value, err := s.field(ctx, s.notesKey(agent, dreamID), key)
+	return store.Result([]byte(value), notFound(err), noteOf(agent, dreamID, key))
 }
 
 // Notes returns the notes with a key prefix.
-func (s *Store) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
+func (s notes) Notes(ctx context.Context, agent, dreamID, prefix string) (map[string][]byte, error) {
 	notes := map[string][]byte{}
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		all, err := s.client.HGetAll(ctx, s.notesKey(agent, dreamID)).Result()
-		for key, value := range all {
-			if strings.HasPrefix(key, prefix) {
-				notes[key] = []byte(value)
-			}
+	all, err := s.hash(ctx, s.notesKey(agent, dreamID))
+	for key, value := range all {
+		if strings.HasPrefix(key, prefix) {
+			notes[key] = []byte(value)
 		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("notes %q of dream %q of %s: %w", prefix, dreamID, agent, err)
 	}
-	return notes, nil
+	return store.Result(notes, err, noteOf(agent, dreamID, prefix+"…"))
 }
 
-// DropNotes removes a dream's working data.
-func (s *Store) DropNotes(ctx context.Context, agent, dreamID string, keys ...string) error {
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		if len(keys) == 0 {
-			return s.client.Del(ctx, s.notesKey(agent, dreamID)).Err()
-		}
+// DropNotes removes notes by key.
+func (s notes) DropNotes(ctx context.Context, agent, dreamID string, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
 		return s.client.HDel(ctx, s.notesKey(agent, dreamID), keys...).Err()
 	})
-	return wrap(err, "drop the notes of dream ", dreamID, " of ", agent)
+	return store.Wrap(err, "drop notes of dream ", dreamID, " of ", agent)
+}
+
+// DropAllNotes removes all notes of a dream.
+func (s notes) DropAllNotes(ctx context.Context, agent, dreamID string) error {
+	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+		return s.client.Del(ctx, s.notesKey(agent, dreamID)).Err()
+	})
+	return store.Wrap(err, "drop all notes of dream ", dreamID, " of ", agent)
 }

@@ -15,15 +15,27 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // Store implements all ports on one server (decision 9).
 var (
-	_ spend.Ledger     = Ledger{}
-	_ presence.Store   = (*Store)(nil)
-	_ presence.WakeBus = (*Store)(nil)
+	_ memory.Store      = (*Store)(nil)
+	_ memory.Feeds      = (*Store)(nil)
+	_ memory.Talks      = (*Store)(nil)
+	_ memory.EmbedQueue = (*Store)(nil)
+	_ memory.Movable    = (*Store)(nil)
+	_ memory.Verifier   = (*Store)(nil)
+	_ spend.Ledger      = Ledger{}
+	_ fabric.Log        = (*Store)(nil)
+	_ presence.Store    = (*Store)(nil)
+	_ presence.WakeBus  = (*Store)(nil)
+	_ access.Store      = (*Store)(nil)
 )
 
 // Lost connections are logged to standard error by go-redis. Every one of them is also an error of a method here.
@@ -34,7 +46,7 @@ type silent struct{}
 func (silent) Printf(context.Context, string, ...any) {}
 
 // ErrClosed is returned by every method of a closed store.
-var ErrClosed = errors.New("the store is closed")
+var ErrClosed = store.ErrClosed
 
 // ErrCredentials is returned by Open when the server refuses the user, the password, or their permissions.
 var ErrCredentials = errors.New("the server refuses the credentials")
@@ -52,30 +64,49 @@ func refusedCredentials(err error) error {
 
 // Store is one process's handle on the deployment's keys. It is safe for concurrent use, and processes of any host may
 // use the same keys. The server is a single one, with or without replicas: one step uses keys of many names, which
-// Redis Cluster refuses.
+// Redis Cluster refuses. Each embedded type implements one port, or a part of one, on the same connections.
 type Store struct {
-	name    string // host, port and database: never the password
-	self    string // id of this process in its own notices
-	set     settings
-	client  *redis.Client
-	late    error // the cause of a context that ended by the store's own timeout
-	bus     redisBus
-	local   localState // caches and waiting callers of this process
+	*server
+	*eventLog
+	*wakeBus
+	store.Searcher
+	agents
+	items
+	vectors
+	eraser
+	slots
+	notes
+	feeds
+	talks
+	embedJobs
+	visits
+	apiKeys
+	archives
+	ledger
+
 	closing sync.Once
-	closed  chan struct{}
+}
+
+// server is the connections to the server.
+type server struct {
+	name   string // host, port and database: never the password
+	self   string // id of this process in its own notices
+	set    settings
+	client *redis.Client
+	late   error // the cause of a context that ended by the store's own timeout
+	closed chan struct{}
 }
 
 // Option adjusts Open.
 type Option func(*settings)
 
 type settings struct {
-	prefix      string
-	now         func() time.Time
-	timeout     time.Duration
-	trust       bool
-	pool        int
-	indexMemory int64 // bytes
-	refill      bool
+	prefix  string
+	now     func() time.Time
+	timeout time.Duration
+	trust   bool
+	pool    int
+	refill  bool
 }
 
 // Prefix is the beginning of the name of every key and channel, so that deployments can share a server; "oneiros:" by
@@ -107,17 +138,45 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open redis store: %w", err)
 	}
-	s := &Store{
-		name: fmt.Sprintf("%s/%d", options.Addr, options.DB), self: rand.Text(), set: set,
-		client: redis.NewClient(options), closed: make(chan struct{}),
-		late: fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
+	r := &server{
+		name:   fmt.Sprintf("%s/%d", options.Addr, options.DB),
+		self:   rand.Text(),
+		set:    set,
+		client: redis.NewClient(options),
+		late:   fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
+		closed: make(chan struct{}),
 	}
-	if err := s.inspect(ctx); err != nil {
-		return nil,
-			errors.Join(fmt.Errorf("open redis store %s: %w", s.name, explainTLS(refusedCredentials(err), options)),
-				s.Close())
+	s := r.store()
+	if err := r.inspect(ctx); err != nil {
+		err = fmt.Errorf("open redis store %s: %w", r.name, explainTLS(refusedCredentials(err), options))
+		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+func (s *server) store() *Store {
+	log, bus := &eventLog{server: s}, &wakeBus{server: s}
+	vectors := vectors{server: s, indexed: &sync.Map{}}
+	items := items{vectors, log}
+	return &Store{
+		server:    s,
+		eventLog:  log,
+		wakeBus:   bus,
+		Searcher:  store.Searcher{Limit: store.IndexMemory, CatchUp: vectors.catchUp},
+		agents:    agents{s},
+		items:     items,
+		vectors:   vectors,
+		eraser:    eraser{items},
+		slots:     slots{s},
+		notes:     notes{s},
+		feeds:     feeds{s},
+		talks:     talks{s},
+		embedJobs: embedJobs{s},
+		visits:    visits{s, bus, new(visitQueue)},
+		apiKeys:   apiKeys{s},
+		archives:  archives{s, bus},
+		ledger:    ledger{s},
+	}
 }
 
 func dialing(address string, set settings) (*redis.Options, error) {
@@ -151,7 +210,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
 		close(s.closed)
-		s.bus.stop()
+		s.stop()
 		err = s.client.Close()
 	})
 	return err

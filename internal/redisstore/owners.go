@@ -2,7 +2,10 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 var (
@@ -12,36 +15,28 @@ var (
 
 // Owners counts the agent's live items by owner, from sets that every write updates. For an agent of an older program
 // these sets are built first, a page at a time.
-func (s *Store) Owners(ctx context.Context, agent string) (map[string]int, error) {
-	for {
-		args, err := s.runMemory(ctx, ownersScript, agent, struct{}{})
-		if err == nil && integer(args, 0) == 0 {
-			err = s.countOldItems(ctx, agent)
-			if err == nil {
-				continue
-			}
+func (s items) Owners(ctx context.Context, agent string) (map[string]int, error) {
+	args, err := s.runMemory(ctx, ownersScript, agent, struct{}{})
+	for err == nil && integer(args, 0) == 0 {
+		err = s.addOldItems(ctx, tallyScript, agent)
+		if err == nil {
+			args, err = s.runMemory(ctx, ownersScript, agent, struct{}{})
 		}
-		if err != nil {
-			return nil, fmt.Errorf("count the memories of %s by owner: %w", agent, err)
-		}
-		counts := map[string]int{}
-		for i := 1; i+1 < len(args); i += 2 {
-			counts[text(args, i)] = int(integer(args, i+1))
-		}
-		return counts, nil
 	}
+	counts := map[string]int{}
+	for i := 1; i+1 < len(args); i += 2 {
+		counts[text(args, i)] = int(integer(args, i+1))
+	}
+	return store.Result(counts, err, "count the memories of ", agent, " by owner")
 }
 
-// countOldItems counts the items that an older program wrote.
-func (s *Store) countOldItems(ctx context.Context, agent string) error {
+// addOldItems adds the items that an older program wrote to the sets that a script fills, a page at a time.
+func (s *server) addOldItems(ctx context.Context, script *redis.Script, agent string) error {
 	for cursor := "0"; ; {
-		args, err := s.runMemory(ctx, tallyScript, agent, struct{}{}, cursor)
-		if err != nil {
-			return fmt.Errorf("count the items of an older deployment: %w", err)
-		}
+		args, err := s.runMemory(ctx, script, agent, struct{}{}, cursor)
 		cursor = text(args, 0)
-		if cursor == "0" {
-			return nil
+		if err != nil || cursor == "0" {
+			return store.Wrap(err, "add the items of an older deployment")
 		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	servers "github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -122,7 +122,7 @@ func TestKeysOfSchema1AreReadAndWritten(t *testing.T) {
 	require.NoError(t, err)
 	unpack(t, c, prefix, []dream.Item{fragmentOf(1, "lived"), fragmentOf(2, fragmentOf(1).ID)}, events[0])
 	s = open(t, server.URL, prefix)
-	require.Equal(t, "3", c.Get(t.Context(), prefix+"schema").Val(), "an older program refuses them")
+	require.Equal(t, "4", c.Get(t.Context(), prefix+"schema").Val(), "an older program refuses them")
 	require.Equal(t, records, memorytest.Collect(t, s.Export(t.Context())))
 
 	same, err := s.Commit(t.Context(),

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 var (
@@ -28,9 +29,9 @@ var errRemovalEnded = errors.New("the removal has ended")
 func (s *Store) DropAgent(ctx context.Context, agent string, now time.Time) (memory.RemovalResult, error) {
 	dropped, err := s.dropAgent(ctx, agent, now)
 	if err != nil {
-		return memory.RemovalResult{}, fmt.Errorf("remove agent %s: %w", agent, err)
+		return memory.RemovalResult{}, store.Wrap(err, "remove agent ", agent)
 	}
-	s.local.indexes.Drop(agent)
+	s.Indexes.Drop(agent)
 	if err := s.rewrite(context.WithoutCancel(ctx)); err != nil {
 		dropped.Traces = err.Error()
 	}
@@ -51,6 +52,9 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if err := s.dropParts(ctx, agent); err != nil && !errors.Is(err, errRemovalEnded) {
 		return dropped, err
 	}
+	if err := s.removeFromRooms(ctx, agent, now); err != nil {
+		return dropped, err
+	}
 	plan := struct {
 		Agent  string `json:"agent"`
 		Handle string `json:"handle"`
@@ -59,10 +63,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if handle != agent {
 		plan.Other = s.key(handle, countersPart)
 	}
-	args, err := s.runMemory(ctx, removeEndScript, agent, plan)
-	if err == nil {
-		err = refusal(args)
-	}
+	_, err = s.apply(ctx, removeEndScript, agent, plan)
 	return dropped, err
 }
 
@@ -101,7 +102,7 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 }
 
 func (s *Store) countAgent(ctx context.Context, agent string) (memory.RemovalResult, error) {
-	dropped := memory.RemovalResult{Items: map[dream.Kind]int{}}
+	dropped := memory.RemovalResult{Items: dream.KindCounts{}}
 	if agent == "" {
 		return dropped, errNoAgent
 	}
@@ -114,22 +115,21 @@ func (s *Store) countAgent(ctx context.Context, agent string) (memory.RemovalRes
 			dropped.Items[kind] = n
 		}
 	}
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		n, err := s.client.XLen(ctx, s.key(agent, "events")).Result()
-		dropped.Events = int(n)
-		return err
+	n, err := ask(ctx, s.server, func(ctx context.Context) (int64, error) {
+		return s.client.XLen(ctx, s.key(agent, "events")).Result()
 	})
+	dropped.Events = int(n)
 	return dropped, err
 }
 
 // dropDreamAnswers deletes the ledger's answers of the agent's dreams, because they quote its memory.
 func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
-	nights, err := s.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States})
+	dreams, err := s.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States})
 	if err != nil {
 		return err
 	}
-	for _, night := range nights {
-		if _, err := s.run(ctx, again, dropScript, nil, night.Header().ID); err != nil {
+	for _, record := range dreams {
+		if _, err := s.run(ctx, dropScript, nil, record.Header().ID); err != nil {
 			return err
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Store) dropDreamAnswers(ctx context.Context, agent string) error {
 // another deployment whose prefix begins with this one's.
 func (s *Store) dropParts(ctx context.Context, agent string) error {
 	start := s.key(agent, "")
-	return s.scanFrom(ctx, start, func(keys []string) error {
+	return s.scan(ctx, start, func(keys []string) error {
 		var removed []any
 		for _, key := range keys {
 			part := strings.TrimPrefix(key, start)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 var (
@@ -16,16 +16,16 @@ var (
 	slotsScript    = script("slots")
 )
 
+// slots lets one dream of an agent write at a time.
+type slots struct{ *server }
+
 // TakeSlot takes, confirms or steals the agent's dreaming slot. Leases and lock are checked in the same step.
-func (s *Store) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
-	got, err := s.takeSlot(ctx, agent, want, steal)
-	if err != nil {
-		return got, fmt.Errorf("take the dreaming slot of %s: %w", agent, err)
-	}
-	return got, nil
+func (s slots) TakeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
+	got, err := s.take(ctx, agent, want, steal)
+	return got, store.Wrap(err, "take the dreaming slot of ", agent)
 }
 
-func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
+func (s slots) take(ctx context.Context, agent string, want memory.Slot, steal memory.Fence) (memory.Slot, error) {
 	if want.Same(memory.Fence{}) || !utf8.ValidString(want.Dream+want.Run+want.Workflow+want.Cluster) {
 		return memory.Slot{}, errors.New("a fence names a dream and a run, and a slot's fields are UTF-8 text")
 	}
@@ -42,17 +42,17 @@ func (s *Store) takeSlot(ctx context.Context, agent string, want memory.Slot, st
 		holder{Dream: steal.Dream, Run: steal.Run},
 	}
 	args, err := s.runMemory(ctx, takeSlotScript, agent, plan)
-	if err != nil {
+	word := text(args, 0)
+	switch {
+	case err != nil:
 		return memory.Slot{}, err
-	}
-	if word := text(args, 0); word == "removed" || word == "removing" {
+	case word == "removed", word == "removing":
 		return memory.Slot{}, refusal(args)
-	}
-	if text(args, 0) == "awake" {
+	case word == "awake":
 		return memory.Slot{}, fmt.Errorf("the agent is held awake until %s: %w", text(args, 1), memory.ErrAwake)
 	}
 	got, err := readSlot(args)
-	if err == nil && text(args, 0) == "taken" {
+	if err == nil && word == "taken" {
 		err = fmt.Errorf("dream %q run %q holds it: %w", got.Dream, got.Run, memory.ErrTaken)
 	}
 	return got, err
@@ -63,44 +63,36 @@ func readSlot(args []any) (memory.Slot, error) {
 	if len(args) != 7 {
 		return memory.Slot{}, fmt.Errorf("the server replied with a slot of %d parts; expected 7", len(args))
 	}
-	var slot memory.Slot
-	slot.Dream, slot.Run = text(args, 1), text(args, 2)
-	slot.Workflow, slot.Cluster = text(args, 4), text(args, 5)
-	var err error
-	slot.Epoch, err = strconv.ParseInt(text(args, 3), 10, 64)
-	if err != nil {
-		return memory.Slot{}, fmt.Errorf("the slot's epoch: %w", err)
+	var p parser
+	slot := memory.Slot{
+		Fence:    memory.Fence{Dream: text(args, 1), Run: text(args, 2), Epoch: p.number(text(args, 3))},
+		Workflow: text(args, 4),
+		Cluster:  text(args, 5),
+		Since:    p.time(text(args, 6)),
 	}
-	slot.Since, err = parseDate(text(args, 6))
-	return slot, err
+	return slot, p.err
 }
 
 // FreeSlot frees the slot if the fence holds it.
-func (s *Store) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
+func (s slots) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
 	plan := struct {
 		Agent string `json:"agent"`
 		Dream string `json:"dream"`
 		Run   string `json:"run"`
 		Epoch int64  `json:"epoch"`
 	}{agent, f.Dream, f.Run, f.Epoch}
-	args, err := s.runMemory(ctx, freeSlotScript, agent, plan)
-	if err == nil {
-		err = refusal(args)
-	}
-	return wrap(err, "free the dreaming slot of ", agent)
+	_, err := s.apply(ctx, freeSlotScript, agent, plan)
+	return store.Wrap(err, "free the dreaming slot of ", agent)
 }
 
 // Slots lists every taken slot.
-func (s *Store) Slots(ctx context.Context) (map[string]memory.Slot, error) {
+func (s slots) Slots(ctx context.Context) (map[string]memory.Slot, error) {
 	slots := map[string]memory.Slot{}
-	reply, err := s.run(ctx, again, slotsScript, nil)
+	reply, err := s.run(ctx, slotsScript, nil)
 	all, _ := reply.([]any)
 	for i := 0; err == nil && i < len(all); i++ {
 		one, _ := all[i].([]any)
 		slots[text(one, 0)], err = readSlot(one)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list dreaming slots: %w", err)
-	}
-	return slots, nil
+	return store.Result(slots, err, "list dreaming slots")
 }

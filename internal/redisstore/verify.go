@@ -9,10 +9,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
+	"github.com/seed-56a03226/oneiros/internal/store/rooms"
 )
-
-var _ memory.Verifier = (*Store)(nil)
 
 // persistence lists the fields of INFO that say whether the server could persist its writes, with their healthy values.
 var persistence = map[string]string{
@@ -20,29 +20,29 @@ var persistence = map[string]string{
 }
 
 // Verify checks whether the server could persist its writes, and the relations between keys.
-func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
+func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
 	var info, mark string
 	var agents, handles, keys, hashes *redis.MapStringStringCmd
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
 		var err error
 		info, err = s.client.Info(ctx, "persistence").Result()
 		if err != nil {
 			return err
 		}
-		mark, err = s.client.Get(ctx, s.set.prefix+"schema").Result()
+		mark, err = s.client.Get(ctx, s.root(schemaKey)).Result()
 		if ignoreMissing(err) != nil {
 			return err
 		}
 		_, err = s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			agents, handles = p.HGetAll(ctx, s.set.prefix+"agents"), p.HGetAll(ctx, s.set.prefix+"handles")
-			keys, hashes = p.HGetAll(ctx, s.keysKey()), p.HGetAll(ctx, s.keyHashesKey())
+			agents, handles = p.HGetAll(ctx, s.root(agentsKey)), p.HGetAll(ctx, s.root(handlesKey))
+			keys, hashes = p.HGetAll(ctx, s.root(keysKey)), p.HGetAll(ctx, s.root(keyHashesKey))
 			return nil
 		})
 		return err
 	})
 	if err != nil {
-		return found, wrap(err, "verify ", s.name)
+		return found, store.Wrap(err, "verify ", s.name)
 	}
 	if mark == "" {
 		found.Faults = append(found.Faults,
@@ -57,8 +57,10 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 	}
 	found.Faults = append(found.Faults, crossCheck("agent", agents.Val(), handles.Val(), "Handle")...)
 	found.Faults = append(found.Faults, crossCheck("key", keys.Val(), hashes.Val(), "Hash")...)
-	found.Checked = append(found.Checked, "schema "+mark, "persistence", "names of agents and keys")
-	return found, nil
+	faults, err := s.verifyRooms(ctx)
+	found.Faults = append(found.Faults, faults...)
+	found.Checked = append(found.Checked, "schema "+mark, "persistence", "names of agents and keys", rooms.Checked)
+	return found, store.Wrap(err, "verify ", s.name)
 }
 
 // crossCheck compares bodies by id with an index from a field of the body back to the id.

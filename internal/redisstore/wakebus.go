@@ -12,7 +12,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // longestNotice is the maximum length of a notice in bytes. An agent's id may take most of it; the rest is about 150.
@@ -21,11 +22,10 @@ const longestNotice = 4096
 // quiet is how long a subscription may be silent before it is pinged, and after that before it is given up.
 const quiet = 2 * time.Second
 
-// redisBus is the store's one subscription, which begins with the first listener.
-type redisBus struct {
-	mu        sync.Mutex
-	listeners map[int]func(presence.WakeNotice)
-	next      int
+// wakeBus is the store's one subscription, which begins with the first listener.
+type wakeBus struct {
+	*server
+	local presence.LocalBus
 
 	starting sync.Mutex // held while the subscription begins, so that notices can be published meanwhile
 	cancel   context.CancelFunc
@@ -52,80 +52,51 @@ func (r wireNotice) notice() presence.WakeNotice {
 	}
 }
 
-func (s *Store) channel() string { return s.set.prefix + "bell" }
+// channel is the name of the channel of wake notices.
+const channel = "bell"
 
 // Publish calls this process's listeners, then notifies the other processes. An error concerns the others only.
-func (s *Store) Publish(ctx context.Context, r presence.WakeNotice) error {
+func (s *wakeBus) Publish(ctx context.Context, r presence.WakeNotice) error {
 	wire, err := encodeNotice(wireNotice{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
 	if err == nil {
 		r.Local = true
-		s.bus.deliver(r)
-		err = s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-			return s.client.Publish(ctx, s.channel(), wire).Err()
+		s.local.Deliver(r)
+		err = s.exchange(ctx, func(ctx context.Context, _ bool) error {
+			return s.client.Publish(ctx, s.root(channel), wire).Err()
 		})
 	}
-	return wrap(err, "publish the wake of agent ", r.Agent)
-}
-
-func (b *redisBus) deliver(r presence.WakeNotice) {
-	b.mu.Lock()
-	listeners := make([]func(presence.WakeNotice), 0, len(b.listeners))
-	for _, hear := range b.listeners {
-		listeners = append(listeners, hear)
-	}
-	b.mu.Unlock()
-	for _, hear := range listeners {
-		hear(r)
-	}
+	return store.Wrap(err, "publish the wake of agent ", r.Agent)
 }
 
 // Listen returns when this process receives the notices of others. After a lost connection it subscribes again by
 // itself; notices in between are missed.
-func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
+func (s *wakeBus) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
 	if err := s.subscribe(); err != nil {
 		return nil, fmt.Errorf("listen for wake notices on %s: %w", s.name, err)
 	}
-	b := &s.bus
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	id := b.next
-	b.next++
-	if b.listeners == nil {
-		b.listeners = map[int]func(presence.WakeNotice){}
-	}
-	b.listeners[id] = hear
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		delete(b.listeners, id)
-	}, nil
+	return s.local.Listen(hear)
 }
 
 // subscribe begins the subscription, unless there is one, and waits until the server has confirmed it.
-func (s *Store) subscribe() error {
-	s.bus.starting.Lock()
-	defer s.bus.starting.Unlock()
+func (s *wakeBus) subscribe() error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
 	select {
 	case <-s.closed:
 		return ErrClosed
 	default:
 	}
-	if s.bus.cancel != nil {
+	if s.cancel != nil {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	var line *redis.PubSub
-	err := s.exchange(ctx, again, func(ctx context.Context, _ bool) error {
-		var err error
-		line, err = s.openSubscription(ctx)
-		return err
-	})
+	line, err := ask(ctx, s.server, s.openSubscription)
 	if err != nil {
 		cancel()
 		return err
 	}
 	done := make(chan struct{})
-	s.bus.cancel, s.bus.done = cancel, done
+	s.cancel, s.done = cancel, done
 	go func() {
 		defer close(done)
 		s.receiveNotices(ctx, line)
@@ -134,8 +105,8 @@ func (s *Store) subscribe() error {
 }
 
 // openSubscription opens a subscription and waits for the server's confirmation.
-func (s *Store) openSubscription(ctx context.Context) (*redis.PubSub, error) {
-	line := s.client.Subscribe(ctx, s.channel())
+func (s *wakeBus) openSubscription(ctx context.Context) (*redis.PubSub, error) {
+	line := s.client.Subscribe(ctx, s.root(channel))
 	defer context.AfterFunc(ctx, func() { _ = line.Close() })() // a read does not see that ctx has ended
 	if _, err := line.ReceiveTimeout(ctx, s.set.timeout); err != nil {
 		return nil, errors.Join(err, line.Close())
@@ -144,7 +115,7 @@ func (s *Store) openSubscription(ctx context.Context) (*redis.PubSub, error) {
 }
 
 // receiveNotices handles notices until ctx ends, with a new subscription after each loss.
-func (s *Store) receiveNotices(ctx context.Context, line *redis.PubSub) {
+func (s *wakeBus) receiveNotices(ctx context.Context, line *redis.PubSub) {
 	for line != nil {
 		s.readSubscription(ctx, line)
 		line = s.reopenSubscription(ctx)
@@ -152,7 +123,7 @@ func (s *Store) receiveNotices(ctx context.Context, line *redis.PubSub) {
 }
 
 // reopenSubscription tries to subscribe until it succeeds; nil when ctx ends.
-func (s *Store) reopenSubscription(ctx context.Context) *redis.PubSub {
+func (s *wakeBus) reopenSubscription(ctx context.Context) *redis.PubSub {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		try, cancel := context.WithTimeout(ctx, s.set.timeout)
 		line, err := s.openSubscription(try)
@@ -160,18 +131,13 @@ func (s *Store) reopenSubscription(ctx context.Context) *redis.PubSub {
 		if err == nil {
 			return line
 		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-ctx.Done():
-			wait.Stop()
-		case <-wait.C:
-		}
+		_ = store.Pause(ctx, pause, nil)
 	}
 	return nil
 }
 
 // readSubscription reads one subscription until it is lost, silent for too long, or ctx ends, and closes it.
-func (s *Store) readSubscription(ctx context.Context, line *redis.PubSub) {
+func (s *wakeBus) readSubscription(ctx context.Context, line *redis.PubSub) {
 	end := context.AfterFunc(ctx, func() { _ = line.Close() })
 	defer func() {
 		end()
@@ -197,18 +163,18 @@ func (s *Store) readSubscription(ctx context.Context, line *redis.PubSub) {
 
 // handleNotice handles a notice of another process. Anything that is no valid notice is ignored: anyone who reaches the
 // server can publish.
-func (s *Store) handleNotice(wire string) {
+func (s *wakeBus) handleNotice(wire string) {
 	r, err := decodeNotice(wire)
 	if err != nil || r.From == s.self {
 		return
 	}
-	s.bus.deliver(r.notice())
+	s.local.Deliver(r.notice())
 }
 
-func (b *redisBus) stop() {
-	b.starting.Lock()
-	cancel, done := b.cancel, b.done
-	b.starting.Unlock()
+func (s *wakeBus) stop() {
+	s.starting.Lock()
+	cancel, done := s.cancel, s.done
+	s.starting.Unlock()
 	if cancel != nil {
 		cancel()
 		<-done

@@ -9,7 +9,7 @@ import (
 	_ "embed"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Diary is an agent and what it remembers. Memories is JSONL, one item a line, oldest first: episodes, semantic entries

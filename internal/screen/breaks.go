@@ -3,8 +3,8 @@ package screen
 import (
 	"encoding/json"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // Break is a place where a dream was interrupted: between two of its stretches, or after its last.
@@ -41,7 +41,7 @@ func Breaks(events []event.Event) []Break {
 
 // waiting is a phase in which a dream is interrupted: it has stopped, and not ended.
 func waiting(t dream.Tally, breaks []Break) dream.Tally {
-	for _, b := range within(t.Phase, breaks) {
+	for _, b := range breaksOf(t.Phase, breaks) {
 		if b.Open && t.State == stopped {
 			t.State = running
 		}
@@ -49,8 +49,8 @@ func waiting(t dream.Tally, breaks []Break) dream.Tally {
 	return t
 }
 
-// within returns the breaks of one phase.
-func within(phase dream.Phase, breaks []Break) []Break {
+// breaksOf returns the breaks of one phase.
+func breaksOf(phase dream.Phase, breaks []Break) []Break {
 	var own []Break
 	for _, b := range breaks {
 		if b.Phase == phase {

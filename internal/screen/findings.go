@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // noticed shows the fragments that were kept, the best first, each with the reason.
@@ -99,7 +99,7 @@ func setAside(p *page, r DreamReport) {
 	total := 0
 	for _, f := range r.Fragments {
 		if f.Status == dream.FragmentDiscarded {
-			reasons[or(Clean(f.Reason), "no reason recorded")]++
+			reasons[orElse(Clean(f.Reason), "no reason recorded")]++
 			total++
 		}
 	}
@@ -220,8 +220,8 @@ func staged(p *page, r DreamReport) {
 	}
 }
 
-// left shows the gists of fading entries.
-func left(p *page, gists []*dream.Gist) {
+// showGists shows the gists of fading entries.
+func showGists(p *page, gists []*dream.Gist) {
 	if len(gists) == 0 {
 		return
 	}
@@ -274,7 +274,7 @@ func list[T any](p *page, all []T, draw func(int, T)) {
 	}
 }
 
-func or(text, otherwise string) string {
+func orElse(text, otherwise string) string {
 	if text == "" {
 		return otherwise
 	}

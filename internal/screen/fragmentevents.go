@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // reportRemark describes what the policy and hooks said of a fragment, or that they did not answer in time. An
@@ -25,8 +25,8 @@ func reportRemark(e event.Event) (about string, colour ink, text string) {
 			return "barred", amber,
 				fmt.Sprintf("%s %s: by %s, archived", p.Kind, own(e, p.Item), strings.Replace(p.By, "/", " ", 1))
 		})
-	case "HookSilent":
-		return read(e, func(p event.HookSilent) (string, ink, string) {
+	case "HookTimedOut":
+		return read(e, func(p event.HookTimedOut) (string, ink, string) {
 			return "hook", red, fmt.Sprintf("%s gave no answer at %s; %s holds", p.Hook, p.Border, p.Default)
 		})
 	}

@@ -3,8 +3,8 @@ package screen
 import (
 	"encoding/json"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // AddItems sorts what a dream made into the report, whatever state it is in now.
@@ -39,6 +39,19 @@ func (r *DreamReport) AddEvents(events []event.Event, get func(ids ...string) ([
 		var renewed event.MemoriesRenewed
 		if e.Type == renewed.EventType() && json.Unmarshal(e.Data, &renewed) == nil {
 			r.Strengthened += renewed.Memories
+		}
+		var reviewed event.ReasoningReviewed
+		if e.Type == reviewed.EventType() && json.Unmarshal(e.Data, &reviewed) == nil {
+			items, err := get(reviewed.Prediction)
+			if err != nil {
+				return err
+			}
+			for _, item := range items {
+				if p, ok := item.(*dream.Prediction); ok && p.Quadrant() != "" {
+					r.Reviewed = append(r.Reviewed, p)
+				}
+			}
+			continue
 		}
 		var payload event.ItemArchived
 		if e.Type != payload.EventType() || json.Unmarshal(e.Data, &payload) != nil {

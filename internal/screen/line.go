@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // subject is the number of columns of a line's second column.
@@ -28,13 +28,13 @@ func Line(e event.Event, st Style) string {
 
 func describe(e event.Event, st Style) (about string, colour ink, text string) {
 	switch e.Type {
-	case "ReviewAsked", "ReviewDecided":
+	case "ReviewRequested", "ReviewDecided":
 		return reportReview(e)
 	case "DreamStarted":
 		return read(e, func(p event.DreamStarted) (string, ink, string) {
 			return "dream", bold,
 				fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) +
-					anew(string(p.From), p.Redreams)
+					continuedFrom(string(p.From), p.Redreams)
 		})
 	case "OnsetStarted":
 		return read(e, func(p event.OnsetStarted) (string, ink, string) {
@@ -81,7 +81,7 @@ func describe(e event.Event, st Style) (about string, colour ink, text string) {
 		return read(e, func(p event.OnsetCompleted) (string, ink, string) {
 			return "onset", amber,
 				fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"),
-					p.Spent, p.Seconds, early(p.Reason))
+					p.Spent, p.Seconds, reasonSuffix(p.Reason))
 		})
 	}
 	return reportLater(e, st)
@@ -96,8 +96,11 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		})
 	case "PhaseCompleted":
 		return read(e, func(p event.PhaseCompleted) (string, ink, string) {
-			return phaseName(p.Phase), inkOf(p.Phase),
-				fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
+			text := fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
+			if p.Reason != "" {
+				text += ": " + p.Reason
+			}
+			return phaseName(p.Phase), inkOf(p.Phase), text
 		})
 	case "PatternFound":
 		return read(e, func(p event.PatternFound) (string, ink, string) {
@@ -149,11 +152,10 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 			return "hypothesis", teal,
 				fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence))
 		})
-	case "HypothesisMoved":
-		return read(e, func(p event.HypothesisMoved) (string, ink, string) {
+	case "HypothesisChanged":
+		return read(e, func(p event.HypothesisChanged) (string, ink, string) {
 			return "hypothesis", teal,
-				fmt.Sprintf("%s: %s, confidence %s, because of %s", own(e, p.Hypothesis), p.Status,
-					score(p.Confidence), own(e, p.Prediction))
+				fmt.Sprintf("%s: %s, confidence %s%s", own(e, p.Hypothesis), p.Status, score(p.Confidence), causeOf(e, p))
 		})
 	case "PredictionResolved":
 		return read(e, func(p event.PredictionResolved) (string, ink, string) {
@@ -176,24 +178,24 @@ func reportLater(e event.Event, st Style) (about string, colour ink, text string
 		})
 	case "Spent":
 		return read(e, func(p event.Spent) (string, ink, string) { return reportTally(p.Tally) })
-	case "NightUndone":
-		return read(e, func(p event.NightUndone) (string, ink, string) {
+	case "DreamUndone":
+		return read(e, func(p event.DreamUndone) (string, ink, string) {
 			return "alarm", red,
 				fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
 					p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored)
 		})
-	case "NothingAgain":
-		return read(e, func(p event.NothingAgain) (string, ink, string) {
+	case "EmptyDreamsRepeated":
+		return read(e, func(p event.EmptyDreamsRepeated) (string, ink, string) {
 			return "alarm", red,
-				fmt.Sprintf("%d dreams in a row have kept nothing; look at the memories and the models", p.Nights)
+				fmt.Sprintf("%d dreams in a row have kept nothing; look at the memories and the models", p.Dreams)
 		})
 	case "DreamEnded":
 		return read(e, func(p event.DreamEnded) (string, ink, string) {
 			return "dream", outcomeInk(p.Outcome),
-				fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, early(p.Reason))
+				fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, reasonSuffix(p.Reason))
 		})
 	}
-	return reportWaking(e, st)
+	return reportClaim(e, st)
 }
 
 // read decodes a payload and describes it, or says that it cannot be read.
@@ -214,7 +216,7 @@ func reportTally(t dream.Tally) (string, ink, string) {
 		text += fmt.Sprintf(", %d%% cached", share)
 	}
 	if t.State == skipped {
-		text = "skipped" + early(t.Reason)
+		text = "skipped" + reasonSuffix(t.Reason)
 	}
 	return phaseName(t.Phase), inkOf(t.Phase), text
 }
@@ -227,7 +229,7 @@ func own(e event.Event, id string) string {
 	return id
 }
 
-func early(reason string) string {
+func reasonSuffix(reason string) string {
 	if reason == "" {
 		return ""
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
@@ -59,7 +59,7 @@ func announcements() []event.Event {
 		event.DreamAborted{Phase: dream.Onset, Reason: "all four partials failed"},
 		event.DreamEnded{Outcome: dream.Completed, Spent: 266_651, Kept: 12},
 		event.DreamEnded{Outcome: dream.Empty, Reason: "nothing rose above the floor", Spent: 1},
-		event.NothingAgain{Nights: 3},
+		event.EmptyDreamsRepeated{Dreams: 3},
 		event.AlarmRaised{Feed: "harbour", Rule: "price", Kind: "relative_change"},
 		event.AlarmAbort{Trigger: "harbour/price", Fragments: 3, Spent: 12_000},
 		event.AgentAwake{Epoch: 3, Cause: "connect", Dream: "dream/echo/0042"},
@@ -99,7 +99,7 @@ func announcements() []event.Event {
 			Confidence: .32,
 			By:         "rule/harbour/price",
 		},
-		event.HypothesisMoved{
+		event.HypothesisChanged{
 			Hypothesis: "dream/echo/0042/h-1", Prediction: "dream/echo/0042/p-1", Confidence: .35,
 			Status: dream.HypothesisStaged,
 		},

@@ -36,7 +36,7 @@ func (p *page) text(indent, text string, colour ink) {
 func (p *page) item(mark string, colour ink, words string) {
 	const indent = "  "
 	hang := strings.Repeat(" ", width(mark))
-	for i, line := range wrap(or(Clean(words), "(nothing)"), p.columns()-width(indent+mark)) {
+	for i, line := range wrap(orElse(Clean(words), "(nothing)"), p.columns()-width(indent+mark)) {
 		if i == 0 {
 			p.raw(indent + p.st.paint(colour, mark) + line)
 			continue
@@ -45,8 +45,8 @@ func (p *page) item(mark string, colour ink, words string) {
 	}
 }
 
-// lead writes a sentence behind its name; the lines that follow hang under the first. A command at its end that would be
-// broken gets a line of its own, so that it can be copied.
+// lead writes a sentence behind its name; the lines that follow hang under the first. A command at its end that would
+// be broken gets a line of its own, so that it can be copied.
 func (p *page) lead(name, text, command string) {
 	hang := strings.Repeat(" ", width(name))
 	columns := p.columns() - width(name)

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 )
 
 // DreamReport is everything a dream left behind, read from the store.
@@ -28,11 +28,16 @@ type DreamReport struct {
 
 	Archived []Archived // what it put aside that counted before, and that is still archived
 
+	Learned []string // what the agent knows since the dream before, a sentence each without its full stop
+	Stopped []string // what it no longer believes since then
+
 	Journal      []*dream.Journal
-	Waiting      int    // what counts only when a person accepts it
-	Strengthened int    // memories whose fading it put off
-	MayGoOn      bool   // it was interrupted, and the time to resume it has not run out
-	Option       string // flags that the commands of the summary need, with a space before them
+	Waiting      int // what counts only when a person accepts it
+	Strengthened int // memories whose fading it put off
+
+	Reviewed []*dream.Prediction // whose reasoning it reviewed
+	MayGoOn  bool                // it was interrupted, and the time to resume it has not run out
+	Option   string              // flags that the commands of the summary need, with a space before them
 }
 
 // most is how many entries of a list the report shows before it only counts the rest.
@@ -62,10 +67,11 @@ func Report(r DreamReport, st Style) string {
 	}
 	noticed(p, r.Fragments)
 	setAside(p, r)
+	reasoned(p, r.Reviewed)
 	patterns(p, r.Predictions)
 	imagined(p, r.Scenarios)
 	staged(p, r)
-	left(p, r.Gists)
+	showGists(p, r.Gists)
 	archived(p, r.Archived)
 	returned(p, r)
 	recallOf(p, r.Record)
@@ -181,7 +187,7 @@ func goesOn(n dream.Record, st Style) string {
 	if !n.Resumable() {
 		return ""
 	}
-	return " It may go on until " + st.until(n.Until, n.Ended) + "."
+	return " It may go on until " + st.futureTime(n.Until, n.Ended) + "."
 }
 
 // keptWords lists what a night has left, and apart from it what came back on return, which was kept before: "4

@@ -3,13 +3,13 @@ package screen
 import (
 	"fmt"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // reportReview describes what waits for a person, and what was decided.
 func reportReview(e event.Event) (string, ink, string) {
-	if e.Type == (event.ReviewAsked{}).EventType() {
-		return read(e, func(p event.ReviewAsked) (string, ink, string) {
+	if e.Type == (event.ReviewRequested{}).EventType() {
+		return read(e, func(p event.ReviewRequested) (string, ink, string) {
 			return "review", amber, fmt.Sprintf("%s: a %s waits to be accepted", own(e, p.Item), p.Kind)
 		})
 	}
@@ -22,8 +22,8 @@ func reportReview(e event.Event) (string, ink, string) {
 	})
 }
 
-// anew says which dream another one continues.
-func anew(from, dreamID string) string {
+// continuedFrom says which dream another one continues.
+func continuedFrom(from, dreamID string) string {
 	if dreamID == "" {
 		return ""
 	}

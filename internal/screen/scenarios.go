@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Scenarios draws the search of a dream as a tree: each scenario beneath its first parent. A merger is drawn in full
@@ -83,7 +83,7 @@ func (g graph) draw(p *page, s *dream.Scenario, first, rest, at string) {
 		body = rest + "│ "
 	}
 	room := p.columns() - width(body) - 2
-	p.raw(p.st.paint(faint, body) + "  " + cut(or(Clean(s.Content), "(nothing)"), room))
+	p.raw(p.st.paint(faint, body) + "  " + cut(orElse(Clean(s.Content), "(nothing)"), room))
 	if fate := Clean(s.Reason); fate != "" && !s.Kept {
 		p.raw(p.st.paint(faint, body+"  "+cut(fate, room)))
 	}

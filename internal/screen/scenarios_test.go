@@ -8,7 +8,7 @@ import (
 	"github.com/awalterschulze/gographviz"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
@@ -26,7 +26,7 @@ func searches() []*dream.Scenario {
 			Round:     round,
 			Score:     score,
 			Content:   content,
-			Worth:     &dream.Worth{Novelty: score, Plausible: score, Matters: score},
+			Worth:     &dream.Worth{Novelty: score, Plausible: score, Relevance: score},
 		}
 		for _, parent := range parents {
 			s.Parents = append(s.Parents, searched+"/rem/"+parent)

@@ -1,6 +1,6 @@
 package screen
 
-import "github.com/seed-56a03226/oneiros/internal/dream"
+import "github.com/seed-56a03226/oneiros/activities/port/dream"
 
 // steeredWords says by which vector a model was steered; empty for none.
 func steeredWords(s dream.Settings) string {

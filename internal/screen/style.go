@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // Style is what the terminal can show. Without colour the drawing is otherwise identical.

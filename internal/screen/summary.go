@@ -5,12 +5,14 @@ import (
 	"path"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-// Summary is what a report begins with: what changed in the agent, what was archived, and what to do next. Each is one
-// sentence; the figures and commands in them stand beside them.
+// Summary is what a report begins with: what the agent learned and stopped believing since the dream before, what
+// changed in it, what was archived, and what to do next. The figures and commands in the sentences stand beside them.
 type Summary struct {
+	Learned  string `json:"learned,omitempty"` // what the agent knows since the dream before; empty when nothing came
+	Stopped  string `json:"stopped,omitempty"` // what it no longer believes since then; empty when nothing went
 	Changed  string `json:"changed"`
 	Archived string `json:"archived"`
 	Next     string `json:"next"`
@@ -41,10 +43,16 @@ type Changes struct {
 // leastMove is the smallest change of mood that is worth a word: less rounds to nothing.
 const leastMove = .005
 
-// Summarize makes the first three lines of a report, which every interface that shows a dream shows.
+// Summarize makes the first lines of a report, which every interface that shows a dream shows.
 func Summarize(r DreamReport) Summary {
 	c := countChanges(r)
-	s := Summary{Changed: changedText(r, c), Archived: "Nothing.", Counts: c}
+	s := Summary{
+		Learned:  sentences(r.Learned),
+		Stopped:  sentences(r.Stopped),
+		Changed:  changedText(r, c),
+		Archived: "Nothing.",
+		Counts:   c,
+	}
 	if c.Archived > 0 {
 		s.Restore = fmt.Sprintf("oneiros memory restore -a %s --dream %s%s", r.Agent, path.Base(r.Record.ID), r.Option)
 		put := count(c.Archived, "memory")
@@ -61,6 +69,15 @@ func Summarize(r DreamReport) Summary {
 		s.Next += ": " + s.Command
 	}
 	return s
+}
+
+// sentences are texts as sentences, one after the other.
+func sentences(texts []string) string {
+	var b strings.Builder
+	for _, text := range texts {
+		b.WriteString(Clean(text) + ". ")
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // countChanges counts what of a dream holds now.
@@ -246,8 +263,14 @@ func waits(n int) string {
 	return fmt.Sprintf("the %d changes that wait for you", n)
 }
 
-// summarized draws the three lines.
+// summarized draws what was learned and stopped, where there is any, and the three lines of every report.
 func summarized(p *page, s Summary) {
+	if s.Learned != "" {
+		p.lead("Learned   ", s.Learned, "")
+	}
+	if s.Stopped != "" {
+		p.lead("Stopped   ", s.Stopped, "")
+	}
 	p.lead("Changed   ", s.Changed, "")
 	p.lead("Archived  ", s.Archived, s.Restore)
 	p.lead("Next      ", s.Next, s.Command)

@@ -3,8 +3,8 @@ package screen
 import (
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // States of a tally, as dream.Tally documents them.
@@ -110,7 +110,7 @@ func layout(rows map[dream.Phase]dream.Tally, columns int) ([]int, bool) {
 // segmentBar draws one segment in its colour, exactly columns wide: half of its cells, the label, the other half. A
 // segment with marks in its cells takes its shortest label, to have more of them.
 func (st Style) segmentBar(s segment, t dream.Tally, begun bool, breaks []Break, columns int) string {
-	breaks = within(s.phase, breaks)
+	breaks = breaksOf(s.phase, breaks)
 	label := " " + firstFitting(s.labels, columns-4) + " "
 	if (begun && (t.State == running || short(t)) || len(breaks) > 0) && columns-width(label) < 7 {
 		label = " " + s.labels[len(s.labels)-1] + " "

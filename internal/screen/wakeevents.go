@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // reportWaking describes what happens between the stretches of a dream.
@@ -48,7 +48,7 @@ func interruption(p event.DreamInterrupted, at time.Time, st Style) string {
 	if p.Until.IsZero() {
 		text += ", for good"
 	} else {
-		text += ", resumable to " + st.until(p.Until, at)
+		text += ", resumable to " + st.futureTime(p.Until, at)
 	}
 	text += fmt.Sprintf("; %s: receipt %s, stop %s, preserve %s, switch %s",
 		Millis(p.Receipt+p.Stop+p.Preserve+p.Switch), Millis(p.Receipt), Millis(p.Stop), Millis(p.Preserve),
@@ -99,8 +99,8 @@ func Millis(ms float64) string {
 	return fmt.Sprintf("%.1f s", ms/1000)
 }
 
-// until formats a future time: the clock alone within a day.
-func (st Style) until(at, now time.Time) string {
+// futureTime formats a future time: the clock alone within a day.
+func (st Style) futureTime(at, now time.Time) string {
 	if at.Sub(now) < 24*time.Hour {
 		return st.clock(at, "15:04")
 	}

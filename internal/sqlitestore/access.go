@@ -1,237 +1,159 @@
 package sqlitestore
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-var _ access.Store = (*Store)(nil)
+// apiKeys keeps the keys of the server, and the claims of requests that may come twice.
+type apiKeys struct{ *file }
 
 // PutKey creates a key or replaces the one with its id.
-func (s *Store) PutKey(ctx context.Context, k access.Key) error {
+func (s apiKeys) PutKey(ctx context.Context, k access.Key) error {
 	err := k.Validate()
-	var body []byte
 	if err == nil {
-		body, err = json.Marshal(k.UTC())
-	}
-	if err == nil {
-		err = s.write(ctx, func(d tx) error {
-			var taken bool
-			_, err := d.one("SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", []any{k.Hash, k.ID},
-				&taken)
-			if err == nil && taken {
-				err = memory.ErrTaken
+		err = s.write(ctx, func(d *tx) {
+			if cell[bool](d, "SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", k.Hash, k.ID) {
+				d.fail(memory.ErrTaken)
 			}
-			if err != nil {
-				return err
-			}
-			_, err = d.exec(`INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)
-				ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, body = excluded.body`, k.ID, k.Hash, string(body))
-			if err != nil {
-				return err
-			}
-			return d.requireKeys(true)
+			d.exec(`INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, body = excluded.body`, k.ID, k.Hash, jsonText{k.UTC()})
+			d.requireKeys(true)
 		})
 	}
-	return wrap(err, "put key "+k.ID)
+	return store.Wrap(err, "put key ", k.ID)
 }
 
 // Keys lists all keys by creation, then id.
-func (s *Store) Keys(ctx context.Context) ([]access.Key, error) {
-	var keys []access.Key
-	err := s.read(ctx, func(d tx) error {
-		var err error
-		keys, err = d.keys()
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	slices.SortFunc(keys,
-		func(a, b access.Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
-	return keys, nil
-}
-
-func (d tx) keys() (keys []access.Key, err error) {
-	err = d.each("SELECT body FROM keys", nil, func(scan func(...any) error) error {
-		var body []byte
-		var k access.Key
-		if err := scan(&body); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(body, &k); err != nil {
-			return err
-		}
-		keys = append(keys, k)
-		return nil
-	})
+func (s apiKeys) Keys(ctx context.Context) ([]access.Key, error) {
+	keys, err := in(ctx, s.readOnce, "list keys", (*tx).keys)
+	access.SortKeys(keys)
 	return keys, err
 }
 
+func (d *tx) keys() []access.Key { return decoded[access.Key](d, "SELECT body FROM keys") }
+
 // KeysRequired reports whether every request needs a key.
-func (s *Store) KeysRequired(ctx context.Context) (bool, error) {
-	var required bool
-	err := s.read(ctx, func(d tx) error {
-		var err error
-		required, err = d.keysRequired()
-		return err
-	})
-	return required, wrap(err, "whether keys are required")
+func (s apiKeys) KeysRequired(ctx context.Context) (bool, error) {
+	return in(ctx, s.readOnce, "whether keys are required", (*tx).keysRequired)
 }
 
-func (d tx) keysRequired() (required bool, err error) {
-	_, err = d.one("SELECT EXISTS (SELECT 1 FROM access_settings WHERE keys_required)", nil, &required)
-	return required, err
+func (d *tx) keysRequired() bool {
+	return cell[bool](d, "SELECT EXISTS (SELECT 1 FROM access_settings WHERE keys_required)")
 }
 
-func (d tx) requireKeys(required bool) error {
-	_, err := d.exec(`INSERT INTO access_settings (one, keys_required) VALUES (1, ?)
+func (d *tx) requireKeys(required bool) {
+	d.exec(`INSERT INTO access_settings (one, keys_required) VALUES (1, ?)
 		ON CONFLICT (one) DO UPDATE SET keys_required = excluded.keys_required WHERE keys_required <> excluded.keys_required`,
 		required)
-	return err
 }
 
 // AllowKeyless allows requests without a key again.
-func (s *Store) AllowKeyless(ctx context.Context, now time.Time) error {
-	err := s.write(ctx, func(d tx) error {
-		keys, err := d.keys()
-		if err != nil {
-			return err
+func (s apiKeys) AllowKeyless(ctx context.Context, now time.Time) error {
+	return store.Wrap(s.write(ctx, func(d *tx) {
+		if access.AnyLive(d.keys(), now) {
+			d.fail(access.ErrLiveKey)
 		}
-		if access.AnyLive(keys, now) {
-			return access.ErrLiveKey
-		}
-		_, err = d.exec("DELETE FROM access_settings")
-		return err
-	})
-	return wrap(err, "allow requests without a key")
+		d.exec("DELETE FROM access_settings")
+	}), "allow requests without a key")
 }
 
 // Claim claims a request for execution.
-func (s *Store) Claim(ctx context.Context, c access.Claim) (*access.Answered, error) {
-	var answer *access.Answered
-	err := c.Validate()
-	if err == nil {
-		err = s.write(ctx, func(d tx) error {
-			var err error
-			answer, err = d.claim(c)
-			return err
-		})
+func (s apiKeys) Claim(ctx context.Context, c access.Claim) (*access.StoredResponse, error) {
+	what := fmt.Sprintf("claim %q of %s", c.Name, c.Scope)
+	if err := c.Validate(); err != nil {
+		return nil, store.Wrap(err, what)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("claim %q of %s: %w", c.Name, c.Scope, err)
-	}
-	return answer, nil
+	return in(ctx, s.write, what, func(d *tx) *access.StoredResponse { return claim{d, c}.take() })
 }
 
-func (d tx) claim(c access.Claim) (*access.Answered, error) {
-	if _, err := d.exec("DELETE FROM claims WHERE ends <= ? AND (status IS NOT NULL OR at <= ?)", nanos(c.Now),
-		nanos(c.Now.Add(-c.Keep))); err != nil {
-		return nil, err
-	}
-	var digest, header string
+// claim is a claim in a transaction.
+type claim struct {
+	*tx
+	access.Claim
+}
+
+func (c claim) take() *access.StoredResponse {
+	c.exec("DELETE FROM claims WHERE ends <= ? AND (status IS NOT NULL OR at <= ?)", nanos(c.Now),
+		nanos(c.Now.Add(-c.Keep)))
+	var digest string
 	var answered bool
 	var ends int64
-	var answer access.Answered
-	found, err := d.one(
+	var answer access.StoredResponse
+	found := c.one(
 		"SELECT digest, status IS NOT NULL, coalesce(status, 0), type, coalesce(body, x''), header, ends FROM claims WHERE scope = ? AND name = ?",
-		[]any{c.Scope, c.Name}, &digest, &answered, &answer.Status, &answer.Type, &answer.Body, &header, &ends)
+		[]any{c.Scope, c.Name}, &digest, &answered, &answer.Status, &answer.Type, &answer.Body, jsonText{&answer.Header},
+		&ends)
 	switch {
-	case err != nil:
-		return nil, err
 	case !found:
-		_, err := d.exec("INSERT INTO claims (scope, name, digest, at, ends) VALUES (?, ?, ?, ?, ?)", c.Scope, c.Name,
-			c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Hold)))
-		return nil, err
+		c.exec("INSERT INTO claims (scope, name, digest, at, ends) VALUES (?, ?, ?, ?, ?)", c.Scope, c.Name, c.Digest,
+			nanos(c.Now), nanos(c.Now.Add(c.Hold)))
+		return nil
 	case digest != c.Digest:
-		return nil, access.ErrOther
+		c.fail(access.ErrOther)
 	case !answered && ends > nanos(c.Now):
-		return nil, access.ErrBusy
+		c.fail(access.ErrBusy)
 	case !answered:
-		return nil, access.ErrLost
+		c.fail(access.ErrLost)
 	}
 	answer.Body = append([]byte{}, answer.Body...)
-	if header != "" {
-		if err := json.Unmarshal([]byte(header), &answer.Header); err != nil {
-			return nil, err
-		}
-	}
-	return &answer, nil
+	return &answer
 }
 
 // Renew prolongs the time for which a claim blocks the same request.
-func (s *Store) Renew(ctx context.Context, c access.Claim, now time.Time) error {
+func (s apiKeys) Renew(ctx context.Context, c access.Claim, now time.Time) error {
 	err := c.Validate()
 	if err == nil {
-		err = s.write(ctx, func(d tx) error {
-			_, err := d.exec(
+		err = s.write(ctx, func(d *tx) {
+			d.exec(
 				"UPDATE claims SET ends = ? WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND at > ? AND status IS NULL",
 				nanos(now.Add(c.Hold)), c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(now.Add(-c.Keep)))
-			return err
 		})
 	}
-	return wrap(err, fmt.Sprintf("renew %q of %s", c.Name, c.Scope))
+	return store.Wrap(err, "renew ", c.Name, " of ", c.Scope)
 }
 
 // Answer stores the response to a claimed request, or gives up the claim.
-func (s *Store) Answer(ctx context.Context, c access.Claim, a *access.Answered) error {
+func (s apiKeys) Answer(ctx context.Context, c access.Claim, a *access.StoredResponse) error {
 	err := c.Validate()
 	if err == nil {
-		err = s.write(ctx, func(d tx) error {
-			if a == nil {
-				_, err := d.exec(
-					"DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL",
-					c.Scope, c.Name, c.Digest, nanos(c.Now))
-				return err
-			}
-			header, err := headerText(a.Header)
-			if err != nil {
-				return err
-			}
-			_, err = d.exec(
-				`INSERT INTO claims (scope, name, digest, at, ends, status, type, body, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-				ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body, header = excluded.header
-				WHERE digest = excluded.digest AND status IS NULL`,
-				c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type,
-				append([]byte{}, a.Body...), header)
-			if err != nil || c.Most <= 0 {
-				return err
-			}
-			return d.limitResponses(c)
-		})
+		err = s.write(ctx, func(d *tx) { claim{d, c}.answer(a) })
 	}
-	return wrap(err, fmt.Sprintf("answer %q of %s", c.Name, c.Scope))
+	return store.Wrap(err, "answer ", c.Name, " of ", c.Scope)
 }
 
-// limitResponses empties the oldest responses of a scope that keeps too many.
-func (d tx) limitResponses(c access.Claim) error {
-	none := access.Dropped()
-	_, err := d.exec(`UPDATE claims SET status = ?, type = ?, body = ?, header = '', dropped = 1 WHERE key IN (
-		SELECT key FROM claims WHERE scope = ? AND status IS NOT NULL AND dropped = 0 ORDER BY ends DESC, key DESC LIMIT -1 OFFSET ?)`,
-		none.Status, none.Type, none.Body, c.Scope, c.Most)
-	return err
-}
-
-// headerText is the stored form of a header; empty for none.
-func headerText(h map[string][]string) (string, error) {
-	if len(h) == 0 {
-		return "", nil
+func (c claim) answer(a *access.StoredResponse) {
+	if a == nil {
+		c.exec("DELETE FROM claims WHERE scope = ? AND name = ? AND digest = ? AND at = ? AND status IS NULL", c.Scope,
+			c.Name, c.Digest, nanos(c.Now))
+		return
 	}
-	text, err := json.Marshal(h)
-	return string(text), err
+	var header any = ""
+	if len(a.Header) > 0 {
+		header = jsonText{a.Header}
+	}
+	c.exec(
+		`INSERT INTO claims (scope, name, digest, at, ends, status, type, body, header) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (scope, name) DO UPDATE SET ends = excluded.ends, status = excluded.status, type = excluded.type, body = excluded.body, header = excluded.header
+		WHERE digest = excluded.digest AND status IS NULL`,
+		c.Scope, c.Name, c.Digest, nanos(c.Now), nanos(c.Now.Add(c.Keep)), a.Status, a.Type, append([]byte{}, a.Body...),
+		header)
+	if c.Most > 0 {
+		none := access.Dropped()
+		c.exec(`UPDATE claims SET status = ?, type = ?, body = ?, header = '', dropped = 1 WHERE key IN (
+			SELECT key FROM claims WHERE scope = ? AND status IS NOT NULL AND dropped = 0 ORDER BY ends DESC, key DESC LIMIT -1 OFFSET ?)`,
+			none.Status, none.Type, none.Body, c.Scope, c.Most)
+	}
 }
 
 // eraseResponses deletes the stored responses to requests, because they may quote what is about to be erased.
-func (d tx) eraseResponses() error {
+func (d *tx) eraseResponses() {
 	erased := access.Erased()
-	_, err := d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL",
-		erased.Status, erased.Type, erased.Body)
-	return err
+	d.exec("UPDATE claims SET status = ?, type = ?, body = ?, header = '' WHERE status IS NOT NULL", erased.Status,
+		erased.Type, erased.Body)
 }

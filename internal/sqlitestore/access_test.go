@@ -68,7 +68,7 @@ func TestRecordedResponsesAreErasedWithMemories(t *testing.T) {
 		Keep:   time.Hour,
 	}
 	require.NoError(t,
-		s.Answer(t.Context(), c, &access.Answered{Status: 200, Body: []byte("the moon is made of secrets")}))
+		s.Answer(t.Context(), c, &access.StoredResponse{Status: 200, Body: []byte("the moon is made of secrets")}))
 	require.Contains(t, string(onDisk(t, path)), "made of secrets")
 	accesstest.AnswersAreErased(t, s)
 	require.NotContains(t, string(onDisk(t, path)), "made of secrets")

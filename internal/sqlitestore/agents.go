@@ -1,121 +1,107 @@
 package sqlitestore
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
+// agents keeps the records of agents, their affects, and the counters of their dreams and forgettings.
+type agents struct{ *file }
+
 // PutAgent creates or replaces an agent's record.
-func (s *Store) PutAgent(ctx context.Context, a dream.Agent) error {
-	if a.ID == "" || a.Handle == "" {
-		return fmt.Errorf("put agent %q: id and handle must not be empty", a.Handle)
+func (s agents) PutAgent(ctx context.Context, a dream.Agent) error {
+	if err := store.CheckNames("id and handle", a.ID, a.Handle); err != nil {
+		return store.Wrap(err, "put agent ", a.Handle)
 	}
-	body, err := json.Marshal(a)
-	if err != nil {
-		return fmt.Errorf("put agent %s: %w", a.Handle, err)
-	}
-	err = s.write(ctx, func(d tx) error {
+	return store.Wrap(s.write(ctx, func(d *tx) {
 		var holder string
-		taken, err := d.one("SELECT id FROM agents WHERE handle = ?", []any{a.Handle}, &holder)
-		if err != nil {
-			return err
+		if d.one("SELECT id FROM agents WHERE handle = ?", []any{a.Handle}, &holder) && holder != a.ID {
+			d.fail(fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, holder, memory.ErrTaken))
 		}
-		if taken && holder != a.ID {
-			return fmt.Errorf("handle %q belongs to agent %s: %w", a.Handle, holder, memory.ErrTaken)
-		}
-		if err := d.keepsHandle(a); err != nil {
-			return err
-		}
-		if _, err := d.exec("UPDATE lives SET removed = 0 WHERE agent = ? AND removed = 1", a.ID); err != nil {
-			return err
-		}
-		_, err = d.exec(`INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)
-			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle,
-			string(body))
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("put agent %s: %w", a.ID, err)
-	}
-	return nil
+		d.keepsHandle(a)
+		d.exec("UPDATE lives SET removed = 0 WHERE agent = ? AND removed = 1", a.ID)
+		d.exec(`INSERT INTO agents (id, handle, body) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET handle = excluded.handle, body = excluded.body`, a.ID, a.Handle, jsonText{a})
+	}), "put agent ", a.ID)
 }
 
 // keepsHandle refuses a new handle for an agent that has dreamt or was woken under its old one.
-func (d tx) keepsHandle(a dream.Agent) error {
+func (d *tx) keepsHandle(a dream.Agent) {
 	var old string
-	if found, err := d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old); err != nil || !found ||
-		old == a.Handle {
-		return err
+	if d.one("SELECT handle FROM agents WHERE id = ?", []any{a.ID}, &old) && old != a.Handle &&
+		(d.counters(a.ID).dreams != 0 || d.presenceRow(a.ID).epoch != 0) {
+		d.fail(memory.Renamed(old, a.Handle))
 	}
-	l, err := d.counters(a.ID)
-	if err != nil {
-		return err
-	}
-	v, err := d.presenceRow(a.ID)
-	if err != nil || l.dreams == 0 && v.epoch == 0 {
-		return err
-	}
-	return fmt.Errorf("it cannot be renamed to %q, as its counters, dreams and ledger entries are stored under %q: %w",
-		a.Handle,
-		old, memory.ErrDreamt)
 }
 
 // Agent finds an agent by id, then by handle.
-func (s *Store) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
-	var a dream.Agent
-	err := s.read(ctx, func(d tx) error {
-		for _, query := range []string{
-			"SELECT body FROM agents WHERE id = ?",
-			"SELECT body FROM agents WHERE handle = ?",
-		} {
-			var body []byte
-			found, err := d.one(query, []any{idOrHandle}, &body)
-			if err != nil {
-				return err
-			}
-			if found {
-				return json.Unmarshal(body, &a)
-			}
+func (s agents) Agent(ctx context.Context, idOrHandle string) (dream.Agent, error) {
+	return in(ctx, s.read, fmt.Sprintf("agent %q", idOrHandle), func(d *tx) (a dream.Agent) {
+		if d.one("SELECT body FROM agents WHERE id = ?", []any{idOrHandle}, jsonText{&a}) ||
+			d.one("SELECT body FROM agents WHERE handle = ?", []any{idOrHandle}, jsonText{&a}) {
+			return a
 		}
-		l, err := d.counters(idOrHandle)
-		if err == nil && l.removed {
-			err = memory.ErrRemoved
+		if d.counters(idOrHandle).removed {
+			d.fail(memory.ErrRemoved)
 		}
-		return cmp.Or(err, memory.ErrNotFound)
+		d.fail(memory.ErrNotFound)
+		return a
 	})
-	if err != nil {
-		return dream.Agent{}, fmt.Errorf("agent %q: %w", idOrHandle, err)
-	}
-	return a, nil
 }
 
 // Agents lists all agents by handle.
-func (s *Store) Agents(ctx context.Context) ([]dream.Agent, error) {
-	var agents []dream.Agent
-	err := s.read(ctx, func(d tx) error {
-		return d.each("SELECT body FROM agents ORDER BY handle", nil, func(scan func(...any) error) error {
-			var body []byte
-			var a dream.Agent
-			if err := scan(&body); err != nil {
-				return err
-			}
-			if err := json.Unmarshal(body, &a); err != nil {
-				return err
-			}
-			agents = append(agents, a)
-			return nil
-		})
+func (s agents) Agents(ctx context.Context) ([]dream.Agent, error) {
+	return in(ctx, s.read, "list agents", func(d *tx) []dream.Agent {
+		return decoded[dream.Agent](d, "SELECT body FROM agents ORDER BY handle")
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", err)
-	}
-	return agents, nil
+}
+
+// NextDream counts an agent's dreams.
+func (s agents) NextDream(ctx context.Context, agent string) (int64, error) {
+	return in(ctx, s.write, "number the next dream of "+agent, func(d *tx) int64 {
+		l := d.writable(agent)
+		l.dreams++
+		d.setCounters(agent, l)
+		return l.dreams
+	})
+}
+
+// Affect returns the agent's newest affect.
+func (s agents) Affect(ctx context.Context, agent string) (dream.Affect, error) {
+	return in(ctx, s.readOnce, "affect of "+agent, func(d *tx) dream.Affect { return d.affect(agent) })
+}
+
+func (d *tx) affect(agent string) dream.Affect {
+	a := store.NewAffect()
+	d.one("SELECT body FROM affects WHERE agent = ? ORDER BY number DESC LIMIT 1", []any{agent}, jsonText{&a})
+	return a
+}
+
+// putAffect appends to the history of affects, so that a dream's part in it can be undone.
+func (d *tx) putAffect(agent, cause string, a dream.Affect) {
+	d.exec(`INSERT INTO affects (agent, number, cause, body)
+		VALUES (?, 1 + coalesce((SELECT max(number) FROM affects WHERE agent = ?), 0), ?, ?)`, agent, agent, cause,
+		jsonText{a})
+}
+
+// affects returns an agent's history of affects, oldest first.
+func (d *tx) affects(agent string) []store.Affect {
+	return rows(d, "SELECT cause, body FROM affects WHERE agent = ? ORDER BY number", []any{agent},
+		func(scan scanner) (a store.Affect) {
+			scan(&a.Cause, jsonText{&a.Affect})
+			return a
+		})
+}
+
+// Forgettings counts how often something of the agent was forgotten.
+func (s agents) Forgettings(ctx context.Context, agent string) (int64, error) {
+	return in(ctx, s.readOnce, "forgettings of "+agent, func(d *tx) int64 { return d.counters(agent).scrubs })
 }
 
 // agentCounters are the counters that the store keeps for an agent.
@@ -125,30 +111,33 @@ type agentCounters struct {
 	removed                                  bool
 }
 
-func (d tx) counters(agent string) (agentCounters, error) {
-	var l agentCounters
-	_, err := d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed FROM lives WHERE agent = ?", []any{agent},
+func (d *tx) counters(agent string) (l agentCounters) {
+	d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed FROM lives WHERE agent = ?", []any{agent},
 		&l.seq, &l.dreams, &l.dim, &l.vectorRevision, &l.scrubs, &l.space, &l.removed)
-	return l, err
+	return l
 }
 
-// writable returns the counters of an agent that may be written for; memory.ErrRemoved when it was removed.
-func (d tx) writable(agent string) (agentCounters, error) {
-	l, err := d.counters(agent)
-	if err == nil && l.removed {
-		err = fmt.Errorf("agent %s was %w", agent, memory.ErrRemoved)
+// writable returns the counters of an agent that may be written for. It fails with memory.ErrRemoved when the agent was
+// removed.
+func (d *tx) writable(agent string) agentCounters {
+	l := d.counters(agent)
+	if l.removed {
+		d.fail(fmt.Errorf("agent %s was %w", agent, memory.ErrRemoved))
 	}
-	return l, err
+	return l
 }
 
-func (d tx) setCounters(agent string, l agentCounters) error {
+var errNoAgent = errors.New("the agent's id is empty")
+
+func (d *tx) setCounters(agent string, l agentCounters) {
 	if agent == "" {
-		return errors.New("the agent's id is empty")
+		d.fail(errNoAgent)
 	}
-	_, err := d.exec(
-		`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET seq = excluded.seq, dreams = excluded.dreams, dim = excluded.dim, tide = excluded.tide,
 		scrubs = excluded.scrubs, space = excluded.space, removed = excluded.removed`,
 		agent, l.seq, l.dreams, l.dim, l.vectorRevision, l.scrubs, l.space, l.removed)
-	return err
 }
+
+// plain is the stored form of a time: in UTC, without a monotonic clock reading.
+func plain(t time.Time) time.Time { return t.UTC().Round(0) }

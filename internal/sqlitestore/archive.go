@@ -12,37 +12,25 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-var _ memory.Movable = (*Store)(nil)
-
-// errStopped ends an export whose reader has stopped.
-var errStopped = errors.New("enough")
+// archives copies the whole content of the file to an archive and from one.
+type archives struct{ *file }
 
 // Export returns everything in one snapshot of the file.
-func (s *Store) Export(ctx context.Context) memory.Records {
-	return func(yield func(memory.Record, error) bool) {
-		err := s.read(ctx, func(d tx) error {
-			return d.export(func(r memory.Record) error {
-				if !yield(r, nil) {
-					return errStopped
-				}
-				return nil
-			})
-		})
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(memory.Record{}, fmt.Errorf("export %s: %w", s.name, err))
-		}
-	}
+func (s archives) Export(ctx context.Context) memory.Records {
+	return store.Export(s.name, func(put store.Put) error {
+		return s.read(ctx, func(d *tx) { (&exporter{book{d}, put}).all() })
+	})
 }
 
 // tables lists all tables with data of a deployment. Claims are left out: they hold the responses to repeated requests
 // for a day only.
 var tables = []string{
 	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items",
-	"revisions", "vectors", "moves", "events", "notes",
+	"revisions", "vectors", "moves", "events", "notes", "room_records",
 	"attempts", "accounts", "answers", "allowances",
 }
 
@@ -51,87 +39,55 @@ const importCache = 256 << 10
 
 // Import fills the file in one transaction, exports it again inside of the transaction, and commits only if the result
 // is the same. Other writers of the file wait meanwhile, up to their timeout.
-func (s *Store) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
+func (s archives) Import(ctx context.Context, records memory.Records) (memory.Tally, error) {
 	var given memory.Tally
-	err := s.writing(ctx, false, func(l *dbConn) error {
+	certain := context.WithoutCancel(ctx)
+	err := s.lendWriter(ctx, false, func(l *dbConn) error {
 		set := func(kib int) error {
-			_, err := l.conn.ExecContext(context.WithoutCancel(ctx), "PRAGMA cache_size = -"+strconv.Itoa(kib))
+			_, err := l.conn.ExecContext(certain, "PRAGMA cache_size = -"+strconv.Itoa(kib))
 			return err
 		}
 		if err := set(importCache); err != nil {
 			return err
 		}
-		err := l.inTransaction(ctx, "BEGIN IMMEDIATE", func() error {
-			var err error
-			given, err = tx{l, context.WithoutCancel(ctx)}.fill(ctx, records)
-			return err
-		})
+		err := l.inTransaction(ctx, certain, "BEGIN IMMEDIATE", func(d *tx) { given = fill(ctx, d, records) })
 		return errors.Join(err, set(usualCache))
 	})
 	// The log is as long as the archive, whether the import was committed or not. While somebody reads, it cannot be
 	// truncated; that happens later.
-	if emptied := s.emptyLog(context.WithoutCancel(ctx), false); !errors.Is(emptied, errLogInUse) {
+	if emptied := s.emptyLog(certain, false); !errors.Is(emptied, errLogInUse) {
 		err = errors.Join(err, emptied)
 	}
-	if err != nil {
-		return memory.Tally{}, fmt.Errorf("import into %s: %w", s.name, s.explain(err))
-	}
-	return given, nil
+	return store.Result(given, s.explain(err), "import into ", s.name)
 }
 
 // usualCache is the page cache of the writing connection in KiB, as addresses sets it.
 const usualCache = 16384
 
-func (d tx) fill(ctx context.Context, records memory.Records) (given memory.Tally, err error) {
-	if err := d.checkEmpty(); err != nil {
-		return given, err
-	}
-	f := importer{tx: d}
-	for r, err := range archive.Through(records, &given) {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err == nil {
-			err = f.importRecord(r)
-		}
-		if err != nil {
-			return given, err
-		}
-	}
-	kept, err := archive.Count(func(yield func(memory.Record, error) bool) {
-		err := d.export(func(r memory.Record) error {
-			if !yield(r, ctx.Err()) {
-				return errStopped
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(memory.Record{}, err)
-		}
-	})
-	if err == nil && kept != given {
-		err = fmt.Errorf("%w: given %+v, kept %+v", memory.ErrAltered, given, kept)
-	}
-	return given, err
-}
-
-// checkEmpty refuses a file that contains anything.
-func (d tx) checkEmpty() error {
+func fill(ctx context.Context, d *tx, records memory.Records) memory.Tally {
 	for _, table := range tables {
-		var some bool
-		if _, err := d.one("SELECT EXISTS (SELECT 1 FROM "+table+")", nil, &some); err != nil {
-			return err
-		}
-		if some {
-			return fmt.Errorf("the file is not empty (table %s); only an empty store imports: %w", table,
-				memory.ErrOccupied)
+		if cell[bool](d, "SELECT EXISTS (SELECT 1 FROM "+table+")") {
+			d.fail(fmt.Errorf("the file is not empty (table %s); only an empty store imports: %w", table,
+				memory.ErrOccupied))
 		}
 	}
-	return nil
+	if d.err != nil {
+		return memory.Tally{}
+	}
+	f := importer{book: book{d}}
+	given, err := store.Import(ctx, records, func(r memory.Record) error {
+		f.record(r)
+		return d.err
+	}, func() error { return d.err }, store.Export("the import", func(put store.Put) error {
+		(&exporter{book{d}, func(r memory.Record) error { return errors.Join(ctx.Err(), put(r)) }}).all()
+		return d.err
+	}))
+	d.fail(err)
+	return given
 }
 
 // Listeners counts the sockets beside the file that another process reads.
-func (s *Store) Listeners(context.Context) (int, error) {
+func (s archives) Listeners(context.Context) (int, error) {
 	if s.private {
 		return 0, nil
 	}
@@ -153,5 +109,5 @@ func (s *Store) Listeners(context.Context) (int, error) {
 		n++
 		_ = line.Close()
 	}
-	return n, wrap(err, "who listens beside "+s.name)
+	return n, store.Wrap(err, "who listens beside ", s.name)
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -152,7 +152,7 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		lives.space lives.tide moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value
 		presences.agent presences.digest presences.epoch presences.lock presences.seen presences.told presences.wake
 		revisions.agent revisions.at revisions.body revisions.cause revisions.id revisions.kind revisions.number
-		revisions.packed slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
+		revisions.packed room_records.body room_records.name slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
 		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
 		vectors.v`)
 	require.Equal(t, archived, columns)

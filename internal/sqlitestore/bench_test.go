@@ -14,11 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/recall/rank"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/rank"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -226,9 +226,9 @@ func benchmarkSearch(b *testing.B, n int) {
 	b.ReportMetric(float64(loading.Milliseconds()), "load-ms")
 }
 
-// BenchmarkFirstSearch20k and 100k are the first search after a start, which reads the agent's whole memory: goal 1.5 s at 100,000
-// memories. BenchmarkNearOwner below searches what one of 1,000 owners said among 100,000 memories of one agent, and
-// the same memories alone: the ratio of the 99th percentiles should be 2 at most.
+// BenchmarkFirstSearch20k and 100k are the first search after a start, which reads the agent's whole memory: goal 1.5 s
+// at 100,000 memories. BenchmarkNearOwner below searches what one of 1,000 owners said among 100,000 memories of one
+// agent, and the same memories alone: the ratio of the 99th percentiles should be 2 at most.
 func BenchmarkFirstSearch20k(b *testing.B)  { benchmarkFirstSearch(b, 20_000) }
 func BenchmarkFirstSearch100k(b *testing.B) { benchmarkFirstSearch(b, 100_000) }
 

@@ -8,15 +8,18 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -43,7 +46,7 @@ func dreaming(b *testing.B, s *sqlitestore.Store, agent string, turn int) {
 	f.Epoch = int64(turn)
 	_, err = s.Commit(b.Context(), memory.Write{
 		Agent: agent, Fence: f,
-		Waking: &memory.Waking{
+		OnWake: &memory.OnWake{
 			Mood:   &mood.PAD{Pleasure: .5, Arousal: float64(turn%2) / 2},
 			Digest: []string{"a", "b", "c"},
 		},
@@ -99,6 +102,55 @@ func BenchmarkArriveAmongWriters(b *testing.B) {
 		require.NoError(b, connect(b.Context(), s, echo, turn))
 		times = append(times, time.Since(begun))
 	}
+	report(b, times)
+}
+
+// BenchmarkArriveAmongReservations wakes one dream after another while 64 goroutines reserve and settle paid calls, as
+// those of many dreams do. It also reports how many calls they pay for in a second.
+func BenchmarkArriveAmongReservations(b *testing.B) {
+	s := open(b, filepath.Join(b.TempDir(), "oneiros.db"))
+	ctx, stop := context.WithCancel(b.Context())
+	var wg sync.WaitGroup
+	var paid atomic.Int64
+	for i := range 64 {
+		dreamID := fmt.Sprint("dream-", i)
+		caps := []budget.Account{
+			{Scope: "phase:" + dreamID, Limit: budget.Unlimited},
+			{Scope: "dream:" + dreamID, Limit: budget.Unlimited},
+			{Scope: "fleet", Limit: budget.Unlimited},
+		}
+		wg.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				ask := spend.Ask{
+					Step:     fmt.Sprint(dreamID, "/", n),
+					Agent:    dreamID,
+					Dream:    dreamID,
+					Amount:   100,
+					Accounts: caps,
+					At:       dawn,
+				}
+				h, err := s.Reserve(ctx, ask)
+				if err == nil {
+					bill := spend.Bill{State: spend.Settled, Amount: 60, Answer: []byte("an answer"), At: dawn}
+					err = s.Settle(ctx, h, bill)
+				}
+				if err != nil && ctx.Err() == nil {
+					b.Error(err)
+				}
+				paid.Add(1)
+			}
+		})
+	}
+	var times []time.Duration
+	began := time.Now()
+	for turn := 0; b.Loop(); turn++ {
+		begun := time.Now()
+		require.NoError(b, connect(b.Context(), s, echo, turn))
+		times = append(times, time.Since(begun))
+	}
+	b.ReportMetric(float64(paid.Load())/time.Since(began).Seconds(), "calls/s")
+	stop()
+	wg.Wait()
 	report(b, times)
 }
 

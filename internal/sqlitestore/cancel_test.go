@@ -47,7 +47,7 @@ func TestCancelledCallsLeaveNoTransaction(t *testing.T) {
 func TestAWriterStopsWaitingForTheLockWithItsCaller(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
-	s := open(t, path, sqlitestore.Busy(time.Hour))
+	s := open(t, path, sqlitestore.BusyTimeout(time.Hour))
 	_, err := s.NextDream(t.Context(), echo)
 	require.NoError(t, err)
 	holder, err := raw(t, path).Conn(t.Context())

@@ -2,39 +2,37 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-// undoCause is the prefix of the cause that Undo writes. Undo reads it back, so nothing else may write it.
-const undoCause = "undo:"
+// items keeps the items of memories with their revisions.
+type items struct {
+	*file
+	log *eventLog
+}
 
 // Commit applies a Write in one transaction.
-func (s *Store) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
-	var receipt memory.Receipt
+func (s items) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
+	what := "commit to the memory of " + w.Agent
 	p, err := prepareWrite(w)
-	if err == nil {
-		write := s.write
-		if w.Late {
-			write = s.writeUrgent
-		}
-		err = write(ctx, func(d tx) error {
-			var err error
-			receipt, err = s.commit(d, p)
-			return err
-		})
-	}
 	if err != nil {
-		return memory.Receipt{}, fmt.Errorf("commit to the memory of %s: %w", w.Agent, err)
+		return memory.Receipt{}, store.Wrap(err, what)
 	}
-	if len(w.Events) > 0 {
-		s.feeds.notify(w.Agent)
+	write := s.write
+	if w.Late {
+		write = s.writeUrgent
 	}
-	return receipt, nil
+	receipt, err := in(ctx, write, what, func(d *tx) memory.Receipt {
+		c := commit{book: book{d}, preparedWrite: p, now: s.stamp()}
+		return c.all()
+	})
+	if err == nil && len(w.Events) > 0 {
+		s.log.waiters.Notify(w.Agent)
+	}
+	return receipt, err
 }
 
 // preparedWrite is a write whose items are encoded already, so that encoding happens before the file's lock is taken.
@@ -47,37 +45,23 @@ type preparedWrite struct {
 
 func prepareWrite(w memory.Write) (preparedWrite, error) {
 	p := preparedWrite{Write: w}
-	if p.Cause == "" {
-		p.Cause = w.Fence.Dream
-	}
-	if w.Agent == "" {
-		return p, errors.New("the agent's id is empty")
-	}
-	if strings.HasPrefix(p.Cause, undoCause) {
-		return p, fmt.Errorf("cause %q begins with %q, which only Undo may write", p.Cause, undoCause)
-	}
-	if err := checkWaking(w); err != nil {
+	p.Cause = w.CauseOf()
+	if err := w.Validate(); err != nil {
 		return p, err
 	}
 	var err error
-	p.add, err = rows(w.Agent, w.Add)
+	p.add, err = encodeAll(w.Agent, w.Add)
 	if err != nil {
 		return p, err
 	}
-	p.change, err = rows(w.Agent, w.Change)
+	p.change, err = encodeAll(w.Agent, w.Change)
 	if err != nil {
 		return p, err
 	}
 	for _, v := range w.Vectors {
-		if err := checkVector(v.Space, v.V); err != nil {
-			return p, fmt.Errorf("vector of %s: %w", v.Item, err)
-		}
 		p.vectors = append(p.vectors, storeVector(v.V, w.Fence.Dream))
 	}
 	for _, e := range w.Events {
-		if e.Agent != w.Agent || e.ID == "" {
-			return p, fmt.Errorf("event %q of agent %q: it needs an id, and the agent %q", e.ID, e.Agent, w.Agent)
-		}
 		short, err := packEvent(e)
 		if err != nil {
 			return p, err
@@ -87,91 +71,76 @@ func prepareWrite(w memory.Write) (preparedWrite, error) {
 	return p, nil
 }
 
-func (s *Store) commit(d tx, p preparedWrite) (memory.Receipt, error) {
-	var r memory.Receipt
-	l, err := d.writable(p.Agent)
-	if err != nil {
-		return r, err
+// commit is a write while it is applied.
+type commit struct {
+	book
+	preparedWrite
+	agentCounters
+	now  int64
+	next int64 // the vector revision of what it changes
+}
+
+func (c *commit) all() memory.Receipt {
+	before := c.writable(c.Agent)
+	c.agentCounters, c.next = before, before.vectorRevision+1
+	c.checkFence(c.Agent, c.Fence, c.Late)
+	c.fail(c.Fence.Read.Check(c.scrubs))
+	r := c.items()
+	for i, v := range c.Vectors {
+		c.doing("vector of "+v.Item, func() { c.putVector(v, c.vectors[i]) })
 	}
-	if err := d.checkFence(p.Agent, p.Fence, p.Late); err != nil {
-		return r, err
+	if r.Added > 0 || r.Changed > 0 || len(c.Vectors) > 0 {
+		c.vectorRevision = c.next
 	}
-	if err := l.checkReading(p.Fence.Read); err != nil {
-		return r, err
+	if len(c.Vectors) > 0 && c.Fence.Awake() {
+		c.dropEmbeddings(c.Agent)
 	}
-	now := s.stamp()
-	before := l
-	next := l.vectorRevision + 1
-	for _, row := range p.add {
-		added, err := d.insert(row, p.Cause, now, next)
-		if err != nil {
-			return r, fmt.Errorf("add %s: %w", row.id, err)
-		}
-		if added {
-			r.Added++
-		} else {
-			r.Existing++
-		}
+	if c.Affect != nil {
+		c.putAffect(c.Agent, c.Cause, *c.Affect)
+	}
+	if c.OnWake != nil {
+		c.setMoodOnWake(c.Agent, c.Fence, *c.OnWake)
+	}
+	for i, e := range c.Events {
+		e.Seq = c.seq + 1
+		c.doing("event "+e.ID, func() { c.seq += c.putEvent(e, c.events[i]) })
+	}
+	r.LastSeq = c.seq
+	if c.agentCounters != before {
+		c.setCounters(c.Agent, c.agentCounters)
+	}
+	return r
+}
+
+// items adds and changes the items.
+func (c *commit) items() (r memory.Receipt) {
+	for _, row := range c.add {
+		c.doing("add "+row.id, func() {
+			if c.insert(row, c.Cause, c.now, c.next) {
+				r.Added++
+			} else {
+				r.Existing++
+			}
+		})
 	}
 	written := map[string]bool{}
-	for _, row := range p.change {
+	for _, row := range c.change {
 		if written[row.id] {
 			row.read = 0 // the revision that was read was the newest when this write began
 		}
 		written[row.id] = true
-		changed, err := d.revise(row, p.Write, now, next)
-		if err != nil {
-			return r, fmt.Errorf("change %s: %w", row.id, err)
-		}
-		if changed {
-			r.Changed++
-		}
+		c.doing("change "+row.id, func() {
+			if c.revise(row, c.Write, c.now, c.next) {
+				r.Changed++
+			}
+		})
 	}
-	for i, v := range p.Vectors {
-		if err := d.putVector(p.Agent, &l, v, p.vectors[i], next); err != nil {
-			return r, fmt.Errorf("vector of %s: %w", v.Item, err)
-		}
-	}
-	if r.Added > 0 || r.Changed > 0 || len(p.Vectors) > 0 {
-		l.vectorRevision = next
-	}
-	if len(p.Vectors) > 0 && p.Fence.Awake() {
-		if err := d.dropEmbeddings(p.Agent); err != nil {
-			return r, err
-		}
-	}
-	if p.Affect != nil {
-		if err := d.putAffect(p.Agent, p.Cause, *p.Affect); err != nil {
-			return r, err
-		}
-	}
-	if p.Waking != nil {
-		if err := d.foresee(p.Agent, p.Fence, *p.Waking); err != nil {
-			return r, err
-		}
-	}
-	for i, e := range p.Events {
-		if err := d.appendEvent(e, p.events[i], &l.seq); err != nil {
-			return r, fmt.Errorf("event %s: %w", e.ID, err)
-		}
-	}
-	r.LastSeq = l.seq
-	if l == before {
-		return r, nil
-	}
-	return r, d.setCounters(p.Agent, l)
+	return r
 }
 
-// appendEvent assigns the next sequence number, unless the agent's log has an event with this id.
-func (d tx) appendEvent(e event.Event, short []byte, seq *int64) error {
-	e.Seq = *seq + 1
-	n, err := d.putEvent(e, short)
-	*seq += n
-	return err
-}
-
-// putEvent inserts an event that the agent's log does not have yet, in its packed form if it has one.
-func (d tx) putEvent(e event.Event, short []byte) (int64, error) {
+// putEvent inserts an event that the agent's log does not have yet, in its packed form if it has one. It returns how
+// many it inserted.
+func (d *tx) putEvent(e event.Event, short []byte) int64 {
 	const insert = "INSERT INTO events (agent, seq, id, schema, subsystem, dream, type, at, data, packed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) " +
 		"ON CONFLICT (agent, id) DO NOTHING"
 	if short != nil {

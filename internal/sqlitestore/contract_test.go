@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/fabric/fabrictest"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
-	"github.com/seed-56a03226/oneiros/internal/spend"
-	"github.com/seed-56a03226/oneiros/internal/spend/spendtest"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric/fabrictest"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/activities/port/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 

@@ -6,7 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // maxWaitingNotices is how many wake notices may wait to be sent to other processes; more are dropped. That is four
@@ -17,87 +18,61 @@ const maxWaitingNotices = 4096
 type dispatcher struct {
 	path string // of the deployment's file; empty for a private store
 
-	mu        sync.Mutex
-	listeners map[int]func(presence.WakeNotice)
-	next      int
-	unixBus   *unixBus // nil until the first notice or listener
-	closed    bool
+	local   presence.LocalBus
+	mu      sync.Mutex
+	unixBus *unixBus // nil until the first notice or listener
+	ended   bool
 
 	lost    atomic.Int64
 	garbled atomic.Int64
 }
 
 // Publish calls the listeners of this process, then queues the notice for other processes.
-func (s *Store) Publish(_ context.Context, r presence.WakeNotice) error {
-	if err := r.Validate(); err != nil {
+func (t *dispatcher) Publish(ctx context.Context, r presence.WakeNotice) error {
+	if err := t.local.Publish(ctx, r); err != nil {
 		return err
 	}
 	r.Local = true
-	for _, hear := range s.dispatcher.current() {
-		hear(r)
-	}
-	p, err := s.dispatcher.bus()
+	p, err := t.bus()
 	if err != nil || p == nil {
-		return wrap(err, "ring for "+r.Agent)
+		return store.Wrap(err, "ring for ", r.Agent)
 	}
 	select {
 	case p.notices <- r:
 	default:
-		s.dispatcher.lost.Add(1)
+		t.lost.Add(1)
 	}
 	return nil
 }
 
 // Listen calls hear for every notice of this process, in the publishing goroutine, and for those of others.
-func (s *Store) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
-	p, err := s.dispatcher.bus()
+func (t *dispatcher) Listen(hear func(presence.WakeNotice)) (stop func(), err error) {
+	p, err := t.bus()
 	if err == nil && p != nil {
 		err = p.listen()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen for wake notices: %w", err)
 	}
-	t := &s.dispatcher
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.ended {
 		return nil, fmt.Errorf("listen for wake notices: %w", ErrClosed)
 	}
-	if t.listeners == nil {
-		t.listeners = map[int]func(presence.WakeNotice){}
-	}
-	id := t.next
-	t.next++
-	t.listeners[id] = hear
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		delete(t.listeners, id)
-	}, nil
+	return t.local.Listen(hear)
 }
 
 // DroppedNotices counts the notices that this process dropped because too many waited or a receiver was too slow
 // (lost), and the datagrams that were no notices (garbled).
-func (s *Store) DroppedNotices() (lost, garbled int64) {
-	return s.dispatcher.lost.Load(), s.dispatcher.garbled.Load()
-}
-
-// current returns the current listeners. They are called without the lock, because a listener may stop itself.
-func (t *dispatcher) current() []func(presence.WakeNotice) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	hearers := make([]func(presence.WakeNotice), 0, len(t.listeners))
-	for _, hear := range t.listeners {
-		hearers = append(hearers, hear)
-	}
-	return hearers
+func (t *dispatcher) DroppedNotices() (lost, garbled int64) {
+	return t.lost.Load(), t.garbled.Load()
 }
 
 // bus returns the bus to other processes, and creates it on first use; nil on systems without one.
 func (t *dispatcher) bus() (*unixBus, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.ended {
 		return nil, ErrClosed
 	}
 	if t.path == "" || t.unixBus != nil {
@@ -115,11 +90,8 @@ func (t *dispatcher) receive(datagram []byte) {
 		t.garbled.Add(1)
 		return
 	}
-	hearers := t.current()
 	for _, r := range notices {
-		for _, hear := range hearers {
-			hear(r)
-		}
+		t.local.Deliver(r)
 	}
 }
 
@@ -127,9 +99,9 @@ func (t *dispatcher) receive(datagram []byte) {
 func (t *dispatcher) close() error {
 	t.mu.Lock()
 	p := t.unixBus
-	t.closed = true
-	t.listeners = nil
+	t.ended = true
 	t.mu.Unlock()
+	t.local.Clear()
 	if p == nil {
 		return nil
 	}

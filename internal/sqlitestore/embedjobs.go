@@ -2,109 +2,66 @@ package sqlitestore
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-// PutEmbedJob stores a job in place of the agent's.
-func (s *Store) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Time) (memory.EmbedJob, error) {
+// embedJobs keeps the background work of embedding agents' memories.
+type embedJobs struct{ *file }
+
+// PutEmbedJob stores a job in place of the agent's. With memory.ErrTaken it returns the job that stays.
+func (s embedJobs) PutEmbedJob(ctx context.Context, j memory.EmbedJob, now time.Time) (memory.EmbedJob, error) {
 	var kept memory.EmbedJob
-	err := s.write(ctx, func(d tx) error {
+	err := s.write(ctx, func(d *tx) {
 		if j.Agent == "" {
-			return errors.New("the agent's id is empty")
+			d.fail(errNoAgent)
 		}
-		before, err := d.embedJob(j.Agent)
-		if err != nil && !errors.Is(err, memory.ErrNotFound) {
-			return err
-		}
-		kept, err = j.After(before, now)
-		if err != nil {
-			return err
-		}
-		body, err := json.Marshal(kept)
-		if err != nil {
-			return err
-		}
-		_, err = d.exec(
-			"INSERT INTO embed_jobs (agent, body) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET body = excluded.body",
-			j.Agent, string(body))
-		return err
+		before, _ := d.embedJob(j.Agent)
+		var refused error
+		kept, refused = j.After(before, now)
+		d.fail(refused)
+		d.exec("INSERT INTO embed_jobs (agent, body) VALUES (?, ?) ON CONFLICT (agent) DO UPDATE SET body = excluded.body",
+			j.Agent, jsonText{kept})
 	})
-	return kept, wrap(err, "put the embedding of "+j.Agent)
+	return kept, store.Wrap(err, "put the embedding of ", j.Agent)
 }
 
 // EmbedJob returns the agent's job.
-func (s *Store) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, error) {
-	var j memory.EmbedJob
-	err := s.readOnce(ctx, func(d tx) error {
-		var err error
-		j, err = d.embedJob(agent)
-		return err
+func (s embedJobs) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob, error) {
+	return in(ctx, s.readOnce, "the embedding of "+agent, func(d *tx) memory.EmbedJob {
+		j, found := d.embedJob(agent)
+		if !found {
+			d.fail(memory.ErrNotFound)
+		}
+		return j
 	})
-	return j, wrap(err, "the embedding of "+agent)
 }
 
-func (d tx) embedJob(agent string) (memory.EmbedJob, error) {
-	var j memory.EmbedJob
-	var body []byte
-	found, err := d.one("SELECT body FROM embed_jobs WHERE agent = ?", []any{agent}, &body)
-	if err != nil || !found {
-		return j, errors.Join(err, errIfMissing(found))
-	}
-	return j, json.Unmarshal(body, &j)
-}
-
-func errIfMissing(found bool) error {
-	if found {
-		return nil
-	}
-	return memory.ErrNotFound
+func (d *tx) embedJob(agent string) (j memory.EmbedJob, found bool) {
+	found = d.one("SELECT body FROM embed_jobs WHERE agent = ?", []any{agent}, jsonText{&j})
+	return j, found
 }
 
 // EmbedJobs lists all jobs by agent.
-func (s *Store) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
-	var all []memory.EmbedJob
-	err := s.readOnce(ctx, func(d tx) error {
-		all = nil
-		return d.each("SELECT body FROM embed_jobs ORDER BY agent", nil, func(scan func(...any) error) error {
-			var body []byte
-			if err := scan(&body); err != nil {
-				return err
-			}
-			var j memory.EmbedJob
-			if err := json.Unmarshal(body, &j); err != nil {
-				return err
-			}
-			all = append(all, j)
-			return nil
-		})
+func (s embedJobs) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
+	return in(ctx, s.readOnce, "list embedding jobs", func(d *tx) []memory.EmbedJob {
+		return decoded[memory.EmbedJob](d, "SELECT body FROM embed_jobs ORDER BY agent")
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list embedding jobs: %w", err)
-	}
-	return all, nil
 }
 
 // EndEmbedJob removes the agent's job.
-func (s *Store) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error) {
-	ended := false
-	err := s.write(ctx, func(d tx) error {
-		ended = false
-		kept, err := d.embedJob(j.Agent)
-		if errors.Is(err, memory.ErrNotFound) {
-			ended = true
-			return nil
+func (s embedJobs) EndEmbedJob(ctx context.Context, j memory.EmbedJob) (bool, error) {
+	return in(ctx, s.write, "end the embedding of "+j.Agent, func(d *tx) bool {
+		kept, found := d.embedJob(j.Agent)
+		if !found {
+			return true
 		}
-		if err != nil || !j.Ends(kept) {
-			return err
+		ends := j.Ends(kept)
+		if ends {
+			d.exec("DELETE FROM embed_jobs WHERE agent = ?", j.Agent)
 		}
-		ended = true
-		_, err = d.exec("DELETE FROM embed_jobs WHERE agent = ?", j.Agent)
-		return err
+		return ends
 	})
-	return ended, wrap(err, "end the embedding of "+j.Agent)
 }

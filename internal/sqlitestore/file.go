@@ -20,15 +20,13 @@ var privateStores atomic.Int64
 
 // prepareFile creates the folder and the empty file with access for their owner only, and refuses a network file
 // system.
-func prepareFile(path string, network bool) error {
+func prepareFile(path string) error {
 	folder := filepath.Dir(path)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	if !network {
-		if err := local(folder); err != nil {
-			return err
-		}
+	if err := local(folder); err != nil {
+		return err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	switch {
@@ -36,8 +34,6 @@ func prepareFile(path string, network bool) error {
 		return f.Close()
 	case !errors.Is(err, fs.ErrExist):
 		return err
-	case network:
-		return nil
 	default:
 		return local(path) // the path may be a link to another file system
 	}
@@ -49,7 +45,7 @@ func local(path string) error {
 		return err
 	}
 	return fmt.Errorf("%s lies on the network file system %s, where several processes cannot share it safely; "+
-		"move it to a local disk, or allow it for one host alone", path, remote)
+		"move it to a local disk", path, remote)
 }
 
 // addresses returns the data source names of the writing and the reading connections.

@@ -27,7 +27,7 @@ type folding struct {
 }
 
 // begin opens the folding connection and starts its goroutine.
-func (f *folding) begin(ctx context.Context, s *Store) error {
+func (f *folding) begin(ctx context.Context, s *file) error {
 	l, err := newConn(ctx, s.writeDB)
 	if err != nil {
 		return err
@@ -63,7 +63,8 @@ func (f *folding) fold() {
 	f.busy.Lock()
 	defer f.busy.Unlock()
 	var held, pages, moved int64
-	_, _ = tx{f.dbConn, context.Background()}.one("PRAGMA wal_checkpoint(PASSIVE)", nil, &held, &pages, &moved)
+	d := &tx{dbConn: f.dbConn, ctx: context.Background()}
+	d.one("PRAGMA wal_checkpoint(PASSIVE)", nil, &held, &pages, &moved)
 }
 
 func (f *folding) close() error {

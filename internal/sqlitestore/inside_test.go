@@ -2,6 +2,7 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // TestEverySortOrderIsReadFromItsIndex asks SQLite for its plan: a limit must end the reading, however many memories
@@ -24,7 +25,7 @@ func TestEverySortOrderIsReadFromItsIndex(t *testing.T) {
 	defer func() { require.NoError(t, s.Close()) }()
 	for by, sort := range sorts {
 		query, args := findSQL(
-			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Sort: by, Limit: 5}, sort)
+			memory.Query{Agent: "a", Kinds: []dream.Kind{dream.KindEpisode}, Sort: by, Limit: 5}, sort, condition{})
 		plan := planOf(t, s, query, args)
 		require.Contains(t, plan, "SEARCH items USING INDEX "+sort.index+" (agent=? AND kind=? AND state=?", by)
 		require.Contains(t, plan, "USE TEMP B-TREE FOR LAST", by) // only ties are sorted
@@ -34,7 +35,7 @@ func TestEverySortOrderIsReadFromItsIndex(t *testing.T) {
 		"items_dream":   {Agent: "a", Dream: "d"},
 		"items_session": {Agent: "a", Session: "s"},
 	} {
-		query, args := findSQL(q, sorts[memory.Newest])
+		query, args := findSQL(q, sorts[memory.Newest], condition{})
 		require.Contains(t, planOf(t, s, query, args), "USING INDEX "+index)
 	}
 }
@@ -42,13 +43,12 @@ func TestEverySortOrderIsReadFromItsIndex(t *testing.T) {
 func planOf(t *testing.T, s *Store, query string, args []any) string {
 	t.Helper()
 	var plan strings.Builder
-	require.NoError(t, s.read(t.Context(), func(d tx) error {
-		return d.each("EXPLAIN QUERY PLAN "+query, args, func(scan func(...any) error) error {
+	require.NoError(t, s.read(t.Context(), func(d *tx) {
+		d.each("EXPLAIN QUERY PLAN "+query, args, func(scan scanner) {
 			var id, parent, unused int
 			var detail string
-			err := scan(&id, &parent, &unused, &detail)
+			scan(&id, &parent, &unused, &detail)
 			fmt.Fprintln(&plan, detail)
-			return err
 		})
 	}))
 	return plan.String()
@@ -56,8 +56,9 @@ func planOf(t *testing.T, s *Store, query string, args []any) string {
 
 func TestTheIndexesOfLeastRecentlySearchedAgentsAreEvicted(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), ":memory:", VectorMemory(5_000))
+	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)
+	s.Limit = 5_000
 	defer func() { require.NoError(t, s.Close()) }()
 	for _, agent := range []string{"a", "b", "c", "a"} {
 		w := memory.Write{Agent: agent, Cause: "import"}
@@ -78,9 +79,9 @@ func TestTheIndexesOfLeastRecentlySearchedAgentsAreEvicted(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, hits, 10)
 	}
-	require.Equal(t, 2, s.indexes.Agents())
-	require.True(t, s.indexes.Holds("a"))
-	require.False(t, s.indexes.Holds("b"))
+	require.Equal(t, 2, s.Indexes.Agents())
+	require.True(t, s.Indexes.Holds("a"))
+	require.False(t, s.Indexes.Holds("b"))
 }
 
 func TestAPanicLeavesNoTransaction(t *testing.T) {
@@ -88,8 +89,8 @@ func TestAPanicLeavesNoTransaction(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "oneiros.db"))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	for _, transact := range []func(context.Context, func(tx) error) error{s.write, s.read} {
-		require.Panics(t, func() { _ = transact(t.Context(), func(tx) error { panic("a defect") }) })
+	for _, transact := range []func(context.Context, func(*tx)) error{s.write, s.read} {
+		require.Panics(t, func() { _ = transact(t.Context(), func(*tx) { panic("a defect") }) })
 	}
 	for want := range s.set.readers {
 		n, err := s.NextDream(t.Context(), "a")
@@ -98,6 +99,31 @@ func TestAPanicLeavesNoTransaction(t *testing.T) {
 		_, err = s.Affect(t.Context(), "a")
 		require.NoError(t, err)
 	}
+}
+
+// A transaction keeps its first error, does nothing after it, and leaves nothing behind.
+func TestATransactionStopsAtItsFirstError(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	first := errors.New("first")
+	n, err := in(t.Context(), s.write, "count", func(d *tx) int64 {
+		d.setCounters("a", agentCounters{dreams: 7})
+		d.doing("the second step", func() { d.fail(first) })
+		d.doing("the third step", func() { d.fail(errors.New("second")) })
+		require.Zero(t, d.counters("a"))
+		require.Zero(t, d.exec("INSERT INTO lives (agent) VALUES ('b')"))
+		require.False(t, d.one("SELECT nothing", nil))
+		d.each("SELECT 1", nil, func(scanner) { t.Error("a row after an error") })
+		return 7
+	})
+	require.ErrorIs(t, err, first)
+	require.EqualError(t, err, "count: the second step: first")
+	require.Zero(t, n)
+	next, err := s.NextDream(t.Context(), "a")
+	require.NoError(t, err)
+	require.EqualValues(t, 1, next)
 }
 
 func TestAnIndexOfTheNewSpaceIsNotSearchedForTheOld(t *testing.T) {
@@ -123,7 +149,7 @@ func TestAnIndexOfTheNewSpaceIsNotSearchedForTheOld(t *testing.T) {
 	require.Zero(t, missing)
 	_, err = s.Near(t.Context(), memory.Near{Agent: "a", Space: "new", V: []float32{0, 1}, Limit: 1})
 	require.NoError(t, err)
-	x := s.indexes.Of("a")
+	x := s.Indexes.Of("a")
 	_, same := x.Near(memory.Near{Space: "old", V: []float32{1, 0}, Limit: 1})
 	require.False(t, same)
 	hits, same := x.Near(memory.Near{Space: "new", V: []float32{0, 1}, Limit: 1})
@@ -138,17 +164,52 @@ func TestARemovalCoversEveryTableOfAnAgent(t *testing.T) {
 	s, err := Open(t.Context(), ":memory:")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	var tables []string
-	require.NoError(t, s.read(t.Context(), func(d tx) error {
-		return d.each(
-			`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`,
-			nil, func(scan func(...any) error) error {
-				var name string
-				err := scan(&name)
-				tables = append(tables, name)
-				return err
-			})
-	}))
+	tables, err := in(t.Context(), s.read, "tables", func(d *tx) []string {
+		return column[string](d,
+			`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`)
+	})
+	require.NoError(t, err)
 	counters, money := []string{"lives", "presences"}, []string{"attempts", "allowances"}
 	require.ElementsMatch(t, slices.Concat(agentTables, counters, money), tables)
+}
+
+func TestAnAdditionalConditionAppliesToEveryQuery(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	w := memory.Write{Agent: "a", Cause: "import"}
+	for _, id := range []string{"one", "two"} {
+		w.Add = append(w.Add, &dream.Episode{
+			Head: dream.Head{
+				ID:    id,
+				Agent: "a",
+				Kind:  dream.KindEpisode,
+				At:    time.Unix(0, 0),
+				State: dream.Live,
+				Dream: "d",
+			},
+			Session: "s",
+			Origin:  dream.TalkOrigin + "k/u",
+		})
+	}
+	_, err = s.Commit(t.Context(), w)
+	require.NoError(t, err)
+	for name, q := range map[string]memory.Query{
+		"all":         {Agent: "a"},
+		"its dream":   {Agent: "a", Dream: "d"},
+		"its session": {Agent: "a", Session: "s"},
+		"its owner":   {Agent: "a", Owners: []string{dream.TalkOrigin + "k/u"}},
+	} {
+		for _, only := range []condition{{}, {"id <> ?", []any{"one"}}} {
+			query, args := findSQL(q, sorts[memory.Newest], only)
+			found, err := in(t.Context(), s.read, name, func(d *tx) []dream.Item { return d.items(query, args) })
+			require.NoError(t, err, name)
+			want := 2
+			if only.term != "" {
+				want = 1
+			}
+			require.Len(t, found, want, name)
+		}
+	}
 }

@@ -45,6 +45,13 @@ func (w *priorityLock) take(ctx context.Context, closed <-chan struct{}, urgent 
 	}
 }
 
+// urgentWaits reports whether an urgent caller waits for the connection.
+func (w *priorityLock) urgentWaits() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.urgent) > 0
+}
+
 // cancel gives up a place in a queue, or returns the connection when the turn has just come.
 func (w *priorityLock) cancel(queue *[]chan *dbConn, turn chan *dbConn) {
 	w.mu.Lock()

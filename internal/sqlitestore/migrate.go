@@ -12,6 +12,8 @@ import (
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
+
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 //go:embed schema/*.sql
@@ -22,7 +24,7 @@ const applicationID = 0x6f6e6569
 
 // migrate brings the file to the newest schema. Each step is one transaction that also sets the version. A process
 // killed in between leaves a file of one schema or the next, and two processes may open a new file at the same time.
-func (s *Store) migrate(ctx context.Context) error {
+func (s *file) migrate(ctx context.Context) error {
 	steps, err := fs.Glob(schemas, "schema/*.sql") // sorted
 	if err != nil {
 		return err
@@ -49,89 +51,64 @@ func (s *Store) migrate(ctx context.Context) error {
 
 // checkFile checks the file before anything in it is changed. It reads in one transaction, because another process may
 // be creating the tables.
-func (s *Store) checkFile(ctx context.Context, newest int) error {
-	look := func(d tx) error {
-		var id, tables, version int64
-		if _, err := d.one("PRAGMA application_id", nil, &id); err != nil {
-			return err
-		}
-		if _, err := d.one("SELECT count(*) FROM sqlite_schema", nil, &tables); err != nil {
-			return err
-		}
-		if id != applicationID && (id != 0 || tables > 0) {
-			return errors.New("this SQLite file belongs to another program; name a new file")
-		}
-		if s.set.existing && tables == 0 {
-			return ErrAbsent
-		}
-		if _, err := d.one("PRAGMA user_version", nil, &version); err != nil {
-			return err
-		}
-		if version > int64(newest) {
-			return fmt.Errorf(
-				"the file has schema %d and this program knows schemas up to %d; use the newer program that wrote it",
-				version, newest)
-		}
-		return nil
-	}
-	return s.onWriter(ctx, func(d tx) error { return d.inTransaction(ctx, "BEGIN", func() error { return look(d) }) })
+func (s *file) checkFile(ctx context.Context, newest int) error {
+	return s.onWriter(ctx, func(l *dbConn) error {
+		return l.inTransaction(ctx, ctx, "BEGIN", func(d *tx) {
+			id := cell[int64](d, "PRAGMA application_id")
+			tables := cell[int64](d, "SELECT count(*) FROM sqlite_schema")
+			version := cell[int](d, "PRAGMA user_version")
+			switch {
+			case id != applicationID && (id != 0 || tables > 0):
+				d.fail(errors.New("this SQLite file belongs to another program; name a new file"))
+			case s.set.existing && tables == 0:
+				d.fail(ErrAbsent)
+			case version > newest:
+				d.fail(fmt.Errorf(
+					"the file has schema %d and this program knows schemas up to %d; use the newer program that wrote it",
+					version, newest))
+			}
+		})
+	})
 }
 
 // startLog turns the write-ahead log on. SQLite does not wait for other processes here, so startLog does.
-func (s *Store) startLog(ctx context.Context) error {
-	return s.onWriter(ctx, func(d tx) error {
-		deadline := time.NewTimer(s.set.busy)
-		defer deadline.Stop()
+func (s *file) startLog(ctx context.Context) error {
+	return s.onWriter(ctx, func(l *dbConn) error {
+		wait, cancel := context.WithTimeout(ctx, s.set.busy)
+		defer cancel()
 		for {
-			var mode string
-			_, err := d.one("PRAGMA journal_mode=WAL", nil, &mode)
-			if err == nil && mode != "wal" {
-				return fmt.Errorf(
-					"the file keeps a journal of mode %q; the write-ahead log cannot be used on this file system", mode)
+			d := &tx{dbConn: l, ctx: ctx}
+			if mode := cell[string](d, "PRAGMA journal_mode=WAL"); mode != "wal" {
+				d.fail(fmt.Errorf(
+					"the file keeps a journal of mode %q; the write-ahead log cannot be used on this file system", mode))
 			}
-			if err == nil || !busy(err) {
-				return err
-			}
-			pause := time.NewTimer(5 * time.Millisecond)
-			select {
-			case <-pause.C:
-			case <-deadline.C:
-				pause.Stop()
-				return err
-			case <-ctx.Done():
-				pause.Stop()
-				return ctx.Err()
+			if !busy(d.err) || store.Pause(wait, 5*time.Millisecond, nil) != nil {
+				return d.err
 			}
 		}
 	})
 }
 
 // onWriter runs do on the writing connection, outside any transaction.
-func (s *Store) onWriter(ctx context.Context, do func(tx) error) error {
-	return s.writing(ctx, false, func(l *dbConn) error { return do(tx{l, ctx}) })
+func (s *file) onWriter(ctx context.Context, do func(*dbConn) error) error {
+	return s.lendWriter(ctx, false, do)
 }
 
-func (s *Store) step(ctx context.Context, version int, script string) error {
-	return s.write(ctx, func(d tx) error {
-		var have int
-		if _, err := d.one("PRAGMA user_version", nil, &have); err != nil {
-			return err
+func (s *file) step(ctx context.Context, version int, script string) error {
+	return s.write(ctx, func(d *tx) {
+		if cell[int](d, "PRAGMA user_version") >= version {
+			return
 		}
-		if have >= version {
-			return nil
-		}
-		if _, err := d.conn.ExecContext(d.ctx, script); err != nil {
-			return err
-		}
-		for _, pragma := range []string{
-			"application_id = " + strconv.Itoa(applicationID),
-			"user_version = " + strconv.Itoa(version),
+		for _, text := range []string{
+			script,
+			"PRAGMA application_id = " + strconv.Itoa(applicationID),
+			"PRAGMA user_version = " + strconv.Itoa(version),
 		} {
-			if _, err := d.conn.ExecContext(d.ctx, "PRAGMA "+pragma); err != nil {
-				return err
+			if d.err == nil {
+				_, err := d.conn.ExecContext(d.ctx, text)
+				d.fail(err)
 			}
 		}
-		return nil
 	})
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // Limits of what processes send each other. A datagram of this size is accepted by every system without configuration,

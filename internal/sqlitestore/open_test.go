@@ -13,11 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -152,7 +152,7 @@ func TestWritesSurviveReopening(t *testing.T) {
 func TestABlockingWriterIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
-	s := open(t, path, sqlitestore.Busy(20*time.Millisecond))
+	s := open(t, path, sqlitestore.BusyTimeout(20*time.Millisecond))
 	conn, err := raw(t, path).Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
@@ -171,7 +171,7 @@ func TestABlockingWriterIsNamedInTheError(t *testing.T) {
 func TestForgettingReportsAReaderThatHoldsTheLog(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
-	s := open(t, path, sqlitestore.Busy(20*time.Millisecond))
+	s := open(t, path, sqlitestore.BusyTimeout(20*time.Millisecond))
 	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Add: []dream.Item{episode("e", "a secret")}})
 	require.NoError(t, err)
 	conn, err := raw(t, path).Conn(t.Context())
@@ -304,7 +304,7 @@ func TestADreamOfAFileWithoutPresenceTablesCanBeWoken(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, status)
 	_, err = s.Commit(t.Context(),
-		memory.Write{Agent: echo, Fence: f, Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5}}})
+		memory.Write{Agent: echo, Fence: f, OnWake: &memory.OnWake{Mood: &mood.PAD{Pleasure: .5}}})
 	require.NoError(t, err)
 	a, err := s.Arrive(t.Context(), presence.Visit{
 		Agent:  echo,

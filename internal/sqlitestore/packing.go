@@ -3,9 +3,9 @@ package sqlitestore
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/internal/store"
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
@@ -24,17 +24,14 @@ func storeText(text, dreamID string, near ...string) storedText {
 	return storedText{packed: packed.Pack([]byte(text), near...)}
 }
 
-// read returns the text.
-func (s storedText) read(near ...string) ([]byte, error) {
-	return unpacked([]byte(s.text), s.packed, near...)
-}
-
-// unpacked returns the text of a row, given both of its columns.
-func unpacked(text, short []byte, near ...string) ([]byte, error) {
+// unpacked returns the text of a row, given both of its columns. what names the row in an error.
+func (d *tx) unpacked(what string, text, short []byte, near ...string) []byte {
 	if short == nil {
-		return text, nil
+		return text
 	}
-	return packed.Unpack(short, near...)
+	plain, err := packed.Unpack(short, near...)
+	d.fail(store.Wrap(err, what))
+	return plain
 }
 
 // envelope is everything of an event except its agent, its number and its id.
@@ -63,7 +60,7 @@ func packEvent(e event.Event) ([]byte, error) {
 		At:        date(e.At),
 	})
 	if err != nil {
-		return nil, fmt.Errorf("event %s: %w", e.ID, err)
+		return nil, store.Wrap(err, "event ", e.ID)
 	}
 	if e.Data != nil { // appended last, byte by byte
 		head = append(append(head[:len(head)-1], `,"data":`...), e.Data...)
@@ -75,33 +72,28 @@ func packEvent(e event.Event) ([]byte, error) {
 // eventColumns are the columns that readEvent scans.
 const eventColumns = "seq, id, schema, subsystem, dream, type, at, data, packed"
 
-// readEvent reads an event of an agent's log.
-func readEvent(agent string, scan func(...any) error) (event.Event, error) {
+// readEvent reads an event of an agent's log as it is stored, which may be under names of earlier builds.
+func (d *tx) readEvent(agent string, scan scanner) event.Event {
 	e := event.Event{Agent: agent}
-	var at string
 	var data, short []byte
-	err := scan(&e.Seq, &e.ID, &e.Schema, &e.Subsystem, &e.Dream, &e.Type, &at, &data, &short)
-	if err != nil {
-		return e, err
-	}
+	scan(&e.Seq, &e.ID, &e.Schema, &e.Subsystem, &e.Dream, &e.Type, (*textTime)(&e.At), &data, &short)
 	if short != nil {
-		plain, err := packed.Unpack(short, e.ID)
-		if err != nil {
-			return e, fmt.Errorf("event %s: %w", e.ID, err)
-		}
 		var v envelope
-		if err := json.Unmarshal(plain, &v); err != nil {
-			return e, fmt.Errorf("event %s: %w", e.ID, err)
+		plain, err := packed.Unpack(short, e.ID)
+		if err == nil {
+			err = json.Unmarshal(plain, &v)
 		}
+		d.fail(store.Wrap(err, "event ", e.ID))
 		e.Schema = v.Schema
 		e.Subsystem = v.Subsystem
 		e.Dream = v.Dream
 		e.Type = v.Type
-		at, data = v.At, v.Data
+		data = v.Data
+		e.At, err = parseDate(v.At)
+		d.fail(err)
 	}
 	if data != nil {
 		e.Data = bytes.Clone(data)
 	}
-	e.At, err = parseDate(at)
-	return event.Current(e), err
+	return e
 }

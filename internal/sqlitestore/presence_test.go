@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/presence/presencetest"
 )
 
 func TestTheStoreInMemoryKeepsTheContractOfPresence(t *testing.T) {

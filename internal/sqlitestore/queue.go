@@ -2,7 +2,6 @@ package sqlitestore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -16,7 +15,7 @@ const maxBatch = 128
 // queuedWrite is a write that shares a transaction with others: an urgent one, such as a visit, a departure or the last
 // write of a woken stretch; or a reservation or settlement, many of which come at once.
 type queuedWrite struct {
-	do    func(tx) error
+	do    func(*tx)
 	state atomic.Int32 // waiting, begun or withdrawn
 	err   error
 	done  chan struct{}
@@ -29,8 +28,9 @@ const (
 )
 
 // writeQueue holds the writes that wait for the writing connection. There is one queue for urgent writes and one for
-// ledger writes. While a queue is not empty, one goroutine takes all waiting writes, in order, into one durable
-// transaction.
+// ledger writes. While a queue is not empty, one goroutine takes the waiting writes, in order, into one durable
+// transaction. A transaction of ledger writes ends early when an urgent writer waits: a connecting client waits for one
+// of them at most, and for one commit.
 type writeQueue struct {
 	mu      sync.Mutex
 	queue   []*queuedWrite
@@ -40,17 +40,17 @@ type writeQueue struct {
 
 // writeUrgent is write for a step that must not wait behind ordinary ones. Simultaneous steps share a transaction, and
 // a step that fails does not undo the others. The wait ends with ctx; a step that has begun runs to its end.
-func (s *Store) writeUrgent(ctx context.Context, do func(tx) error) error {
+func (s *file) writeUrgent(ctx context.Context, do func(*tx)) error {
 	return s.enqueue(ctx, &s.writes, true, do)
 }
 
 // writeLedger is write for a step of the ledger. Simultaneous steps share a transaction and so one wait for the disk.
 // Each is durable when it returns, and a refused step does not undo the others.
-func (s *Store) writeLedger(ctx context.Context, do func(tx) error) error {
+func (s *file) writeLedger(ctx context.Context, do func(*tx)) error {
 	return s.enqueue(ctx, &s.ledgerWrites, false, do)
 }
 
-func (s *Store) enqueue(ctx context.Context, q *writeQueue, urgent bool, do func(tx) error) error {
+func (s *file) enqueue(ctx context.Context, q *writeQueue, urgent bool, do func(*tx)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -103,6 +103,13 @@ func (q *writeQueue) begin(n int) []*queuedWrite {
 	return batch
 }
 
+// waits reports whether a write waits.
+func (q *writeQueue) waits() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queue) > 0
+}
+
 // idle reports whether the queue is empty, and if so marks it as not being served.
 func (q *writeQueue) idle() bool {
 	q.mu.Lock()
@@ -115,13 +122,13 @@ func (q *writeQueue) idle() bool {
 }
 
 // serve runs until no write waits.
-func (s *Store) serve(q *writeQueue, urgent bool) {
+func (s *file) serve(q *writeQueue, urgent bool) {
 	for !q.idle() {
 		var batch []*queuedWrite
-		err := s.writing(context.Background(), urgent, func(l *dbConn) error {
-			return l.inTransaction(context.Background(), "BEGIN IMMEDIATE", func() error {
-				batch = q.begin(maxBatch)
-				return tx{l, context.Background()}.runAll(batch)
+		err := s.lendWriter(context.Background(), urgent, func(l *dbConn) error {
+			ctx := context.Background()
+			return l.inTransaction(ctx, ctx, "BEGIN IMMEDIATE", func(d *tx) {
+				batch = d.runAll(q, func() bool { return !urgent && s.writer.urgentWaits() })
 			})
 		})
 		if batch == nil && err != nil { // no transaction began
@@ -150,35 +157,51 @@ func closeQueues(closed chan struct{}, queues ...*writeQueue) {
 	}
 }
 
-// runAll runs every write of a batch, each behind a savepoint of its own when there are several. An error ends the
-// whole transaction.
-func (d tx) runAll(batch []*queuedWrite) error {
-	if len(batch) == 1 {
-		return batch[0].run(d)
+// runAll runs up to maxBatch writes of a queue, until it is empty or enough says so after a write, and returns those
+// that it began. Each has a savepoint of its own when there are several. An error of a single write, or of a savepoint,
+// ends the whole transaction.
+func (d *tx) runAll(q *writeQueue, enough func() bool) []*queuedWrite {
+	batch := q.begin(1)
+	if len(batch) == 0 { // withdrawn
+		return batch
 	}
-	for _, e := range batch {
-		if _, err := d.exec("SAVEPOINT queued"); err != nil {
-			return err
-		}
-		e.err = e.run(d)
-		if e.err != nil {
-			if _, err := d.exec("ROLLBACK TO queued"); err != nil {
-				return errors.Join(e.err, err)
-			}
-		}
-		if _, err := d.exec("RELEASE queued"); err != nil {
-			return err
-		}
+	if !q.waits() {
+		d.fail(batch[0].run(d.dbConn))
+		return batch
 	}
-	return nil
+	d.runSaved(batch[0])
+	for d.err == nil && len(batch) < maxBatch && !enough() {
+		next := q.begin(1)
+		if len(next) == 0 {
+			break
+		}
+		batch = append(batch, next[0])
+		d.runSaved(next[0])
+	}
+	return batch
+}
+
+// runSaved runs one write of several behind a savepoint.
+func (d *tx) runSaved(e *queuedWrite) {
+	d.exec("SAVEPOINT queued")
+	if d.err != nil {
+		return
+	}
+	e.err = e.run(d.dbConn)
+	if e.err != nil {
+		d.exec("ROLLBACK TO queued")
+	}
+	d.exec("RELEASE queued")
 }
 
 // run runs one write. A panic in it must not affect the others.
-func (e *queuedWrite) run(d tx) (err error) {
+func (e *queuedWrite) run(l *dbConn) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("a defect: %v", fault)
 		}
 	}()
-	return e.do(d)
+	d := &tx{dbConn: l, ctx: context.Background()}
+	e.do(d)
+	return d.err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,10 +13,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 )
 
 func TestUrgentWritersGoFirstButNotForever(t *testing.T) {
@@ -79,7 +80,7 @@ func queuedWriteOn(t *testing.T) (s *Store, letGo func()) {
 	return s, func() { s.writer.release(l) }
 }
 
-func (s *Store) send(t *testing.T, do func(tx) error) *queuedWrite {
+func (s *Store) send(t *testing.T, do func(*tx)) *queuedWrite {
 	t.Helper()
 	e := &queuedWrite{do: do, done: make(chan struct{})}
 	require.True(t, s.writes.add(e, s.closed, func() { s.serve(&s.writes, true) }))
@@ -90,18 +91,15 @@ func TestAFailedWriteDoesNotUndoOthersOfItsBatch(t *testing.T) {
 	t.Parallel()
 	s, letGo := queuedWriteOn(t)
 	fault := errors.New("refused")
-	number := func(fail func()) func(tx) error {
-		return func(d tx) error {
-			l, err := d.counters("a")
-			if err != nil {
-				return err
-			}
+	number := func(fail func()) func(*tx) {
+		return func(d *tx) {
+			l := d.counters("a")
 			l.dreams++
-			if err := d.setCounters("a", l); err != nil || fail == nil {
-				return err
+			d.setCounters("a", l)
+			if fail != nil {
+				fail()
+				d.fail(fault)
 			}
-			fail()
-			return fault
 		}
 	}
 	var good, bad, wild []*queuedWrite
@@ -128,6 +126,38 @@ func TestAFailedWriteDoesNotUndoOthersOfItsBatch(t *testing.T) {
 	n, err = s.NextDream(t.Context(), "a")
 	require.NoError(t, err)
 	require.EqualValues(t, maxBatch+2, n)
+}
+
+func TestATransactionOfLedgerWritesEndsWhenAnUrgentWriterWaits(t *testing.T) {
+	t.Parallel()
+	s, letGo := queuedWriteOn(t)
+	var made []string // the writing connection guards it
+	var urgent *queuedWrite
+	ledger := func(do func()) *queuedWrite {
+		e := &queuedWrite{do: func(*tx) { do() }, done: make(chan struct{})}
+		require.True(t, s.ledgerWrites.add(e, s.closed, func() { s.serve(&s.ledgerWrites, false) }))
+		return e
+	}
+	first := ledger(func() {
+		made = append(made, "ledger")
+		urgent = &queuedWrite{do: func(*tx) { made = append(made, "urgent") }, done: make(chan struct{})}
+		s.writes.add(urgent, s.closed, func() { s.serve(&s.writes, true) })
+		for !s.writer.urgentWaits() {
+			runtime.Gosched()
+		}
+	})
+	rest := []*queuedWrite{}
+	for range 3 {
+		rest = append(rest, ledger(func() { made = append(made, "ledger") }))
+	}
+	letGo()
+	for _, e := range append(rest, first) {
+		<-e.done
+		require.NoError(t, e.err)
+	}
+	<-urgent.done
+	require.NoError(t, urgent.err)
+	require.Equal(t, []string{"ledger", "urgent", "ledger", "ledger", "ledger"}, made)
 }
 
 func TestAWithdrawnWriteIsNotMade(t *testing.T) {
@@ -158,23 +188,23 @@ func TestAWithdrawnWriteIsNotMade(t *testing.T) {
 func TestWritesOfAClosingStoreAreRefused(t *testing.T) {
 	t.Parallel()
 	s, letGo := queuedWriteOn(t)
-	e := s.send(t, func(tx) error { return nil })
+	e := s.send(t, func(*tx) {})
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
 	<-e.done
 	require.ErrorIs(t, e.err, ErrClosed)
 	letGo()
 	require.NoError(t, <-closed)
-	require.ErrorIs(t, s.writeUrgent(t.Context(), func(tx) error { return nil }), ErrClosed)
+	require.ErrorIs(t, s.writeUrgent(t.Context(), func(*tx) {}), ErrClosed)
 }
 
 func TestAVisitStopsWaitingForAnotherProcessWithItsCaller(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
-	s, err := Open(t.Context(), path, Busy(time.Hour))
+	s, err := Open(t.Context(), path, BusyTimeout(time.Hour))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	other, err := Open(t.Context(), path, Busy(time.Millisecond))
+	other, err := Open(t.Context(), path, BusyTimeout(time.Millisecond))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, other.Close()) }()
 	visit := presence.Visit{
@@ -184,17 +214,15 @@ func TestAVisitStopsWaitingForAnotherProcessWithItsCaller(t *testing.T) {
 		Now:    time.Unix(1, 0),
 		For:    time.Minute,
 	}
-	require.NoError(t, other.write(t.Context(), func(tx) error {
+	require.NoError(t, other.write(t.Context(), func(*tx) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		_, err := s.Arrive(ctx, visit)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-		return nil
 	}))
-	require.NoError(t, s.write(t.Context(), func(tx) error {
+	require.NoError(t, s.write(t.Context(), func(*tx) {
 		_, err := other.Arrive(t.Context(), visit)
 		require.ErrorContains(t, err, "another writer")
-		return nil
 	}))
 	a, err := other.Arrive(t.Context(), visit)
 	require.NoError(t, err)

@@ -2,14 +2,12 @@ package sqlitestore
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // row is an item as its table stores it.
@@ -24,151 +22,120 @@ type row struct {
 	same  bool       // add a revision even if it equals the newest
 }
 
-// rows encodes items of one agent.
-func rows(agent string, items []dream.Item) ([]row, error) {
-	out := make([]row, 0, len(items))
+// encodeAll encodes items of one agent.
+func encodeAll(agent string, items []dream.Item) ([]row, error) {
+	out := make([]row, len(items))
 	for i, item := range items {
-		r, err := encode(agent, item)
-		if err != nil {
+		if err := memory.ValidateItem(agent, item); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
-		out = append(out, r)
+		body, err := json.Marshal(item)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %s: %w", i, item.Header().ID, err)
+		}
+		out[i] = rowOf(item, string(body))
 	}
 	return out, nil
 }
 
-// kindTypes maps each kind to the Go type of its items.
-var kindTypes = func() map[dream.Kind]reflect.Type {
-	types := map[dream.Kind]reflect.Type{}
-	for _, kind := range dream.Kinds {
-		if item, err := dream.Decode(kind, []byte("{}")); err == nil {
-			types[kind] = reflect.TypeOf(item)
-		}
-	}
-	return types
-}()
-
-func encode(agent string, item dream.Item) (row, error) {
-	if item == nil || reflect.ValueOf(item).IsNil() {
-		return row{}, errors.New("it is nil")
-	}
-	h := *item.Header()
-	if h.ID == "" {
-		return row{}, errors.New("its id is empty")
-	}
-	if h.Agent != agent {
-		return row{}, fmt.Errorf("%s is of agent %q; this memory is of %q", h.ID, h.Agent, agent)
-	}
-	if want := kindTypes[h.Kind]; want != reflect.TypeOf(item) {
-		return row{}, fmt.Errorf("%s is a %T and names its kind %q; a kind has one type", h.ID, item, h.Kind)
-	}
-	switch h.State {
-	case dream.Live, dream.Superseded, dream.Archived, dream.Proposed:
-	default:
-		return row{}, fmt.Errorf("%s has state %q; states are live, superseded, archived and proposed", h.ID, h.State)
-	}
-	body, err := json.Marshal(item)
-	if err != nil {
-		return row{}, fmt.Errorf("%s: %w", h.ID, err)
-	}
-	text := item.Text()
+// rowOf makes the row of a valid item, given its JSON.
+func rowOf(item dream.Item, body string) row {
+	h, text := *item.Header(), item.Text()
 	return row{
 		head:  h,
 		marks: item.Marks(),
 		id:    h.ID,
 		text:  text,
-		body:  string(body),
-		kept:  storeText(string(body), h.Dream, text, h.ID),
+		body:  body,
+		kept:  storeText(body, h.Dream, text, h.ID),
 		read:  h.Revision,
-	}, nil
+	}
 }
 
 // decode reads an item from its row.
-func decode(kind string, body []byte, revision int) (dream.Item, error) {
+func (d *tx) decode(kind string, body []byte, revision int) dream.Item {
 	item, err := dream.Decode(dream.Kind(kind), body)
-	if err != nil {
-		return nil, err
-	}
-	item.Header().Revision = revision
-	return item, nil
-}
-
-func (r row) due() any {
-	if r.marks.Due.IsZero() {
+	d.fail(err)
+	if d.err != nil {
 		return nil
 	}
-	return nanos(r.marks.Due)
+	item.Header().Revision = revision
+	return item
+}
+
+// revisedColumns are the columns of an item that a revision sets, in the order of revised.
+const revisedColumns = "state, at, salience, surprise, score, due, status, session, dream, cause, changed, text, body, " +
+	"owner, dreamt, tide, packed"
+
+// revised returns the values of revisedColumns.
+func (r row) revised(cause string, changed, vectorRevision int64) []any {
+	var due any
+	if !r.marks.Due.IsZero() {
+		due = nanos(r.marks.Due)
+	}
+	return []any{
+		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, due, r.marks.Status,
+		r.marks.Session, r.head.Dream, cause, changed, r.text, r.kept.text, r.marks.Owner, r.head.Dreamt(),
+		vectorRevision, r.kept.packed,
+	}
+}
+
+var (
+	insertItem = insertInto("items", "agent, id, kind, bare, revision, "+revisedColumns)
+	reviseItem = "UPDATE items SET revision = revision + 1, (" + revisedColumns + ") = " + valuesOf(revisedColumns) +
+		" WHERE key = ?"
+)
+
+// putItem inserts a row as a revision of this number; false when the id exists. bare says that it has no vector in the
+// agent's space.
+func (d *tx) putItem(r row, number int, bare bool, cause string, changed, vectorRevision int64) bool {
+	fixed := []any{r.head.Agent, r.id, string(r.head.Kind), bare, number}
+	return d.exec(insertItem+" ON CONFLICT (agent, id) DO NOTHING",
+		append(fixed, r.revised(cause, changed, vectorRevision)...)...) == 1
 }
 
 // insert adds a new item; false when the id exists.
-func (d tx) insert(r row, cause string, now, vectorRevision int64) (bool, error) {
-	n, err := d.exec(
-		`INSERT INTO items (agent, id, kind, state, at, salience, surprise, score, due, status, session, dream, bare,
-		revision, cause, changed, text, body, owner, dreamt, tide, packed)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (agent, id) DO NOTHING`,
-		r.head.Agent, r.id, string(r.head.Kind), string(r.head.State), nanos(r.head.At), r.marks.Salience,
-		r.marks.Surprise, r.marks.Score,
-		r.due(), r.marks.Status, r.marks.Session, r.head.Dream, cause, now, r.text, r.kept.text, r.marks.Owner,
-		r.head.Dreamt(), vectorRevision,
-		r.kept.packed)
-	return n == 1, err
+func (d *tx) insert(r row, cause string, now, vectorRevision int64) bool {
+	return d.putItem(r, 1, true, cause, now, vectorRevision)
 }
 
-// revise makes r the newest revision. changed is false when it equals the newest one.
-func (d tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bool, err error) {
+// revise makes r the newest revision. changed is false when it equals the one before.
+func (d *tx) revise(r row, w memory.Write, now, vectorRevision int64) (changed bool) {
 	var key int64
 	var kind, state, cause, text, dreamID string
 	var body storedText
 	var newest int
-	found, err := d.one(
+	found := d.one(
 		"SELECT key, kind, state, cause, dream, text, body, packed, revision FROM items WHERE agent = ? AND id = ?",
 		[]any{r.head.Agent, r.id}, &key, &kind, &state, &cause, &dreamID, &text, &body.text, &body.packed, &newest)
-	if err != nil {
-		return false, err
+	switch {
+	case !found:
+		d.fail(memory.ErrNotFound)
+	case kind != string(r.head.Kind):
+		d.fail(fmt.Errorf("it is a %s and cannot become a %s", kind, r.head.Kind))
+	default:
+		d.fail(memory.CheckRevision(r.read, newest))
 	}
-	if !found {
-		return false, memory.ErrNotFound
-	}
-	if kind != string(r.head.Kind) {
-		return false, fmt.Errorf("it is a %s and cannot become a %s", kind, r.head.Kind)
-	}
-	if r.read != 0 && r.read != newest {
-		return false, fmt.Errorf("it was read at revision %d and the newest is %d: %w", r.read, newest, memory.ErrStale)
-	}
-	before, err := body.read(text, r.id)
-	if err != nil || string(before) == r.body && !r.same {
-		return false, err
+	before := string(d.unpacked("its newest revision", []byte(body.text), body.packed, text, r.id))
+	changed = before != r.body
+	if d.err != nil || !changed && !r.same {
+		return false
 	}
 	if !w.Replaces(cause, dream.State(state), r.head.State) {
-		past := storeText(string(before), dreamID, r.id)
-		if _, err := d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed)
-			SELECT agent, id, revision, kind, cause, changed, ?, ? FROM items WHERE key = ?`, past.text, past.packed,
-			key); err != nil {
-			return false, err
-		}
+		past := storeText(before, dreamID, r.id)
+		d.exec(`INSERT INTO revisions (agent, id, number, kind, cause, at, body, packed)
+			SELECT agent, id, revision, kind, cause, changed, ?, ? FROM items WHERE key = ?`, past.text, past.packed, key)
 	}
-	if _, err := d.exec(
-		`UPDATE items SET state = ?, at = ?, salience = ?, surprise = ?, score = ?, due = ?, status = ?, session = ?,
-		dream = ?, revision = revision + 1, cause = ?, changed = ?, text = ?, body = ?, owner = ?, dreamt = ?, tide = ?, packed = ?
-		WHERE key = ?`,
-		string(r.head.State), nanos(r.head.At), r.marks.Salience, r.marks.Surprise, r.marks.Score, r.due(),
-		r.marks.Status,
-		r.marks.Session, r.head.Dream, w.CauseOf(), now, r.text, r.kept.text,
-		r.marks.Owner, r.head.Dreamt(), vectorRevision, r.kept.packed, key); err != nil {
-		return false, err
-	}
+	d.exec(reviseItem, append(r.revised(w.CauseOf(), now, vectorRevision), key)...)
 	if text != r.text {
-		if err := d.dropCollected(r.head.Agent, r.id); err != nil {
-			return false, err
-		}
+		// the item's collected vectors are of its old text
+		d.exec("DELETE FROM vectors WHERE agent = ? AND id = ? AND space IN (SELECT space FROM moves WHERE agent = ?)",
+			r.head.Agent, r.id, r.head.Agent)
 	}
-	if state == string(r.head.State) {
-		return true, nil
+	if state != string(r.head.State) {
+		d.exec("UPDATE vectors SET live = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live, r.head.Agent, r.id)
 	}
-	_, err = d.exec("UPDATE vectors SET live = ? WHERE agent = ? AND id = ?", r.head.State == dream.Live,
-		r.head.Agent, r.id)
-	return true, err
+	return changed
 }
 
 // nanos is a time as an integer that SQLite can sort by, saturated at the limits of int64 (years 1678 and 2262).
@@ -197,5 +164,3 @@ func parseDate(s string) (time.Time, error) {
 	}
 	return time.Parse(time.RFC3339Nano, s)
 }
-
-func (s *Store) stamp() int64 { return s.set.now().UnixNano() }

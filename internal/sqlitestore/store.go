@@ -13,33 +13,61 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/spend"
-	"github.com/seed-56a03226/oneiros/internal/store/index"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // Store implements all ports on one file.
 var (
-	_ memory.Store = (*Store)(nil)
-	_ spend.Ledger = Ledger{}
-	_ fabric.Log   = (*Store)(nil)
-
-	_ presence.Store   = (*Store)(nil)
-	_ presence.WakeBus = (*Store)(nil)
-	_ memory.Feeds     = (*Store)(nil)
+	_ memory.Store      = (*Store)(nil)
+	_ memory.Feeds      = (*Store)(nil)
+	_ memory.Talks      = (*Store)(nil)
+	_ memory.EmbedQueue = (*Store)(nil)
+	_ memory.Movable    = (*Store)(nil)
+	_ memory.Verifier   = (*Store)(nil)
+	_ spend.Ledger      = Ledger{}
+	_ fabric.Log        = (*Store)(nil)
+	_ presence.Store    = (*Store)(nil)
+	_ presence.WakeBus  = (*Store)(nil)
+	_ access.Store      = (*Store)(nil)
 )
 
-// ErrAbsent is returned by Open with Existing for a file that is missing or empty.
+// ErrAbsent is returned by Open with MustExist for a file that is missing or empty.
 var ErrAbsent = errors.New("the file is missing or empty")
 
 // ErrClosed is returned by every method of a closed store.
-var ErrClosed = errors.New("the store is closed")
+var ErrClosed = store.ErrClosed
 
-// Store is one process's handle on the file, with one writing connection and several reading ones. It is safe for
-// concurrent use, and several processes of one host may open the same file.
+// Store is one process's handle on the file. It is safe for concurrent use, and several processes of one host may open
+// the same file. Each embedded type implements one port, or a part of one, on the same connections.
 type Store struct {
+	*file
+	*eventLog
+	*dispatcher
+	store.Searcher
+	agents
+	items
+	vectors
+	eraser
+	slots
+	notes
+	feeds
+	talks
+	embedJobs
+	visits
+	apiKeys
+	archives
+	ledger
+
+	closing sync.Once
+}
+
+// file is the connections to the file: one that writes and several that read.
+type file struct {
 	name         string
 	set          settings
 	writeDB      *sql.DB
@@ -47,16 +75,13 @@ type Store struct {
 	writer       priorityLock
 	writes       writeQueue // urgent writes
 	ledgerWrites writeQueue // writes of the spend ledger
+	roomWrites   writeQueue // writes of rooms
 	readers      chan *dbConn
 	readerCount  int          // number of reading connections
 	written      bool         // the writing connection exists
 	private      bool         // in memory: no other process can open it
 	gate         sync.RWMutex // for a store in memory: SQLite's memory file system blocks readers during a write
-	indexes      index.Cache
-	feeds        feedBus
-	dispatcher   dispatcher
 	fold         folding
-	closing      sync.Once
 	closed       chan struct{}
 }
 
@@ -64,40 +89,50 @@ type Store struct {
 type Option func(*settings)
 
 type settings struct {
-	now         func() time.Time
-	busy        time.Duration
-	network     bool
-	indexMemory int64
-	readers     int
-	existing    bool
+	now      func() time.Time
+	busy     time.Duration
+	readers  int
+	existing bool
 }
 
 // Clock sets the clock that dates revisions; the system's by default.
 func Clock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
 
-// Busy sets how long a write waits for another process's write before it fails; 10 s by default.
-func Busy(d time.Duration) Option { return func(s *settings) { s.busy = d } }
+// BusyTimeout sets how long a write waits for another process's write before it fails; 10 s by default.
+func BusyTimeout(d time.Duration) Option { return func(s *settings) { s.busy = d } }
 
-// OnNetwork allows a file on a network file system. SQLite's write-ahead log needs shared memory and reliable locks,
-// which network file systems lack. It is safe only when one host alone ever opens the file, at the caller's risk.
-func OnNetwork() Option { return func(s *settings) { s.network = true } }
-
-// Existing makes Open refuse a file that is missing, empty or without tables (ErrAbsent) instead of creating a store.
-func Existing() Option { return func(s *settings) { s.existing = true } }
-
-// VectorMemory bounds the bytes of the search indexes kept in memory; the agents searched least recently are evicted.
-// 1 GiB by default. An agent's index is always held whole while it is searched.
-func VectorMemory(bytes int64) Option { return func(s *settings) { s.indexMemory = bytes } }
+// MustExist makes Open refuse a file that is missing, empty or without tables (ErrAbsent) instead of creating a store.
+func MustExist() Option { return func(s *settings) { s.existing = true } }
 
 // Open opens the deployment's file. It creates the file (mode 0600, its folder 0700) and its tables when they are
 // missing. The path ":memory:" is a private store that ends with Close. A file of a newer schema, of another program or
 // on a network file system is refused.
 func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
-	set := settings{now: time.Now, busy: 10 * time.Second, indexMemory: 1 << 30, readers: max(4, runtime.GOMAXPROCS(0))}
+	set := settings{now: time.Now, busy: 10 * time.Second, readers: max(4, runtime.GOMAXPROCS(0))}
 	for _, opt := range opts {
 		opt(&set)
 	}
-	s := &Store{name: path, set: set, private: path == ":memory:", closed: make(chan struct{})}
+	f := &file{name: path, set: set, private: path == ":memory:", closed: make(chan struct{})}
+	log := &eventLog{file: f}
+	s := &Store{
+		file:       f,
+		eventLog:   log,
+		dispatcher: &dispatcher{},
+		Searcher:   store.Searcher{Limit: store.IndexMemory, CatchUp: vectors{f}.catchUp},
+		agents:     agents{f},
+		items:      items{f, log},
+		vectors:    vectors{f},
+		eraser:     eraser{f},
+		slots:      slots{f},
+		notes:      notes{f},
+		feeds:      feeds{f},
+		talks:      talks{f},
+		embedJobs:  embedJobs{f},
+		visits:     visits{f},
+		apiKeys:    apiKeys{f},
+		archives:   archives{f},
+		ledger:     ledger{f},
+	}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, err), s.Close())
 	}
@@ -105,13 +140,23 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) error {
+	if err := s.file.open(ctx); err != nil || s.private {
+		return err
+	}
+	s.dispatcher.path = s.name
+	watch, err := newConn(ctx, s.readDB)
+	s.eventLog.watch = watch
+	return errors.Join(err, s.fold.begin(ctx, s.file))
+}
+
+func (s *file) open(ctx context.Context) error {
 	if s.set.existing {
 		if _, err := os.Stat(s.name); errors.Is(err, fs.ErrNotExist) {
 			return ErrAbsent
 		}
 	}
 	if !s.private {
-		if err := prepareFile(s.name, s.set.network); err != nil {
+		if err := prepareFile(s.name); err != nil {
 			return err
 		}
 	}
@@ -143,19 +188,14 @@ func (s *Store) open(ctx context.Context) error {
 		s.readers <- l
 		s.readerCount++
 	}
-	if !s.private {
-		s.dispatcher.path = s.name
-		s.feeds.watch, err = newConn(ctx, s.readDB)
-		err = errors.Join(err, s.fold.begin(ctx, s))
-	}
-	return err
+	return nil
 }
 
 // Close waits for running reads and writes, then closes the file. A second Close does nothing.
 func (s *Store) Close() error {
 	var err error
 	s.closing.Do(func() {
-		closeQueues(s.closed, &s.writes, &s.ledgerWrites)
+		closeQueues(s.file.closed, &s.writes, &s.ledgerWrites, &s.roomWrites)
 		err = errors.Join(s.dispatcher.close(), s.fold.close())
 		if s.written {
 			l, fault := s.writer.take(context.Background(), nil, false)
@@ -167,7 +207,7 @@ func (s *Store) Close() error {
 		for range s.readerCount {
 			err = errors.Join(err, (<-s.readers).close())
 		}
-		err = errors.Join(err, s.feeds.close())
+		err = errors.Join(err, s.eventLog.close())
 		for _, db := range []*sql.DB{s.readDB, s.writeDB} {
 			if db != nil {
 				err = errors.Join(err, db.Close())
@@ -176,3 +216,6 @@ func (s *Store) Close() error {
 	})
 	return err
 }
+
+// stamp is the time of a revision written now.
+func (s *file) stamp() int64 { return s.set.now().UnixNano() }

@@ -5,7 +5,7 @@ package sqlitestore
 import (
 	"io/fs"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // unixBus does not exist on this system: notices stay in their process, and other processes learn of a wake from

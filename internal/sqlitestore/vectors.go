@@ -3,165 +3,99 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 	"github.com/seed-56a03226/oneiros/internal/store/packed"
 )
 
-// checkVector refuses vectors that have no cosine.
-func checkVector(space string, v []float32) error {
-	if space == "" {
-		return errors.New("its space is empty; a space names embedder, version and dimension")
-	}
-	if len(v) == 0 {
-		return errors.New("it has no numbers")
-	}
-	for i, x := range v {
-		if f := float64(x); math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("number %d is %v; it must be finite", i, x)
-		}
-	}
-	return nil
-}
+// vectors keeps the vectors of items, in one space for each agent.
+type vectors struct{ *file }
 
 // putVector stores an item's vector in the agent's space; the first vector of an agent sets the space.
-func (d tx) putVector(agent string, l *agentCounters, v memory.Vector, kept storedVector, vectorRevision int64) error {
-	if l.space == "" {
-		if err := d.found(agent, l, v); err != nil {
-			return err
-		}
+func (c *commit) putVector(v memory.Vector, kept storedVector) {
+	if c.space == "" {
+		c.settle(v)
 	}
-	if l.space != v.Space {
-		return fmt.Errorf("it is in space %s and the agent's vectors are in %s: %w", v.Space, l.space, memory.ErrSpace)
+	if c.space != v.Space {
+		c.fail(fmt.Errorf("it is in space %s and the agent's vectors are in %s: %w", v.Space, c.space, memory.ErrSpace))
 	}
-	if l.dim != int64(len(v.V)) {
-		return fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), l.space, l.dim,
-			memory.ErrSpace)
+	if c.dim != int64(len(v.V)) {
+		c.fail(fmt.Errorf("it has %d numbers and the agent's vectors in %s have %d: %w", len(v.V), c.space, c.dim,
+			memory.ErrSpace))
 	}
 	var key int64
 	var kind, state, dreamID string
-	found, err := d.one("SELECT key, kind, state, dream FROM items WHERE agent = ? AND id = ?", []any{agent, v.Item},
-		&key, &kind, &state, &dreamID)
-	if err != nil {
-		return err
-	}
-	if !found {
-		return memory.ErrNotFound
+	if !c.one("SELECT key, kind, state, dream FROM items WHERE agent = ? AND id = ?", []any{c.Agent, v.Item},
+		&key, &kind, &state, &dreamID) {
+		c.fail(memory.ErrNotFound)
 	}
 	if dreamID == "" { // vectors of memories are read at every start of a search, so they are not packed
-		kept = storedVector{v: packVector(v.V)}
+		kept = storedVector{v: packed.PlainVector(v.V)}
 	}
-	if _, err := d.exec(`INSERT INTO vectors (agent, id, space, kind, live, v, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)
+	c.exec(`INSERT INTO vectors (agent, id, space, kind, live, v, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent, id, space) DO UPDATE SET live = excluded.live, v = excluded.v, numbers = excluded.numbers`,
-		agent, v.Item, v.Space, kind, state == string(dream.Live), kept.v, kept.numbers); err != nil {
-		return err
-	}
-	_, err = d.exec("UPDATE items SET bare = 0, tide = ? WHERE key = ?", vectorRevision, key)
-	return err
+		c.Agent, v.Item, v.Space, kind, state == string(dream.Live), kept.v, kept.numbers)
+	c.exec("UPDATE items SET bare = 0, tide = ? WHERE key = ?", c.next, key)
 }
 
-// found makes a vector's space the agent's own, with everything that has been collected in it.
-func (d tx) found(agent string, l *agentCounters, v memory.Vector) error {
-	dim, err := d.dimension(agent, v.Space)
-	if err != nil {
-		return err
+// settle makes a vector's space the agent's own, with everything that has been collected in it.
+func (c *commit) settle(v memory.Vector) {
+	c.space, c.dim = v.Space, c.dimension(c.Agent, v.Space)
+	if c.dim == 0 { // nothing was collected in it
+		c.dim = int64(len(v.V))
+		return
 	}
-	l.space, l.dim = v.Space, dim
-	if dim == 0 { // nothing was collected in it
-		l.dim = int64(len(v.V))
-		return nil
-	}
-	if _, err := d.exec("DELETE FROM moves WHERE agent = ? AND space = ?", agent, v.Space); err != nil {
-		return err
-	}
-	_, err = d.exec(`UPDATE items SET bare = 0 WHERE agent = ? AND bare = 1 AND EXISTS
-		(SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)`, agent, v.Space)
-	return err
+	c.exec("DELETE FROM moves WHERE agent = ? AND space = ?", c.Agent, v.Space)
+	c.exec(`UPDATE items SET bare = 0 WHERE agent = ? AND bare = 1 AND EXISTS
+		(SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)`, c.Agent, v.Space)
 }
 
 // WithoutVector returns live items without a vector in the space, oldest first.
-func (s *Store) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind,
+func (s vectors) WithoutVector(ctx context.Context, agent, space string, kinds []dream.Kind,
 	limit int,
 ) ([]dream.Item, error) {
 	q := memory.Query{Agent: agent, Kinds: kinds, Sort: memory.Oldest, Limit: limit}
-	var items []dream.Item
-	err := s.read(ctx, func(d tx) error {
-		l, err := d.counters(agent)
-		if err != nil {
-			return err
-		}
+	return in(ctx, s.read, "memories of "+agent+" without a vector in "+space, func(d *tx) []dream.Item {
 		sort := sorts[memory.Oldest]
-		if l.space == space {
-			sort.index, sort.only = "items_bare", "bare = 1"
+		only := condition{term: "bare = 1"}
+		if d.counters(agent).space == space {
+			sort.index = "items_bare"
 		} else { // part of it may have been collected
-			sort.only, sort.args =
+			only = condition{
 				"NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.agent = items.agent AND v.id = items.id AND v.space = ?)",
-				[]any{space}
+				[]any{space},
+			}
 		}
-		query, args := findSQL(q, sort)
-		return d.items(query, args, &items)
+		query, args := findSQL(q, sort, only)
+		return d.items(query, args)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("memories of %s without a vector in %s: %w", agent, space, err)
-	}
-	return items, nil
 }
 
 // Vectors returns stored vectors in the order of ids.
-func (s *Store) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
-	var out []memory.Vector
-	list, err := json.Marshal(ids)
-	if err == nil && len(ids) > 0 {
-		err = s.readOnce(ctx, func(d tx) error {
-			return d.each(
-				`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
-				ORDER BY asked.key`, []any{string(list), agent, space}, func(scan func(...any) error) error {
-					var id string
-					var kept storedVector
-					if err := scan(&id, (*sql.RawBytes)(&kept.v), &kept.numbers); err != nil {
-						return err
-					}
-					v := make([]float32, kept.len())
-					if err := kept.read(v); err != nil {
-						return fmt.Errorf("vector of %s: %w", id, err)
-					}
-					out = append(out, memory.Vector{Item: id, Space: space, V: v})
-					return nil
-				})
-		})
+func (s vectors) Vectors(ctx context.Context, agent, space string, ids ...string) ([]memory.Vector, error) {
+	if len(ids) == 0 {
+		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("vectors of %s: %w", agent, err)
-	}
-	return out, nil
+	return in(ctx, s.readOnce, "vectors of "+agent, func(d *tx) []memory.Vector {
+		return rows(d,
+			`SELECT vectors.id, v, numbers FROM json_each(?) AS asked CROSS JOIN vectors ON agent = ? AND vectors.id = asked.value AND space = ?
+			ORDER BY asked.key`, []any{jsonText{ids}, agent, space}, func(scan scanner) memory.Vector {
+				v := memory.Vector{Space: space}
+				var kept storedVector
+				scan(&v.Item, (*sql.RawBytes)(&kept.v), &kept.numbers)
+				v.V = make([]float32, kept.len())
+				d.fail(store.Wrap(kept.read(v.V), "vector of ", v.Item))
+				return v
+			})
+	})
 }
 
 // Space returns the space of the agent's vectors.
-func (s *Store) Space(ctx context.Context, agent string) (string, error) {
-	var l agentCounters
-	err := s.readOnce(ctx, func(d tx) error {
-		var err error
-		l, err = d.counters(agent)
-		return err
-	})
-	if err != nil {
-		return "", fmt.Errorf("space of %s: %w", agent, err)
-	}
-	return l.space, nil
-}
-
-func packVector(v []float32) []byte {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return b
+func (s vectors) Space(ctx context.Context, agent string) (string, error) {
+	return in(ctx, s.readOnce, "space of "+agent, func(d *tx) string { return d.counters(agent).space })
 }
 
 // storedVector is a vector as a row stores it.
@@ -173,7 +107,7 @@ type storedVector struct {
 // storeVector packs the vector of an item that a dream made.
 func storeVector(v []float32, dreamID string) storedVector {
 	if dreamID == "" {
-		return storedVector{v: packVector(v)}
+		return storedVector{v: packed.PlainVector(v)}
 	}
 	n := len(v)
 	return storedVector{packed.PackVector(v), &n}
@@ -194,13 +128,7 @@ func (s storedVector) read(out []float32) error {
 	if s.numbers != nil {
 		return packed.UnpackVector(s.v, out)
 	}
-	if len(s.v) != 4*len(out) {
-		return fmt.Errorf("it has %d bytes for %d numbers", len(s.v), len(out))
-	}
-	for i := range out {
-		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(s.v[4*i:]))
-	}
-	return nil
+	return packed.ReadPlainVector(s.v, out)
 }
 
 // plain returns the vector in the form of an archive.
@@ -210,5 +138,5 @@ func (s storedVector) plain() ([]byte, error) {
 	}
 	out := make([]float32, *s.numbers)
 	err := packed.UnpackVector(s.v, out)
-	return packVector(out), err
+	return packed.PlainVector(out), err
 }

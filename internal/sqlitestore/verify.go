@@ -8,10 +8,10 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
+	"github.com/seed-56a03226/oneiros/internal/store/rooms"
 )
-
-var _ memory.Verifier = (*Store)(nil)
 
 // maxFaults is the maximum number of damaged pages that SQLite reports.
 const maxFaults = 10
@@ -36,9 +36,9 @@ var references = []struct{ what, count string }{
 }
 
 // Verify reads every page of the file, as SQLite's quick_check does, and looks for rows whose owning row is missing.
-func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
+func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
-	err := s.reading(ctx, func(l *dbConn) error {
+	err := s.lendReader(ctx, func(l *dbConn) error {
 		var version int
 		if err := l.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
@@ -50,7 +50,7 @@ func (s *Store) Verify(ctx context.Context) (memory.Integrity, error) {
 		found.Faults = append(found.Faults, err.Error())
 		err = nil
 	}
-	return found, wrap(err, "verify "+s.name)
+	return found, store.Wrap(err, "verify ", s.name)
 }
 
 func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
@@ -79,7 +79,26 @@ func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
 		}
 		found.Checked = append(found.Checked, r.what)
 	}
-	return nil
+	return l.verifyRooms(ctx, found)
+}
+
+// verifyRooms checks the records of rooms in one snapshot.
+func (l *dbConn) verifyRooms(ctx context.Context, found *memory.Integrity) error {
+	var faults []string
+	err := l.inTransaction(ctx, ctx, "BEGIN", func(d *tx) {
+		var err error
+		faults, err = rooms.Verify(roomView{d})
+		d.fail(err)
+	})
+	if ctx.Err() != nil {
+		found.Skipped = append(found.Skipped, rooms.Checked+": the time was over")
+		return nil
+	}
+	if err == nil {
+		found.Checked = append(found.Checked, rooms.Checked)
+	}
+	found.Faults = append(found.Faults, faults...)
+	return err
 }
 
 // quickCheck lists the faults that SQLite finds in the file. Its context can interrupt it, unlike that of other reads.

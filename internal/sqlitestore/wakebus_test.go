@@ -16,8 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
-	"github.com/seed-56a03226/oneiros/internal/presence/presencetest"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence/presencetest"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -112,13 +112,18 @@ func noticeOf(epoch int64) presence.WakeNotice {
 	}
 }
 
-// listenRemote returns the notices of other processes.
+// listenRemote returns the notices of other processes, at most 10,000 that nobody reads: a listener that waited for a
+// reader would keep the store from closing.
 func listenRemote(t *testing.T, s *sqlitestore.Store) <-chan presence.WakeNotice {
 	t.Helper()
 	received := make(chan presence.WakeNotice, 10_000)
 	stop, err := s.Listen(func(r presence.WakeNotice) {
-		if !r.Local {
-			received <- r
+		if r.Local {
+			return
+		}
+		select {
+		case received <- r:
+		default:
 		}
 	})
 	require.NoError(t, err)

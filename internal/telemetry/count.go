@@ -7,9 +7,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // dreamTrace holds what is known of a dream until it ends.
@@ -66,7 +66,7 @@ func (m *Meter) count(e event.Event) {
 		read(m, e, func(p event.DreamEnded) { m.countEnd(e, p) })
 	case "Spent":
 		read(m, e, func(p event.Spent) { m.countTally(e, p.Tally) })
-	case "NothingAgain":
+	case "EmptyDreamsRepeated":
 		m.add(m.empty, 1, e)
 	case "AgentAwake":
 		read(m, e, func(p event.AgentAwake) { m.add(m.wakes, 1, e, word("cause", p.Cause)) })
@@ -106,8 +106,8 @@ func (m *Meter) countFound(e event.Event) {
 		})
 	case "OutputBarred":
 		read(m, e, func(p event.OutputBarred) { m.add(m.barred, 1, e, word("output", p.Kind)) })
-	case "HookSilent":
-		read(m, e, func(p event.HookSilent) { m.add(m.silent, 1, e, word("border", p.Border)) })
+	case "HookTimedOut":
+		read(m, e, func(p event.HookTimedOut) { m.add(m.silent, 1, e, word("border", p.Border)) })
 	case "SomaticMarkerFired":
 		m.add(m.markers, 1, e)
 	case "ObserverDrifted":
@@ -116,9 +116,9 @@ func (m *Meter) countFound(e event.Event) {
 		read(m, e, func(p event.ScenarioImagined) { m.add(m.scenarios, 1, e, fateWord(p.Kept)) })
 	case "HypothesisStaged":
 		m.add(m.hypotheses, 1, e, dream.HypothesisStaged)
-	case "HypothesisMoved":
-		read(m, e, func(p event.HypothesisMoved) { m.add(m.hypotheses, 1, e, word("status", p.Status)) })
-	case "ReviewAsked":
+	case "HypothesisChanged":
+		read(m, e, func(p event.HypothesisChanged) { m.add(m.hypotheses, 1, e, word("status", p.Status)) })
+	case "ReviewRequested":
 		m.add(m.reviewed, 1, e, "requested")
 	case "ReviewDecided":
 		read(m, e, func(p event.ReviewDecided) {
@@ -127,6 +127,16 @@ func (m *Meter) countFound(e event.Event) {
 	case "PredictionResolved":
 		read(m, e, func(p event.PredictionResolved) {
 			m.add(m.predictions, 1, e, word("source", p.Source), word("verdict", p.Status))
+		})
+	case "ClaimPassed":
+		m.add(m.claims, 1, e, word("standing", dream.ClaimPassed))
+	case "ClaimEnded":
+		read(m, e, func(p event.ClaimEnded) { m.add(m.claims, 1, e, word("standing", p.Status)) })
+	case "DreamQuality":
+		read(m, e, func(p event.DreamQuality) {
+			for _, metric := range p.Metrics {
+				m.add(m.quality, 1, e, word("metric", metric.Name), word("reading", metric.State))
+			}
 		})
 	}
 }

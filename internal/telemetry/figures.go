@@ -3,8 +3,8 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
 // Figure is a metric, as documented in the handbook.
@@ -22,6 +22,7 @@ type figures struct {
 	events, started, ended, interrupted, empty              *prometheus.CounterVec
 	spent, calls, fragments, flagged, depths, barred        *prometheus.CounterVec
 	scenarios, hypotheses, predictions, reviewed            *prometheus.CounterVec
+	claims, quality                                         *prometheus.CounterVec
 	wakes, alarms, aborts, markers, silent, drifted, unread *prometheus.CounterVec
 
 	dreaming, stage *prometheus.GaugeVec
@@ -76,6 +77,10 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 		hypotheses: counter("hypotheses",
 			"Hypotheses by their new status: staged by a dream, or changed by an outcome.", "status"),
 		predictions: counter("predictions_resolved", "Predictions resolved, by source and status.", "source", "status"),
+		claims:      counter("claims", "Claims that passed the gate or ended, by their new status.", "standing"),
+		quality: counter("dream_quality",
+			"Readings of the quality metrics of an agent's newest dreams, one for each dream that ends.", "metric",
+			"reading"),
 		reviewed: counter("review_items",
 			"Proposals of dreams submitted for review (asked), and the decisions (accepted, refused).",
 			"review"),
@@ -133,8 +138,13 @@ var labelValues = map[string]map[string]bool{
 	"to":      set(dream.Shallow, dream.Transitional, dream.Peak, dream.TooDeep),
 	"source":  set(dream.Creative, dream.Analytical),
 	"verdict": set(dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid),
-	"status":  set(dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted),
-	"output":  set(dream.KindScenario, dream.KindPrediction, dream.KindHypothesis, dream.KindGist, dream.KindJournal),
+	"status": set(dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted, dream.HypothesisLapsed,
+		dream.HypothesisRetired),
+	"output":   set(dream.KindScenario, dream.KindPrediction, dream.KindHypothesis, dream.KindGist, dream.KindJournal),
+	"standing": set(dream.ClaimPassed, dream.ClaimRetired, dream.ClaimDropped, dream.ClaimLapsed),
+	"metric": set("fragment_yield", "novelty", "playbook_distance", "seed_use", "staging_rate", "validation",
+		"cost_per_fragment", "alarm_aborts"),
+	"reading": set("healthy", "outside", "alarm", "too few"),
 	"review":  set("requested", "accepted", "refused"),
 	"border":  set("entry", "capture", "exit"),
 	"end":     set("answered", "refused", "broken", "dropped", "failed"),

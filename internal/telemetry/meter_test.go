@@ -17,10 +17,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
@@ -113,7 +113,7 @@ func oneDream(b *bundle, agent, id string) {
 		event.FragmentDiscarded{Fragment: id + "/f-3", Reason: "below the floor"},
 		event.FragmentFlagged{Fragment: id + "/f-3", By: "policy/no-bank-names", Bars: true},
 		event.SomaticMarkerFired{Marker: "m-1"},
-		event.HookSilent{Hook: "https://audit.example", Border: "capture", Default: "allow"},
+		event.HookTimedOut{Hook: "https://audit.example", Border: "capture", Default: "allow"},
 		event.Spent{Tally: dream.Tally{Phase: dream.Onset, Calls: 9, Spent: 2_500}},
 		event.OnsetCompleted{Fragments: 2},
 		event.Spent{Tally: dream.Tally{Phase: dream.REM, Calls: 3, Spent: 700}},
@@ -144,9 +144,9 @@ func TestADreamInMetrics(t *testing.T) {
 	b.record("vega", "dream/vega/0001", event.DreamStarted{Tier: dream.Core}, event.OnsetStarted{Depth: dream.Peak})
 	b.record("vega", "", event.AlarmRaised{Feed: "harbour", Rule: "quay", Kind: "relative_drop"},
 		event.PredictionResolved{Source: "creative", Status: "correct"},
-		event.HypothesisMoved{Status: "promoted"})
+		event.HypothesisChanged{Status: "promoted"})
 	b.record("echo", "dream/echo/0003", event.DreamStarted{Tier: dream.Core}, event.DreamEnded{Outcome: dream.Empty},
-		event.NothingAgain{Nights: 3})
+		event.EmptyDreamsRepeated{Dreams: 3})
 	text := scrape(t, m)
 	const golden = "testdata/night.prom"
 	if *update {
@@ -191,8 +191,8 @@ func TestUnknownLabelValuesAreOther(t *testing.T) {
 	b.record("echo", "dream/echo/strange",
 		event.DreamStarted{Tier: strange}, event.OnsetStarted{Depth: strange}, event.DepthChanged{To: strange},
 		event.OnsetCompleted{Reason: strange},
-		event.FragmentFlagged{By: strange + "/x"}, event.HookSilent{Hook: strange, Border: strange},
-		event.HypothesisMoved{Status: strange},
+		event.FragmentFlagged{By: strange + "/x"}, event.HookTimedOut{Hook: strange, Border: strange},
+		event.HypothesisChanged{Status: strange},
 		event.PredictionResolved{Source: strange, Status: strange, By: strange}, event.AgentAwake{Cause: strange},
 		event.AlarmRaised{Feed: strange, Rule: strange, Kind: strange},
 		event.DreamInterrupted{Cause: strange, Phase: strange},

@@ -9,16 +9,16 @@ import (
 
 // Turn is a request that was passed on to a model, with what metrics need. It contains no text.
 type Turn struct {
-	Path    string // "/chat/completions" or "/embeddings"
-	Status  int    // of the provider; 0: no response
-	First   time.Duration
-	Broken  bool // the provider's response broke off
-	Dropped bool // the client disconnected
-	Woke    bool
-	Late    bool   // part of the wake is completed later
-	Chat    bool   // recall was possible
-	Skipped string // why nothing was recalled; empty when something was
-	ByWords string // why only words were compared; empty when vectors were compared too
+	Path      string // "/chat/completions" or "/embeddings"
+	Status    int    // of the provider; 0: no response
+	First     time.Duration
+	Broken    bool // the provider's response broke off
+	Dropped   bool // the client disconnected
+	Woke      bool
+	Late      bool   // part of the wake is completed later
+	Chat      bool   // recall was possible
+	Skipped   string // why nothing was recalled; empty when something was
+	WordsOnly string // why only words were compared; empty when vectors were compared too
 }
 
 // serving holds the metrics of this process's server. Unlike the metrics of events, they differ by process: take the
@@ -148,14 +148,14 @@ func (s *serving) countTurn(path string, t Turn) {
 	if t.Chat && t.Status > 0 {
 		recall := t.Skipped
 		switch {
-		case recall == "" && t.ByWords != "":
+		case recall == "" && t.WordsOnly != "":
 			recall = "words"
 		case recall == "":
 			recall = "recalled"
 		}
 		s.recalls.WithLabelValues(word("recall", recall)).Inc()
-		if t.ByWords != "" {
-			s.wordsOnly.WithLabelValues(word("why", t.ByWords)).Inc()
+		if t.WordsOnly != "" {
+			s.wordsOnly.WithLabelValues(word("why", t.WordsOnly)).Inc()
 		}
 	}
 }

@@ -31,8 +31,8 @@ func TestTheServersMetricsCountItsResponses(t *testing.T) {
 		Late:    true,
 	})
 	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 429, Skipped: "a word nobody knows"})
-	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, ByWords: "budget"})
-	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, ByWords: "space", Skipped: "nothing"})
+	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, WordsOnly: "budget"})
+	m.TurnBegins("/chat/completions")(telemetry.Turn{Chat: true, Status: 200, WordsOnly: "space", Skipped: "nothing"})
 	m.TurnBegins("/embeddings")(telemetry.Turn{Dropped: true})
 	m.TurnBegins("/chat/completions")
 	text := scrape(t, m)

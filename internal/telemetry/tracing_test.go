@@ -15,8 +15,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
@@ -136,7 +136,7 @@ func TestOnlyTheKindOfAnErrorIsRecorded(t *testing.T) {
 		spans := tracetest.NewSpanRecorder()
 		tracing, fault := telemetry.TracingTo(t.Context(), spans, "test")
 		require.NoError(t, fault)
-		span := telemetry.StartSpan(t.Context(), tracing.Tracer, "RunActivity:Bed.Look")
+		span := telemetry.StartSpan(t.Context(), tracing.Tracer, "RunActivity:Agent.CheckClients")
 		span.RecordError(nil)
 		span.RecordError(err)
 		span.SetStatus(codes.Error, err.Error())

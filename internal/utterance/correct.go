@@ -6,7 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/sentence"
 )
 
 // Corrects says whether a statement takes the place of an earlier one of the same person: the same subject and
@@ -16,7 +17,7 @@ import (
 // In doubt it does not, and both stay.
 func Corrects(earlier, later string, sameTalk bool) bool {
 	var old []token
-	for _, s := range sentences(earlier) {
+	for _, s := range sentence.Split(earlier) {
 		if worthOf(s) != Statement {
 			continue
 		}
@@ -29,7 +30,7 @@ func Corrects(earlier, later string, sameTalk bool) bool {
 		return false
 	}
 	begins := true
-	for _, s := range sentences(later) {
+	for _, s := range sentence.Split(later) {
 		if tokens := tokensOf(s); len(tokens) <= mostTokens &&
 			corrects(old, tokens, strings.ToLower(s), sameTalk && begins) {
 			return true
@@ -91,8 +92,6 @@ func plainTokens(text string) []string {
 	return out
 }
 
-var leadsToFact = set("remember note that merk dir dass recuerda que ricorda che lembre запомни что 记住")
-
 // mostTokens bounds a sentence that can correct or be corrected.
 const mostTokens = 60
 
@@ -141,130 +140,6 @@ func single(r rune) bool { return unicode.In(r, unicode.Han, unicode.Hiragana, u
 func alnum(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 func wordRune(r rune) bool { return alnum(r) || unicode.IsMark(r) || r == 'ー' }
-
-// Words that say that something is not as it was said before.
-var (
-	// explicitWords begin a correction.
-	explicitWords = set(
-		"no nope sorry correction actually oops wait meant nein doch entschuldigung korrektur non pardon désolé fait perdón perdona " +
-			"corrección scusa correzione desculpa correção нет извини извините поправка yok hayır pardon nee nie przepraszam")
-	explicitPhrases = []string{
-		"actually", "correction", "i meant", "i mean ", "sorry", "oops", "in fact", "eigentlich", "ich meinte",
-		"korrektur", "en fait", "je voulais dire", "en realidad",
-		"quise decir", "in realtà", "volevo dire", "na verdade", "quis dizer", "на самом деле", "точнее",
-		"вернее", "я имел", "aslında", "いや", "実は", "じゃなくて",
-		"間違え", "不对", "其实", "我是说", "搞错", "في الواقع", "أقصد", "असल में", "eigenlijk", "właściwie", "아니", "사실",
-	}
-	// nowPhrases say that something is so since a short while.
-	nowPhrases = []string{
-		"now", "from now on", "as of today", "these days", "jetzt", "nun", "ab jetzt", "ab sofort", "inzwischen",
-		"mittlerweile", "maintenant", "désormais", "dorénavant", "ahora",
-		"adesso", "ora", "ormai", "agora", "теперь", "сейчас", "отныне", "artık", "şimdi", "الآن", "حاليا", "अब",
-		"nu", "teraz", "tegenwoordig", "이제", "지금",
-	}
-	nowSigns = []string{"今は", "いまは", "これから", "现在", "如今", "今后"}
-	// noLongerPhrases take back what was so.
-	noLongerPhrases = []string{
-		"no longer", "not anymore", "anymore", "any more", "nicht mehr", "kein", "ya no", "больше не", "уже не",
-		"niet meer", "już nie", "inte längre", "não mais",
-		"もう", "不再", "لم أعد", "لم يعد", "더 이상", "artık değil",
-	}
-	// contrastPhrases stand between the right value and the wrong one.
-	contrastPhrases = []string{
-		"instead of", "rather than", "sondern", "but rather", "statt", "anstatt", "au lieu de", "en vez de",
-		"en lugar de", "invece di", "em vez de", "а не", "вместо", "ではなく", "而不是",
-	}
-	// changeWords say that one took the place of another.
-	changeWords = set(
-		"moved switched migrated changed replaced swapped renamed went gewechselt umgestellt umgezogen gezogen geändert ersetzt déménagé changé passé migré " +
-			"mudé mudado cambié cambiado cambiamos pasamos cambiato passati passato trasferito trasferiti mudei mudamos trocamos переехал переехала переехали перешли сменил сменили " +
-			"taşındım taşındık geçtik verhuisd overgestapt")
-	from = set("from von vom aus de du da dal dalla из с со van z от")
-	to   = set("to nach zu auf à en a al para no на в naar do into")
-)
-
-// Words that say that a statement is of another time than now, or of one event.
-var pastWords = set(`was were used once formerly ago yesterday today tonight born grew ran bought sold ate
-spent paid went came took gave saw met lost found
-won lent made did got last war waren früher damals gestern heute geboren kaufte kauften était étaient autrefois
-jadis hier né née avant
-era eran antes ayer hoy nací fui fue compré ero fa ieri oggi nato nata foi ontem hoje nasci раньше был была
-были вчера сегодня родился родилась купил купила
-eskiden dün bugün idi была кiedyś vroeger gisteren gekauft gegessen gelaufen besucht`)
-
-// notPast are words that end as past forms do and tell of a state.
-var notPast = set(
-	"called named based located married scheduled closed need red bed seed feed hundred used-to speed shed allergic need indeed")
-
-// manyValued are words whose attribute can have several values at once.
-var manyValued = set(`have has had own owns like likes love loves hate hates eat eats drink drinks speak speaks
-play plays know knows visit allergic
-habe hat haben mag mögen liebe liebt spreche spricht spiele spielt esse kenne ai a avons aime aimes parle joue mange
-tengo tiene gusta gustan hablo juego como ho ha piace parlo gioco tenho tem gosto falo jogo есть люблю любит
-говорю играю ем
-mam lubię heb houd hou vind jag har gillar var severim sever 有 喜 飼 好 養`)
-
-// attributes are nouns of which something has one value, by their beginnings.
-var attributes = []string{
-	"name", "favourite", "favorite", "colour", "color", "address", "password", "passcode", "pin", "phone",
-	"telephone", "number", "email", "birthday", "deadline", "port", "code",
-	"capital", "size", "price", "rent", "age", "username", "hostname", "version", "salary", "limit",
-	"timezone", "height", "weight",
-	"lieblings", "farbe", "adresse", "passwort", "kennwort", "telefon", "nummer", "geburtstag", "frist",
-	"preis", "miete", "größe", "alter",
-	"préféré", "couleur", "mot", "numéro", "téléphone", "anniversaire", "échéance", "prix", "loyer", "taille",
-	"nom", "prénom",
-	"favorit", "dirección", "contraseña", "teléfono", "número", "cumpleaños", "puerto", "precio", "alquiler",
-	"talla", "nombre",
-	"preferit", "indirizzo", "numero", "compleanno", "prezzo", "affitto", "nome", "colore", "endereço",
-	"senha", "aniversário", "preço", "aluguel", "preferid",
-	"пароль", "адрес", "номер", "телефон", "порт", "цена", "имя", "зовут", "любимый", "любимая", "любимое", "цвет",
-	"adı", "ismi", "numara", "telefon", "şifre", "adres", "renk", "cyfra", "numer", "hasło", "wachtwoord",
-	"naam", "kleur",
-}
-
-// attributeSigns are such nouns in scripts whose words are not told apart.
-var attributeSigns = []string{
-	"名前", "名字", "電話", "电话", "番号", "号码", "ポート", "端口", "パスワード", "密码", "住所", "地址", "色", "生日", "誕生日", "締切", "截止",
-	"이름", "번호", "비밀번호", "주소", "اسم", "رقم", "नाम",
-}
-
-// residence are verbs of where somebody lives, of which there is one.
-var residence = set(`live lives living wohne wohnt wohnen lebe habite habites habitons vis vivo vives vive
-vivimos abito abita abitiamo moro mora moramos
-живу живёт живем живём yaşıyorum oturuyorum oturuyoruz yaşıyoruz woon woont bor mieszkam mieszka أعيش أسكن 住
-रहता रहती रहते`)
-
-// weekdays, months and numbers are kinds of values.
-var (
-	weekdays = set(`monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays
-thursdays fridays saturdays sundays montag dienstag mittwoch donnerstag
-freitag samstag sonntag lundi mardi mercredi jeudi vendredi samedi dimanche lunes martes miércoles jueves
-viernes sábado domingo lunedì martedì mercoledì giovedì venerdì sabato
-domenica segunda terça quarta quinta sexta понедельник вторник среда среду четверг пятница пятницу суббота
-субботу воскресенье pazartesi salı çarşamba perşembe cuma cumartesi pazar
-曜 周 maandag dinsdag woensdag donderdag vrijdag zaterdag zondag tomorrow`)
-	months = set(`january february march april may june july august september october november december januar
-februar märz mai juni juli oktober dezember janvier février mars avril
-juin juillet août septembre octobre novembre décembre enero febrero marzo abril mayo junio julio agosto
-septiembre octubre noviembre diciembre gennaio febbraio aprile maggio giugno
-luglio settembre ottobre dicembre janeiro fevereiro março maio junho julho setembro outubro dezembro января
-февраля марта апреля мая июня июля августа сентября октября ноября декабря 月`)
-	numbers = set(`zero one two three four five six seven eight nine ten eleven twelve fifteen twenty thirty
-fifty hundred half eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
-deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez due tre quattro
-cinque sei sette otto nove dieci dois três quatro sete oito dez
-два две три четыре пять шесть семь восемь девять десять iki üç dört beş altı yedi sekiz dokuz on 一 二 三 四 五 六 七
-八 九 十 noon midnight`)
-	// hollow are words that say nothing alone.
-	hollow = set(`j je n ne qu a an the it its it's this that is are am be s ' t m re i in at on to of by and
-or but so for with der die das ein eine es ist sind am im um an auf in zu
-le la les l un une c est ce il elle à au aux en de du des el los las lo una es son a al y è e sono il lo gli
-alle às o os as é são да это в на к у и tam pl het de een is op
-は が を に で す だ し た の と も ます です でした 是 在 的 了 하 입니다 이 है हैं को من في على هو هي`)
-	pronouns = set(
-		"it its this that they he she es er sie das ça il elle lo esto eso eso è esso isso это он она оно o bu を 是")
-)
 
 // kindOf is what sort of value a token is; 0 for none that is known.
 func kindOf(t token) int {
@@ -338,50 +213,52 @@ func overlap(of, in []token) (shared int) {
 	return shared
 }
 
-// corrects judges two sentences.
-func corrects(old, tokens []token, low string, sameTalk bool) bool {
-	if ofAnotherTime(old) {
-		return false
-	}
-	explicit := beginsExplicit(tokens) || hasAny(tokens, explicitPhrases)
-	changes := anyIn(tokens, changeWords)
-	longer :=
-		hasAny(tokens, noLongerPhrases) ||
-			strings.Contains(low, " plus ") && (strings.Contains(low, "n'") || strings.Contains(low, "ne ")) ||
-			strings.Contains(low, "non ") && has(tokens, "più") || strings.Contains(low, "não ") && has(tokens, "mais")
-	contrast := hasAny(tokens, contrastPhrases) || strings.Contains(low, ", not ") || strings.Contains(low, ", nicht ")
-	now := hasAny(tokens, nowPhrases) || containsAny(low, nowSigns)
-	if ofAnotherTime(tokens) && !changes && !longer && !explicit {
-		return false
-	}
-	switch {
-	case changes && changedFrom(old, tokens):
-		return true
-	case longer && takenBack(old, low):
-		return true
-	case contrast && 5*overlap(content(old), tokens) >= 3*len(content(old)) && sameBegin(old, tokens):
-		return true
-	}
-	cleared := cleared(tokens, explicit)
-	if explicit && sameTalk && refersTo(old, cleared, strongly(tokens, low)) {
-		return true
-	}
-	return sameFrame(old, cleared, explicit || now || changes)
+// cues are what a sentence says of itself that may make it a correction.
+type cues struct {
+	explicit bool // it begins with a word of correction, or has a phrase of one
+	changes  bool // one took the place of another
+	longer   bool // something is so no longer
+	contrast bool // one and not the other
+	now      bool // something is so since a short while
 }
 
-// beginsExplicit says whether a sentence begins with a word of correction.
-func beginsExplicit(tokens []token) bool {
-	return len(tokens) > 1 && explicitWords[tokens[0].text]
+func cuesOf(tokens []token, low string) cues {
+	taken := hasAny(tokens, noLongerPhrases) || strings.Contains(low, "non ") && has(tokens, "più") ||
+		strings.Contains(low, "não ") && has(tokens, "mais")
+	return cues{
+		explicit: len(tokens) > 1 && explicitWords[tokens[0].text] || hasAny(tokens, explicitPhrases),
+		changes:  anyIn(tokens, changeWords),
+		longer:   taken || strings.Contains(low, " plus ") && containsAny(low, []string{"n'", "ne "}),
+		contrast: hasAny(tokens, contrastPhrases) || containsAny(low, []string{", not ", ", nicht "}),
+		now:      hasAny(tokens, nowPhrases) || containsAny(low, nowSigns),
+	}
+}
+
+// corrects judges two sentences.
+func corrects(old, tokens []token, low string, sameTalk bool) bool {
+	c := cuesOf(tokens, low)
+	if ofAnotherTime(old) || ofAnotherTime(tokens) && !c.changes && !c.longer && !c.explicit {
+		return false
+	}
+	kept := content(old)
+	switch {
+	case c.changes && changedFrom(old, tokens), c.longer && takenBack(old, low):
+		return true
+	case c.contrast && 5*overlap(kept, tokens) >= 3*len(kept) && sameBegin(old, tokens):
+		return true
+	}
+	cleared := cleared(tokens, c.explicit)
+	if c.explicit && sameTalk && refersTo(old, cleared, strongly(tokens, low)) {
+		return true
+	}
+	f, ok := frameOf(old, cleared)
+	return ok && f.replaced(c.explicit || c.now || c.changes)
 }
 
 // strongly says whether a correction can be nothing else, as a mere "no" can.
 func strongly(tokens []token, low string) bool {
-	return hasAny(tokens,
-		[]string{
-			"i meant", "correction", "ich meinte", "korrektur", "je voulais dire", "quise decir", "volevo dire",
-			"quis dizer", "我是说",
-		}) ||
-		anyIn(tokens, set("actually sorry perdón oops eigentlich")) || containsAny(low, []string{"en fait", "不对", "いや"})
+	return hasAny(tokens, strongPhrases) || anyIn(tokens, strongWords) ||
+		containsAny(low, []string{"en fait", "不对", "いや"})
 }
 
 // ofAnotherTime says whether a statement tells of what was, or of an event.
@@ -405,7 +282,6 @@ func sameBegin(a, b []token) bool {
 }
 
 func withoutArticle(tokens []token) []token {
-	articles := set("the a an der die das le la les el los las il lo o a")
 	for len(tokens) > 1 && articles[tokens[0].text] {
 		tokens = tokens[1:]
 	}
@@ -507,66 +383,54 @@ func joined(tokens []token) string {
 	return b.String()
 }
 
-// sameFrame compares two whole statements: their beginnings and ends are the same, and what is between is the value.
-func sameFrame(old, tokens []token, cued bool) bool {
-	a, b := old, tokens
+// frame is what two statements share at their beginnings and ends, with the value between that differs.
+type frame struct{ prefix, suffix, was, is []token }
+
+// frameOf compares two whole statements. ok is false where most of them differs, or what they are about.
+func frameOf(old, tokens []token) (f frame, ok bool) {
 	begin := 0
-	for begin < len(a) && begin < len(b) && a[begin].text == b[begin].text {
+	for begin < min(len(old), len(tokens)) && old[begin].text == tokens[begin].text {
 		begin++
 	}
 	end := 0
-	for end < len(a)-begin && end < len(b)-begin && a[len(a)-1-end].text == b[len(b)-1-end].text {
+	for end < min(len(old), len(tokens))-begin && old[len(old)-1-end].text == tokens[len(tokens)-1-end].text {
 		end++
 	}
-	prefix, suffix := a[:begin], a[len(a)-end:]
-	was, is := a[begin:len(a)-end], b[begin:len(b)-end]
-	if len(was) == 0 || len(is) == 0 {
-		return false
-	}
-	// What differs may not be most of it.
-	if len(was) > 6 || len(is) > 8 {
-		return false
-	}
+	f = frame{old[:begin], old[len(old)-end:], old[begin : len(old)-end], tokens[begin : len(tokens)-end]}
+	few := len(f.was) > 0 && len(f.was) <= 6 && len(f.is) > 0 && len(f.is) <= 8
 	// A verb within shows that the subjects differ: "my favourite (book is Dune)", "my favourite (film is Alien)".
-	if verbInside(was) || verbInside(is) {
-		return false
-	}
-	kinds := kindsOf(was) & kindsOf(is)
-	if anyIn(prefix, manyValued) && kinds&(1<<1) == 0 {
-		return false
-	}
-	answer := slices.DeleteFunc(content(prefix), func(t token) bool {
-		return (selves[t.text] || pronouns[t.text]) && !residence[t.text]
-	})
-	attribute := slices.ContainsFunc(answer, ofAttribute) || containsAny(joined(prefix), attributeSigns)
-	joint := anyIn(prefix, copulas) // between attribute and value
-	named := shortName(was) && shortName(is)
-	agentStates := anyIn(prefix, residence)
-	if cued {
-		switch {
-		case len(answer) == 0:
-			return scriptless(joined(suffix)) && anyIn(suffix, residence)
-		case copulas[prefix[len(prefix)-1].text]:
-			return attribute || kinds != 0 || named
-		}
-		return true
-	}
-	switch {
-	case attribute && (joint || len(was) == 1 && len(is) == 1):
-		return true
-	case agentStates && len(answer) > 0:
-		return named
-	case kinds == 0 || !onlyValues(was) || !onlyValues(is):
-		return false
-	}
-	// A value of a known kind at the end, of a subject that is named before its verb.
-	return len(answer) > 0 && len(prefix) >= 3 && len(suffix) <= 2 && determined(prefix[0])
+	return f, few && !verbInside(f.was) && !verbInside(f.is)
 }
 
-// copulas stand between a subject and what it is or is called.
-var copulas = set(`is are am isn be called named ist sind bin heißt heiße heissen est sont suis appelle es son
-soy llama è sono chiama é são sou chama зовут это jest heet is är heter
-は 是 叫 है हैं`)
+// replaced says whether the later value takes the place of the earlier one. cued says that the later statement says so.
+func (f frame) replaced(cued bool) bool {
+	kinds := kindsOf(f.was) & kindsOf(f.is)
+	if anyIn(f.prefix, manyValued) && kinds&(1<<1) == 0 {
+		return false
+	}
+	subject := slices.DeleteFunc(content(f.prefix), func(t token) bool {
+		return (selves[t.text] || pronouns[t.text]) && !residence[t.text]
+	})
+	attribute := slices.ContainsFunc(subject, ofAttribute) || containsAny(joined(f.prefix), attributeSigns)
+	named := shortName(f.was) && shortName(f.is)
+	switch {
+	case cued && len(subject) == 0:
+		return scriptless(joined(f.suffix)) && anyIn(f.suffix, residence)
+	case cued:
+		return !copulas[f.prefix[len(f.prefix)-1].text] || attribute || kinds != 0 || named
+	case attribute && (anyIn(f.prefix, copulas) || len(f.was) == 1 && len(f.is) == 1):
+		return true
+	case len(subject) > 0 && anyIn(f.prefix, residence):
+		return named
+	}
+	return kinds != 0 && len(subject) > 0 && f.ofKnownKind()
+}
+
+// ofKnownKind says whether a value of a known kind stands at the end, of a subject that is named before its verb.
+func (f frame) ofKnownKind() bool {
+	return onlyValues(f.was) && onlyValues(f.is) && len(f.prefix) >= 3 && len(f.suffix) <= 2 &&
+		determiners[f.prefix[0].text]
+}
 
 // verbInside says whether a verb stands behind the first word of a run.
 func verbInside(tokens []token) bool { return len(tokens) > 1 && anyIn(tokens[1:], copulas) }
@@ -589,8 +453,6 @@ func onlyValues(tokens []token) bool {
 	return !slices.ContainsFunc(tokens, func(t token) bool { return kindOf(t) == 0 && !dayHalves[t.text] })
 }
 
-var dayHalves = set("am pm a p m h uhr")
-
 // ofAttribute says whether a word is one of attributes, whatever its ending.
 func ofAttribute(t token) bool {
 	return slices.ContainsFunc(attributes, func(a string) bool {
@@ -598,11 +460,4 @@ func ofAttribute(t token) bool {
 			(len(t.text)-len(a) <= 2 || a == "lieblings" || strings.HasPrefix(a, "favo") ||
 				strings.HasPrefix(a, "prefer"))
 	})
-}
-
-// determined says whether a subject is one that both speakers know.
-func determined(t token) bool {
-	return set(`the my our his her their your der die das mein meine unser unsere le la les mon ma notre nos el
-los las mi nuestro nuestra il lo mio mia nostro
-o a os as meu minha nosso мой моя наш наша mijn onze min vår`)[t.text]
 }

@@ -96,7 +96,7 @@ func likenessOf(line string) likeness {
 		total >= 16 && 10*symbols > 4*total {
 		return machineMade
 	}
-	if !sentence(trimmed) && ofMachine.MatchString(firstBytes(trimmed, longestForm)) {
+	if !isSentence(trimmed) && ofMachine.MatchString(firstBytes(trimmed, longestForm)) {
 		return machineMade
 	}
 	switch {
@@ -110,8 +110,8 @@ func likenessOf(line string) likeness {
 	return prose
 }
 
-// sentence says whether a line reads like one: it begins with a letter, and most of it is words with blanks between.
-func sentence(line string) bool {
+// isSentence says whether a line reads like one: it begins with a letter, and most of it is words with blanks between.
+func isSentence(line string) bool {
 	line = strings.TrimSpace(line)
 	words, plainWords := 0, 0
 	for w := range strings.FieldsSeq(line) {

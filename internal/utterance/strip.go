@@ -142,7 +142,7 @@ func machineRuns(text string, lines []span) []span {
 		}
 		for end < len(lines) {
 			if kinds[end] == prose &&
-				(end+1 >= len(lines) || kinds[end+1] != machineMade || sentence(text[lines[end].from:lines[end].to])) {
+				(end+1 >= len(lines) || kinds[end+1] != machineMade || isSentence(text[lines[end].from:lines[end].to])) {
 				break
 			}
 			if kinds[end] == machineMade {

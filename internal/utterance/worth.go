@@ -5,7 +5,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/sentence"
 )
 
 // Verdict says what kind of text it is, as far as memory is concerned.
@@ -50,7 +51,7 @@ func Worth(text string, by dream.Taint) Verdict {
 		return Unsaid
 	}
 	best := Empty
-	for _, s := range sentences(text) {
+	for _, s := range sentence.Split(text) {
 		switch v := worthOf(s); {
 		case v == Statement:
 			return Statement
@@ -59,44 +60,6 @@ func Worth(text string, by dream.Taint) Verdict {
 		}
 	}
 	return best
-}
-
-// sentences splits a text at ends of lines and of sentences, which stay with their marks.
-func sentences(text string) []string {
-	var out []string
-	from := 0
-	runes := []rune(text)
-	for i, r := range runes {
-		end := false
-		switch {
-		case r == '\n', strings.ContainsRune("。！？；।", r):
-			end = true
-		case strings.ContainsRune(".!?؟…", r):
-			end = i+1 == len(runes) || unicode.IsSpace(runes[i+1]) && !(r == '.' && abbreviated(runes[from:i]))
-		}
-		if !end {
-			continue
-		}
-		if s := strings.TrimSpace(string(runes[from : i+1])); s != "" {
-			out = append(out, s)
-		}
-		from = i + 1
-	}
-	if s := strings.TrimSpace(string(runes[from:])); s != "" {
-		out = append(out, s)
-	}
-	return out
-}
-
-// abbreviated says whether a text ends in a short word with a capital letter, whose full stop ends no sentence: "Dr.
-// Weber".
-func abbreviated(before []rune) bool {
-	at := len(before)
-	for at > 0 && unicode.IsLetter(before[at-1]) {
-		at--
-	}
-	n := len(before) - at
-	return n >= 1 && n <= 3 && unicode.IsUpper(before[at]) && string(before[at:]) != "I"
 }
 
 // worthOf judges one sentence.

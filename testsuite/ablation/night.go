@@ -12,15 +12,16 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 	"github.com/seed-56a03226/oneiros/internal/sample"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
@@ -136,7 +137,7 @@ func addCompanion(ctx context.Context, c *testdeploy.Deployment, models inferenc
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(lived.Memories)), nil },
 	}
 	_, err := importer.Import(ctx, c.Store, agent, []importer.File{file}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: testdeploy.Night,
+		Format: formats.JSONL, Strict: true, Now: testdeploy.Night,
 		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
 			got, err := models.Embed(ctx, embedder, texts, "")
 			return got.V, got.Space, err

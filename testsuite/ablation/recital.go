@@ -40,13 +40,13 @@ func shown() string {
 	agentState := sample.Diaries()[0]
 	who := agentState.Agent
 	self := prompt.Self{Handle: who.Handle, Persona: who.Persona, Interests: who.Interests}
-	onset, spur := prompt.Onset{Self: self}, prompt.Variation{Count: 3}
+	onset, spur := prompt.OnsetInput{Self: self}, prompt.Variation{Count: 3}
 	rare := onset
 	rare.Rare = .1
 	var all []string
 	for _, p := range []prompt.Text{
 		prompt.Induce(onset), prompt.Induce(rare), prompt.Partial(onset, nil), prompt.Diverge(rare, spur),
-		prompt.Ideas(rare, spur), prompt.Imagine(prompt.Imagining{Self: self}),
+		prompt.Ideas(rare, spur), prompt.Imagine(prompt.ImagineInput{Self: self}),
 	} {
 		all = append(all, words(p.System+" "+p.Ask)...)
 		all = append(all, "|")

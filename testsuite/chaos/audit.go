@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -60,10 +60,14 @@ func (e *Evidence) Audit() error {
 	faults = append(faults, e.allowances()...)
 	faults = append(faults, e.eventOrder()...)
 	faults = append(faults, e.held()...)
+	faults = append(faults, e.verdicts()...)
 	for _, why := range e.Book.Failed {
 		faults = append(faults, errors.New("the provider failed the run: "+why))
 	}
 	for _, id := range e.Open {
+		if id == "" { // of a judge, see balances
+			continue
+		}
 		faults = append(faults, fmt.Errorf("dream %s still has open reservations", id))
 	}
 	for agent, slot := range e.Slots {
@@ -110,15 +114,20 @@ func (e *Evidence) caps() []error {
 		dreams[d.Record.ID] = d
 	}
 	took, limits := map[string]budget.Micros{}, map[string]budget.Micros{}
+	byKey := keyed(e.Rows)
 	for _, call := range e.Book.Calls {
-		c, ok := ReadKey(call.Key)
-		d, found := dreams[c.Dream]
-		if !ok || !found || !d.Begun {
-			faults = append(faults,
-				fmt.Errorf("call %d has the key %q, which belongs to no dream that was started", call.Number, call.Key))
-			continue
+		accounts := e.judgeAccounts(byKey[call.Key])
+		if !isJudgeCall(call.Key) {
+			c, ok := ReadKey(call.Key)
+			d, found := dreams[c.Dream]
+			if !ok || !found || !d.Begun {
+				faults = append(faults,
+					fmt.Errorf("call %d has the key %q, which belongs to no dream that was started", call.Number, call.Key))
+				continue
+			}
+			accounts = e.accounts(d, c.Phase)
 		}
-		for _, account := range e.accounts(d, c.Phase) {
+		for _, account := range accounts {
 			took[account.Scope] += call.Cost
 			if limit, named := limits[account.Scope]; named && limit != account.Limit {
 				faults = append(faults, fmt.Errorf("cap %s is both %s and %s", account.Scope, limit, account.Limit))
@@ -175,6 +184,12 @@ func (e *Evidence) reserved() []error {
 		dreams[d.Record.ID] = d
 	}
 	for key, row := range keyed(e.Rows) {
+		if isJudgeCall(key) {
+			if want := e.judgeAccounts(row); !slices.Equal(want, row.Accounts) {
+				faults = append(faults, fmt.Errorf("%s was reserved under %v and not under %v", key, row.Accounts, want))
+			}
+			continue
+		}
 		c, ok := ReadKey(key)
 		d, found := dreams[row.Dream]
 		if !ok || !found || c.Dream != row.Dream || string(c.Phase) != row.Phase {
@@ -189,20 +204,25 @@ func (e *Evidence) reserved() []error {
 	return faults
 }
 
-// balances checks that the running sums of the accounts are the sums of their rows, with nothing still reserved.
+// balances checks that the running sums of the accounts are the sums of their rows, with nothing still reserved but by
+// calls of a judge whose process was killed.
 func (e *Evidence) balances() []error {
 	var faults []error
-	sums := map[string]budget.Micros{}
-	for _, row := range e.Rows {
+	sums, open := map[string]budget.Micros{}, map[string]budget.Micros{}
+	for key, row := range keyed(e.Rows) {
+		into := sums
+		if row.State == spend.Open && isJudgeCall(key) {
+			into = open
+		}
 		for _, a := range row.Accounts {
-			sums[a.Scope] += row.Counted
+			into[a.Scope] += row.Counted
 		}
 	}
 	for scope, b := range e.Balances {
-		if b.Reserved != 0 || b.Spent != sums[scope] {
+		if b.Reserved != open[scope] || b.Spent != sums[scope] {
 			faults = append(faults,
-				fmt.Errorf("account %s has %s spent and %s reserved; its rows add up to %s", scope, b.Spent, b.Reserved,
-					sums[scope]))
+				fmt.Errorf("account %s has %s spent and %s reserved; its rows add up to %s and %s", scope, b.Spent,
+					b.Reserved, sums[scope], open[scope]))
 		}
 	}
 	return faults

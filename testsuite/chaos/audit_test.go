@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -82,6 +83,13 @@ func flawless() chaos.Evidence {
 			Type:  "DreamEnded",
 			Data:  json.RawMessage("{}"),
 		},
+		{
+			ID:    "3",
+			Seq:   3,
+			Agent: "a",
+			Type:  "PredictionResolved",
+			Data:  json.RawMessage(`{"prediction_id":"pr_honest_0001"}`),
+		},
 	}
 	e := chaos.Evidence{
 		Book: provider.Book{Calls: []provider.Call{call(1, "1/partial-1#1", 10), call(2, "1/partial-2#1", 12)}},
@@ -104,7 +112,33 @@ func flawless() chaos.Evidence {
 	for _, a := range accounts {
 		e.Balances[a.Scope] = spend.Balance{Spent: 70}
 	}
+	e.Agents, e.Judging = map[string]dream.Agent{"a": {ID: "a"}}, &testdeploy.Judging{Daily: 60}
+	e.Planted = []*dream.Prediction{
+		{Head: dream.Head{ID: "pr_honest_0001", Revision: 2}, Status: dream.PredictionRight},
+		{Head: dream.Head{ID: "pr_invented_0001", Revision: 1}, Status: dream.PredictionOpen},
+	}
 	return e
+}
+
+// judgeRow is a call of the judge in the ledger, which counts so much.
+func judgeRow(counted budget.Micros) spend.Row {
+	return spend.Row{
+		Ask: spend.Ask{
+			Step:  "judge/a/0123",
+			Agent: "a",
+			Phase: "judge",
+			Day:   "2026-10-19",
+			Accounts: append([]budget.Account{{Scope: "judge:a/2026-10-19", Limit: 60}},
+				activities.DayAccounts(dream.Agent{ID: "a"}, "2026-10-19", 0)...),
+		},
+		Attempt: 1,
+		Counted: counted,
+		State:   spend.Partial,
+	}
+}
+
+func judgeCall(cost budget.Micros) provider.Call {
+	return provider.Call{Number: 3, Key: "judge/a/0123#1", Cost: cost, Charged: true}
 }
 
 func TestTheAuditFindsEveryFlaw(t *testing.T) {
@@ -171,6 +205,34 @@ func TestTheAuditFindsEveryFlaw(t *testing.T) {
 		"provider failed it": {
 			func(e *chaos.Evidence) { e.Book.Failed = []string{"a request carried tools"} },
 			"carried tools",
+		},
+		"judge above its cap": {
+			func(e *chaos.Evidence) {
+				e.Rows, e.Book.Calls = append(e.Rows, judgeRow(61)), append(e.Book.Calls, judgeCall(61))
+			},
+			"cap judge:a/2026-10-19 is $0.00006 and the provider billed $0.000061",
+		},
+		"judge without the day's account": {
+			func(e *chaos.Evidence) {
+				row := judgeRow(10)
+				row.Accounts = row.Accounts[:1]
+				e.Rows = append(e.Rows, row)
+			},
+			"judge/a/0123#1 was reserved under",
+		},
+		"judge below till": {
+			func(e *chaos.Evidence) {
+				e.Rows, e.Book.Calls = append(e.Rows, judgeRow(9)), append(e.Book.Calls, judgeCall(10))
+			},
+			"the ledger counts $0.000009 for judge/a/0123#1",
+		},
+		"invented quotation": {
+			func(e *chaos.Evidence) { e.Planted[1].Status, e.Planted[1].Revision = dream.PredictionRight, 2 },
+			"prediction pr_invented_0001 is correct",
+		},
+		"resolved twice": {
+			func(e *chaos.Evidence) { e.Planted[0].Revision = 3 },
+			"prediction pr_honest_0001 is correct in revision 3, and was announced 1 times",
 		},
 		"call of no dream":     {func(e *chaos.Evidence) { e.Dreams[0].Begun = false }, "belongs to no dream"},
 		"row of another dream": {func(e *chaos.Evidence) { e.Rows[0].Phase = "rem" }, "belongs to dream"},

@@ -11,11 +11,11 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -34,6 +34,11 @@ type Evidence struct {
 	Answers    map[string]int           // by step: the attempt whose answer is stored
 	Fragments  map[string]*dream.Fragment
 	Scenarios  []*dream.Scenario
+
+	Agents   map[string]dream.Agent // by id
+	Planted  []*dream.Prediction    // for the judge
+	Judging  *testdeploy.Judging    // nil: nobody judges
+	FleetDay budget.Micros          // the cap of the fleet that the judge's calls are under
 }
 
 // Dream is one dream as the store and the server have it.
@@ -51,6 +56,9 @@ func Gather(ctx context.Context, c *testdeploy.Deployment, upstream *provider.Bi
 		Events: map[string][]event.Event{}, Balances: map[string]spend.Balance{},
 		Allowances: map[string]budget.Micros{},
 		Fragments:  map[string]*dream.Fragment{},
+		Agents:     map[string]dream.Agent{},
+		Judging:    c.Config.Judge,
+		FleetDay:   c.Starter.Options.FleetDay,
 	}
 	if err := upstream.Quiet(ctx); err != nil {
 		return e, err
@@ -61,6 +69,7 @@ func Gather(ctx context.Context, c *testdeploy.Deployment, upstream *provider.Bi
 		return e, err
 	}
 	for _, agent := range agents {
+		e.Agents[agent.ID] = agent
 		if err := e.agent(ctx, c, agent); err != nil {
 			return e, err
 		}
@@ -83,6 +92,9 @@ func (e *Evidence) agent(ctx context.Context, c *testdeploy.Deployment, agent dr
 	}
 	e.Events[agent.ID], err = c.Store.Events(ctx, agent.ID, 0, 0)
 	if err != nil {
+		return err
+	}
+	if err := e.planted(ctx, c, agent); err != nil {
 		return err
 	}
 	return e.fragments(ctx, c, agent)

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -39,6 +39,7 @@ type Figures struct {
 	Vetoed    int                       // onsets
 	Barred    map[string]int            // fragments, by what holds them
 	Imagined  map[dream.Operation]int   // scenarios, by how REM made them
+	Judge     JudgeFigures
 	Wall      time.Duration
 }
 
@@ -60,6 +61,7 @@ func (p *execution) figures(e Evidence) Figures {
 		Barred:    map[string]int{},
 		Imagined:  map[dream.Operation]int{},
 	}
+	f.Judge = e.judgeFigures()
 	for _, fragment := range e.Fragments {
 		if flag, barred := fragment.Barred(); barred {
 			by, _, _ := strings.Cut(flag.By, "/")
@@ -147,6 +149,7 @@ func (f Figures) String() string {
 		list(f.Barred),
 		list(f.Imagined),
 	)
+	fmt.Fprintf(&b, "predictions: %s\n", f.Judge)
 	fmt.Fprintf(&b, "faults met: %s\n", list(f.Faults))
 	fmt.Fprintf(&b, "attempts: %s\n", list(f.States))
 	fmt.Fprintf(

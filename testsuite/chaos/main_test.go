@@ -25,6 +25,17 @@ var seed = func() uint64 {
 	return 42
 }()
 
+// faultyDreams is how many dreams the proof of the caps runs: ONEIROS_FAULTY_DREAMS, else 200 in full and 24 reduced.
+var faultyDreams = func() int {
+	if n, err := strconv.Atoi(os.Getenv("ONEIROS_FAULTY_DREAMS")); err == nil && n > 0 {
+		return n
+	}
+	if full {
+		return 200
+	}
+	return 24
+}()
+
 func TestMain(m *testing.M) {
 	testdeploy.RunIfWorkerProcess()
 	flag.Parse()

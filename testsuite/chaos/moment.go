@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 

@@ -5,29 +5,32 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(max(4, faultyDreams/20))*patience)
 	defer cancel()
 	run := chaos.Run{
 		Seed:    seed,
-		Dreams:  24,
+		Dreams:  faultyDreams,
 		AtOnce:  8,
 		Workers: 3,
 		Share:   .12,
 		Kill:    50,
+
+		JudgeDaily: 2_000,
 	}
-	if full {
-		run.Dreams, run.AtOnce = 200, 16
+	if run.Dreams >= 200 {
+		run.AtOnce = 16
 	}
 	evidence, figures, err := run.Execute(ctx, t)
 	t.Log("\n" + figures.String())
@@ -49,6 +52,8 @@ func TestMoneyHoldsUnderFaultsAndKills(t *testing.T) {
 	require.Len(t, figures.Judged, 2, "the observer is called in both ways")
 	require.Len(t, figures.HookCalls, len(activities.Borders), "the hook is called at every border")
 	require.Positive(t, figures.Barred["hook"], "fragments are held")
+	require.Positive(t, figures.Judge.Calls, "predictions are judged")
+	require.Positive(t, figures.Judge.Right, "and some resolved")
 }
 
 // The same run without reservations, or with doubled settlements, must turn the same audit red, or the audit proves

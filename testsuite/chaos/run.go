@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
@@ -29,6 +29,8 @@ type Run struct {
 	Share   float64 // of calls that go wrong
 	Kill    int     // one kill in about so many calls; 0 for none
 	Edit    func(*testdeploy.Config)
+	// JudgeDaily lets the workers judge predictions, for at most so much a day and agent; 0: nobody judges them.
+	JudgeDaily budget.Micros
 }
 
 // sampleEvery is how many calls pass between two comparisons of ledger and provider during the run.
@@ -76,6 +78,7 @@ func (r Run) Execute(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 	p.upstream, err = provider.Start(provider.Options{
 		Seed: r.Seed, First: 5 * time.Millisecond, Each: time.Millisecond, RetryAfter: 200 * time.Millisecond,
 		Plan: p.moments.Plan(p.plan(provider.Seeded(r.Seed, r.Share, faults()...))),
+		Say:  sayOutcomes,
 	})
 	if err != nil {
 		return Evidence{}, Figures{}, err
@@ -89,6 +92,14 @@ func (r Run) Execute(ctx context.Context, t testing.TB) (Evidence, Figures, erro
 		Provider: p.upstream.URL, Model: "script", Knobs: knobs(),
 	}
 	p.guard.Configure(&config)
+	if r.JudgeDaily > 0 {
+		config.Judge = &testdeploy.Judging{
+			Daily:   r.JudgeDaily,
+			Started: began,
+			Begin:   testdeploy.Night.Add(-20 * time.Hour),
+			Speed:   60,
+		}
+	}
 	if r.Edit != nil {
 		r.Edit(&config)
 	}
@@ -250,6 +261,9 @@ func (p *execution) lane(ctx context.Context, lane int) error {
 		return err
 	}
 	for i := lane; i < p.run.Dreams; i += p.run.AtOnce {
+		if err := p.foretell(ctx, i, agent); err != nil {
+			return err
+		}
 		if err := p.dreamOnce(ctx, lane, i, agent); err != nil {
 			return err
 		}

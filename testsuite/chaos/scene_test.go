@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -94,7 +94,7 @@ func (s *scene) addAgent() dream.Agent {
 	return agent
 }
 
-func (s *scene) begin(agent dream.Agent) workflows.Begun {
+func (s *scene) begin(agent dream.Agent) workflows.StartedDream {
 	s.t.Helper()
 	n := seed
 	begun, err := s.deployment.Starter.Begin(s.ctx,

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -48,8 +48,8 @@ func TestTriggersSurviveTheirWorker(t *testing.T) {
 		return !noted.IsZero() && time.Until(noted) > 5*time.Second
 	}, 2*time.Minute, 50*time.Millisecond)
 	s.crew.Kill(0)
-	listener := func() *activities.Listener {
-		return &activities.Listener{
+	listener := func() *triggers.Listener {
+		return &triggers.Listener{
 			Memory: s.deployment.Store, Events: s.deployment.Store, Calls: s.deployment.Starter,
 			Now: time.Now,
 		}

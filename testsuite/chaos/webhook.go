@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/governor"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 

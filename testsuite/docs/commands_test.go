@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/seed-56a03226/oneiros/testsuite/docs"
+	"github.com/seed-56a03226/oneiros/testsuite/program"
 )
 
 // aRealModel is why a command is not run here.
@@ -29,7 +30,9 @@ const anInstall = "the tests of testsuite/install install in this way, as far as
 
 // notRunHere are the commands that this test cannot run, each with where it is run instead or why it cannot be.
 var notRunHere = map[string]string{
-	"make dream":    "builds both binaries, then runs what TestTheDemoDreamsWithNothingConfigured of cmd/oneiros runs",
+	"make dream":                     "builds both binaries, then runs what TestTheDemoPlaysALifeNightByNight of cmd/oneiros runs",
+	"bin/oneiros demo --life oncall": "takes as long as the life before it; internal/sample reads both",
+	`bin/oneiros demo --life my-diary.md --ask "What comes with rain?"`: "needs a diary of the reader's; TestTheDemoPlaysALifeNightByNight of cmd/oneiros plays a file",
 	"make ablation": "needs a model and three quarters of an hour; testsuite/ablation holds the page to the record of such a run",
 	"make test":     "runs this test",
 	"make dist":     anInstall,
@@ -93,54 +96,26 @@ func TestACommandThatNoTestRunsIsFound(t *testing.T) {
 	unknown, idle := docs.Uncovered(made.Commands(), runs, map[string]string{"make dream": "no longer shown"})
 	require.Equal(t, []docs.Command{{Document: "made-up.md", Line: 4, Text: "make party"}}, unknown)
 	require.Equal(t, []string{"make dream"}, idle)
-	require.Error(t, checkCommand(program(t), "frobnicate --agent iris"))
-	require.Error(t, checkCommand(program(t), "memory frobnicate"))
-	require.Error(t, checkCommand(program(t), "memory import --frobnicate docs/examples/diary.md"))
+	require.Error(t, checkCommand(program.Oneiros(t), "frobnicate --agent iris"))
+	require.Error(t, checkCommand(program.Oneiros(t), "memory frobnicate"))
+	require.Error(t, checkCommand(program.Oneiros(t), "memory import --frobnicate docs/examples/diary.md"))
 }
 
 func TestEveryCommandThatIsNamedExists(t *testing.T) {
 	t.Parallel()
 	for _, c := range commands(t) {
 		if line, ours := strings.CutPrefix(c.Text, "bin/oneiros "); ours {
-			require.NoError(t, checkCommand(program(t), line), "%s:%d", c.Document, c.Line)
+			require.NoError(t, checkCommand(program.Oneiros(t), line), "%s:%d", c.Document, c.Line)
 		}
 	}
 	for _, d := range every(t) {
 		for _, line := range d.Inline {
-			require.NoError(t, checkCommand(program(t), strings.TrimPrefix(line, "oneiros ")), "%s: %s", d.Path, line)
+			require.NoError(t, checkCommand(program.Oneiros(t), strings.TrimPrefix(line, "oneiros ")), "%s: %s", d.Path, line)
 		}
 	}
 }
 
-// program is the binary, built once for all tests.
-func program(t *testing.T) string {
-	t.Helper()
-	path, err := built()
-	require.NoError(t, err)
-	return path
-}
-
-var built = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "oneiros")
-	build := exec.Command("go", "build", "-o", path, "./cmd/oneiros")
-	build.Dir, build.Stderr = root, os.Stderr
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	return path, build.Run()
-})
-
-var scratch string
-
-func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		scratch, err = os.MkdirTemp("", "oneiros-docs-*")
-		if err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(scratch)
-		return m.Run()
-	}())
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 // home is a machine that has only a checkout.
 type home struct {
@@ -165,7 +140,7 @@ func newHome(t *testing.T) *home {
 	require.FileExists(t, server, "make build builds it")
 	dir := t.TempDir()
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "bin"), 0o700))
-	require.NoError(t, os.Symlink(program(t), filepath.Join(dir, "bin", "oneiros")))
+	require.NoError(t, os.Symlink(program.Oneiros(t), filepath.Join(dir, "bin", "oneiros")))
 	require.NoError(t, os.Symlink(filepath.Join(top, "docs"), filepath.Join(dir, "docs")))
 	return &home{
 		T: t, dir: dir,
@@ -177,7 +152,11 @@ func newHome(t *testing.T) *home {
 	}
 }
 
+// command is a command of a page. A dream is given a seed, so that what later commands name has been kept.
 func (h *home) command(line string) *exec.Cmd {
+	if strings.HasPrefix(line, "bin/oneiros dream ") && !strings.Contains(line, "--seed") {
+		line += " --seed 7"
+	}
 	cmd := exec.Command("sh", "-c", "exec "+line)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = h.dir, h.env, 10*time.Second
 	return cmd

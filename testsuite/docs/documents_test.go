@@ -1,9 +1,11 @@
 package docs_test
 
 import (
+	"encoding/xml"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -19,10 +21,12 @@ const root = "../.."
 
 // handbook are the documents whose commands are run, in reading order.
 var handbook = []string{
-	"README.md", "docs/install.md", "docs/dream.md", "docs/rem.md", "docs/predictions.md", "docs/memory.md", "docs/depth.md",
-	"docs/observer.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
+	"README.md", "docs/install.md", "docs/dream.md", "docs/rem.md", "docs/predictions.md", "docs/claims.md", "docs/morning.md",
+	"docs/demo.md", "docs/eval.md", "docs/quality.md", "docs/depth.md",
+	"docs/observer.md", "docs/memory.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
 	"docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md",
-	"docs/ablation.md", "docs/serving.md", "docs/dreams-api.md",
+	"docs/ablation.md", "docs/serving.md", "docs/dreams-api.md", "docs/sealing.md",
+	"docs/keys.md", // the last one: from its first key on, the server refuses requests without one
 }
 
 // every reads all documents of the repository.
@@ -159,11 +163,27 @@ func TestTheSearchAttributesToCreateAreOurs(t *testing.T) {
 	require.Equal(t, 6, strings.Count(line, "--name"))
 }
 
-func TestThePictureIsSmall(t *testing.T) {
+func TestThePicturesAreSmallAndOfRealRuns(t *testing.T) {
 	t.Parallel()
-	body, err := os.ReadFile(filepath.Join(root, "docs/night.svg"))
-	require.NoError(t, err)
-	require.Less(t, len(body), 60<<10)
-	require.Contains(t, string(body), "Built-in model, for trying things out",
-		"it shows a real run and says by which model")
+	for path, shown := range map[string][]string{
+		"docs/night.svg": {"bin/oneiros dream --demo", "Built-in model, for trying things out"},
+		"docs/demo.svg": {
+			"bin/oneiros demo", "NIGHT  DAY", "+ passed: ", "From here on no dream: these days only judge.",
+			"In the last 14 days, which no dream knew of:", "Question: What comes with smoke?", "the same days, and no night",
+		},
+	} {
+		file, err := os.ReadFile(filepath.Join(root, path))
+		require.NoError(t, err)
+		body := string(file)
+		require.Less(t, len(body), 60<<10, path)
+		require.NoError(t, xml.Unmarshal(file, new(struct{})), path)
+		for _, text := range shown {
+			require.Contains(t, body, text, path)
+		}
+		for _, m := range regexp.MustCompile(`textLength="([\d.]+)"`).FindAllStringSubmatch(body, -1) {
+			wide, err := strconv.ParseFloat(m[1], 64)
+			require.NoError(t, err)
+			require.LessOrEqual(t, wide, 80*8.5, "%s: a line is wider than 80 columns", path)
+		}
+	}
 }

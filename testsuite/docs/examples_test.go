@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/testsuite/docs"
+	"github.com/seed-56a03226/oneiros/testsuite/program"
 )
 
 var used = regexp.MustCompile(`(?m)^  oneiros ?(.*)$`)
@@ -62,7 +63,7 @@ func TestTheExamplesOfImportsAreImported(t *testing.T) {
 		}
 		dir := t.TempDir()
 		run := func(args ...string) string {
-			cmd := exec.Command(program(t), append(args, "--data-dir", dir)...)
+			cmd := exec.Command(program.Oneiros(t), append(args, "--data-dir", dir)...)
 			cmd.Env = []string{"HOME=" + dir}
 			out, err := cmd.CombinedOutput()
 			require.NoError(t, err, "docs/memory.md:%d: %s", b.Line, out)

@@ -11,10 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/console"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
@@ -23,23 +26,37 @@ import (
 func (h *dreamsAPI) runCLI(v any, args ...string) {
 	h.t.Helper()
 	var out, complaints bytes.Buffer
-	app := &console.App{
+	app := &cli.App{
 		In: strings.NewReader(""), Out: &out, Err: &complaints, Now: time.Now,
-		Open: func(context.Context) (*console.Deployment, error) {
-			return &console.Deployment{
-				Store:   h.Store,
-				Events:  h.Store,
-				Wakes:   h.Store,
-				Feeds:   h.Store,
-				Ledger:  h.Store.Ledger(),
-				Catalog: h.Starter.Catalog,
-			}, nil
-		},
+		Backend: opened{h: h},
 	}
-	require.Equal(h.t, console.OK, console.Run(h.ctx, app, append(args, "--json", "--agent", h.agent.Handle)),
+	require.Equal(h.t, exit.OK, console.Run(h.ctx, app, append(args, "--json", "--agent", h.agent.Handle)),
 		complaints.String())
 	require.NoError(h.t, json.Unmarshal(out.Bytes(), v), out.String())
 }
+
+// opened is a backend that opens the store of the API, and reaches no Temporal server.
+type opened struct {
+	cli.Backend
+	h *dreamsAPI
+}
+
+func (o opened) Open(context.Context) (*deploy.Deployment, error) {
+	return &deploy.Deployment{
+		Store:   o.h.Store,
+		Events:  o.h.Store,
+		Wakes:   o.h.Store,
+		Feeds:   o.h.Store,
+		Ledger:  o.h.Store.Ledger(),
+		Catalog: o.h.Starter.Catalog,
+	}, nil
+}
+
+func (o opened) Reach(context.Context, *deploy.Deployment) (deploy.Engine, error) {
+	return nil, deploy.ErrNoServer
+}
+
+func (o opened) Active(context.Context, *deploy.Deployment, string) {}
 
 // dreamJSON is what the command line prints of a dream.
 type dreamJSON struct {

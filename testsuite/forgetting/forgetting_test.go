@@ -21,16 +21,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/erasure"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
-	"github.com/seed-56a03226/oneiros/internal/memory/erasure"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -160,8 +161,8 @@ func (p *prompts) Relay(_ context.Context, r inference.RelayRequest) (*inference
 // openPresence lets every client in without an agent workflow: talking wakes no dream of the test.
 type openPresence struct{}
 
-func (openPresence) Wake(context.Context, string, string, time.Duration) (psyche.Woken, error) {
-	return psyche.Woken{}, nil
+func (openPresence) Wake(context.Context, string, string, time.Duration) (psyche.WakeResult, error) {
+	return psyche.WakeResult{}, nil
 }
 func (openPresence) Leave(context.Context, string, string) error { return nil }
 func (openPresence) Status(context.Context, string) (presence.Status, error) {
@@ -235,7 +236,7 @@ func (h *deployment) pair() (removed, stays string) {
 	return removed, stays
 }
 
-func (h *deployment) imports(format importer.Format, name, body string) {
+func (h *deployment) imports(format formats.Format, name, body string) {
 	h.Helper()
 	file := importer.File{
 		Name: name,
@@ -284,8 +285,8 @@ func (h *deployment) addTexts(n int) {
 			texts = append(texts, removed, stays)
 		}
 	}
-	h.imports(importer.Chat, "talks.jsonl", chats.String())
-	h.imports(importer.Diary, "diary.md", diary.String())
+	h.imports(formats.Chat, "talks.jsonl", chats.String())
+	h.imports(formats.Diary, "diary.md", diary.String())
 	h.talk(texts)
 	h.recalls() // what is recalled into a conversation is stored with it
 	h.derive()
@@ -340,7 +341,7 @@ func (h *deployment) service() *psyche.Service {
 			Memory: h.deployment.Store,
 			Talks:  talks,
 			Relay:  h.requests,
-			Dreams: openPresence{},
+			Waker:  openPresence{},
 			Guard:  h.deployment.Ports.Guard,
 		},
 		psyche.Options{
@@ -355,12 +356,14 @@ func (h *deployment) chat(b *psyche.Service, who psyche.Caller, conversation, te
 	body, err := json.Marshal(
 		map[string]any{"model": "echo", "messages": []any{map[string]string{"role": "user", "content": text}}})
 	require.NoError(h, err)
+	request, err := psyche.ReadBody(body)
+	require.NoError(h, err)
 	reply, err := b.Chat(h.Context(), psyche.Turn{
 		Caller:       who,
 		Agent:        "echo",
 		Conversation: conversation,
 		Path:         "/chat/completions",
-		Body:         body,
+		Body:         request,
 		Header:       http.Header{"Content-Type": {"application/json"}},
 	})
 	require.NoError(h, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"

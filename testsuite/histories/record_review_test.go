@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
@@ -30,7 +30,7 @@ func TestRecordReviewedNights(t *testing.T) {
 	_, err = s.deployment.Result(s.ctx, begun.Dream)
 	require.NoError(t, err)
 	again, err := s.deployment.Starter.Redream(s.ctx,
-		starter.Again{DreamRequest: s.request(agent), Dream: begun.Dream, From: dream.REM})
+		starter.RedreamRequest{DreamRequest: s.request(agent), Dream: begun.Dream, From: dream.REM})
 	require.NoError(t, err)
 	_, err = s.deployment.Result(s.ctx, again.Dream)
 	require.NoError(t, err)

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/triggers"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -31,7 +31,7 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
 	s.deployment.Starter.Options.Settings = workflows.Settings{
 		IdleTimeout: time.Hour, MinGap: 24 * time.Hour,
-		Eager: &circadian.Eager{Idle: time.Second, Urgent: .1, Uncertain: .1},
+		UrgencyRule: &circadian.UrgencyRule{Idle: time.Second, Urgent: .1, Uncertain: .1},
 	}
 	require.NoError(t, s.deployment.Starter.EnsureWorkflow(s.ctx, agent))
 	until := func(is func(workflows.AgentState) bool) {
@@ -42,20 +42,20 @@ func TestRecordAnAgentThatIsUrgentAndCalled(t *testing.T) {
 		}, time.Minute, 20*time.Millisecond)
 	}
 	until(func(l workflows.AgentState) bool {
-		return l.Dreams == 1 && l.State == workflows.Sleeping && l.Triggering.Last.Kind == activities.OnUrgency
+		return l.Dreams == 1 && l.State == workflows.Sleeping && l.Triggering.Last.Kind == triggers.OnUrgency
 	})
-	fire := activities.Fire{
+	fire := triggers.Fire{
 		Trigger: "full",
 		Kind:    dream.OnEpisodes,
 		At:      time.Now(),
 		Key:     "recorded",
-		Why:     "1 new episode",
+		Reason:  "1 new episode",
 	}
 	require.NoError(t, s.deployment.Starter.Call(s.ctx, agent, fire))
 	until(func(l workflows.AgentState) bool { return l.Triggering.Pending != nil })
 	require.NoError(t,
 		s.deployment.Starter.Call(s.ctx, agent,
-			activities.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Why: "a person asked"}))
+			triggers.Fire{Trigger: "manual", Kind: dream.OnRequest, At: time.Now(), Reason: "a person asked"}))
 	until(func(l workflows.AgentState) bool { return l.Dreams == 2 && l.State == workflows.Sleeping })
 	s.save(workflows.AgentID(agent.Handle), "agent-urgent-and-called")
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -49,7 +49,7 @@ func (s *scene) reaches(agent dream.Agent, phase dream.Phase) {
 }
 
 // connect wakes the agent and waits until its workflow has recorded it.
-func (s *scene) connect(agent dream.Agent) starter.Woken {
+func (s *scene) connect(agent dream.Agent) starter.WakeResult {
 	s.t.Helper()
 	woken, err := s.deployment.Starter.Wake(s.ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 	require.NoError(s.t, err)
@@ -144,7 +144,7 @@ func TestRecordANightReplacedByAnother(t *testing.T) {
 	s.reaches(agent, dream.REM)
 	s.connect(agent)
 	require.NoError(t, s.deployment.Starter.Leave(s.ctx, agent.Handle, "guest"))
-	var second workflows.Begun
+	var second workflows.StartedDream
 	require.Eventually(t, func() bool {
 		second, err = s.deployment.Starter.Begin(s.ctx, s.request(agent))
 		return err == nil
@@ -258,20 +258,20 @@ func TestRecordAFeedThatRaisesAnAlarm(t *testing.T) {
 	agent := s.addAgent("recorded-follower")
 	agent.Feed = "recorded-tide"
 	require.NoError(t, s.deployment.Store.PutAgent(s.ctx, agent))
-	require.NoError(t, s.deployment.Starter.PutFeed(s.ctx, dream.Feed{
+	require.NoError(t, s.deployment.Starter.ForFeeds().PutFeed(s.ctx, dream.Feed{
 		Name: agent.Feed, Rules: []dream.Rule{{Name: "flood", Metric: "level", Kind: dream.Above, Number: 4}},
 	}))
 	for _, level := range []float64{3, 4.2, 4.5, 3.5} {
 		require.NoError(t,
-			s.deployment.Starter.Push(s.ctx, agent.Feed,
+			s.deployment.Starter.ForFeeds().Push(s.ctx, agent.Feed,
 				[]dream.Reading{{At: time.Now(), Metric: "level", Number: &level}}))
 	}
 	require.Eventually(t, func() bool {
-		state, err := s.deployment.Starter.FeedState(s.ctx, agent.Feed)
+		state, err := s.deployment.Starter.ForFeeds().FeedState(s.ctx, agent.Feed)
 		return err == nil && state.Readings == 4 && state.Alarms == 1
 	}, time.Minute, 10*time.Millisecond)
 	s.save(workflows.FeedID(agent.Feed), "feed-alarm")
-	require.NoError(t, s.deployment.Starter.DropFeed(s.ctx, agent.Feed))
+	require.NoError(t, s.deployment.Starter.ForFeeds().DropFeed(s.ctx, agent.Feed))
 }
 
 var wakes = func() []string {

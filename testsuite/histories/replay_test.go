@@ -19,6 +19,7 @@ import (
 var recorded = []string{
 	"dream-completed-hardened", "dream-completed-core", "dream-completed-free", "dream-onset-skipped", "dream-empty",
 	"dream-exhausted", "dream-aborted", "dream-canceled", "dream-canceled-slot", "dream-worker-stopped", "dream-undone",
+	"dream-steps-side-by-side", "dream-woken-among-partials-and-resumed", "dream-woken-among-scenarios-and-resumed",
 	"agent-two-dreams", "agent-by-itself", "agent-continued-under-signals",
 }
 

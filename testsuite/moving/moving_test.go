@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/memory/archive"
-	"github.com/seed-56a03226/oneiros/internal/memory/memorytest"
-	"github.com/seed-56a03226/oneiros/internal/mood"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -46,7 +46,7 @@ func fileStore(t *testing.T) kept {
 
 func redisStore(t *testing.T) kept {
 	t.Helper()
-	s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
+	s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)), redisstore.Timeout(time.Minute))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return kept{s, s.Ledger()}
@@ -130,7 +130,7 @@ func fillEveryTable(t *testing.T, s kept) {
 			event.New("v1", echo, night, noon, event.PatternFound{Prediction: "p"}),
 			event.New("v2", echo, night, noon, event.PatternFound{}),
 		},
-		Waking: &memory.Waking{Mood: &mood.PAD{Pleasure: .5, Arousal: 1. / 3}, Digest: []string{"j1", "j2"}},
+		OnWake: &memory.OnWake{Mood: &mood.PAD{Pleasure: .5, Arousal: 1. / 3}, Digest: []string{"j1", "j2"}},
 	})
 	require.NoError(t, err)
 	_, err = s.PutNote(ctx, echo, f, memory.LateNote+"1", []byte{0, 255})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/footprint"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -138,8 +138,8 @@ func duplicates(t *testing.T, ctx context.Context, s memory.Store, agent string)
 		text := strings.Join(strings.Fields(strings.ToLower(item.Text())), " ")
 		if of, found := texts[text]; found {
 			near++
-			if near < 5 {
-				t.Logf("  %s repeats %s", h.ID, of)
+			if near < 10 {
+				t.Logf("  %s repeats %s: %q", h.ID, of, text)
 			}
 		}
 		texts[text] = h.ID

@@ -17,12 +17,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 	"github.com/seed-56a03226/oneiros/internal/recall"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -277,7 +278,7 @@ type outcome struct {
 	before  [][]string
 	after   [][]string
 	gists   int // in the place of knowledge of the web
-	alarmed int // NightUndone events
+	alarmed int // DreamUndone events
 }
 
 // night runs one dream of a new agent with a world of its own.
@@ -307,7 +308,7 @@ func (tr *poisonTest) night(seed uint64, named bool) outcome {
 	events, err := tr.deployment.Store.Events(tr.ctx, m.agent.ID, 0, 10_000)
 	require.NoError(tr, err)
 	for _, e := range events {
-		if e.Type == (event.NightUndone{}).EventType() {
+		if e.Type == (event.DreamUndone{}).EventType() {
 			m.alarmed++
 		}
 	}
@@ -333,7 +334,7 @@ func (tr *poisonTest) addAgent(seed uint64) dream.Agent {
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 	}
 	report, err := importer.Import(tr.ctx, tr.deployment.Store, agent, []importer.File{file}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: testdeploy.Night, Embed: place,
+		Format: formats.JSONL, Strict: true, Now: testdeploy.Night, Embed: place,
 		Due: func(at time.Time, strength float64) time.Time {
 			return forgetting.Due(
 				at,

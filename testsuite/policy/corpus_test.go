@@ -15,9 +15,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/awakening"
+	"github.com/seed-56a03226/oneiros/activities/dreamrun"
+	"github.com/seed-56a03226/oneiros/activities/imagination"
+	"github.com/seed-56a03226/oneiros/activities/integration"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -111,8 +116,8 @@ type night struct {
 	model      *dreamer
 	spec       activities.Spec
 	stretch    activities.Stretch
-	onset      *activities.Onset
-	rem        *activities.Imagination
+	onset      *onset.Onset
+	rem        *imagination.Imagination
 }
 
 // alive says that every workflow runs.
@@ -150,11 +155,11 @@ func begin(t *testing.T, r policy.Rules, model *dreamer) *night {
 		deployment: deployment,
 		model:      model,
 		spec:       spec,
-		onset:      &activities.Onset{Ports: deployment.Ports},
-		rem:        &activities.Imagination{Ports: deployment.Ports},
+		onset:      &onset.Onset{Ports: deployment.Ports},
+		rem:        &imagination.Imagination{Ports: deployment.Ports},
 	}
-	bed := &activities.DreamRun{Ports: deployment.Ports, Executions: alive{}, Planner: asking}
-	lain, err := bed.LieDown(t.Context(),
+	bed := &dreamrun.DreamRun{Ports: deployment.Ports, Executions: alive{}, Planner: asking}
+	lain, err := bed.Begin(t.Context(),
 		activities.BeginRequest{Spec: spec, Workflow: spec.Dream, Run: "run", Now: time.Now()})
 	require.NoError(t, err)
 	require.Empty(t, lain.Refused, lain.Reason)
@@ -237,9 +242,9 @@ func (n *night) develop(kept []string) map[string]bool {
 	}
 	all := append(append([]string{}, fragments...), scenarios...)
 	later := activities.ConsolidateRequest{StepRequest: n.step(0, 0, .4), Items: append(all, chosen...)}
-	_, err = (&activities.Integration{Ports: n.deployment.Ports}).Consolidate(n.Context(), later)
+	_, err = (&integration.Integration{Ports: n.deployment.Ports}).Consolidate(n.Context(), later)
 	require.NoError(n, err)
-	_, err = (&activities.Awakening{Ports: n.deployment.Ports}).Surface(n.Context(), later)
+	_, err = (&awakening.Awakening{Ports: n.deployment.Ports}).Surface(n.Context(), later)
 	require.NoError(n, err)
 	texts := map[string]bool{}
 	for _, f := range n.fragments(fragments...) {

@@ -13,11 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/onset"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/config"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -171,7 +172,7 @@ func TestAChangedPolicyFileDoesNotAffectARunningDream(t *testing.T) {
 	require.NoError(t, err)
 	judged, err := n.onset.Judge(t.Context(), n.step(2, 1, .4))
 	require.NoError(t, err)
-	fresh := activities.Onset{Ports: n.deployment.Ports} // a restarted process, which has only the store
+	fresh := onset.Onset{Ports: n.deployment.Ports} // a restarted process, which has only the store
 	_, err = fresh.Capture(t.Context(),
 		activities.CaptureRequest{StepRequest: n.step(0, 0, .5), Fragments: append(before, judged.Made[0].ID)})
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // Model is one model that the server serves.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 )
 
@@ -77,7 +77,8 @@ func TestASchemaIsFilledFromThePromptsReferences(t *testing.T) {
 		"schema": `,"messages":[{"role":"user","content":"` + memories +
 			`"}],"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":` + schema + `}}`,
 	}
-	request, err := json.Marshal(strings.ReplaceAll(memories, `\n`, "\n") + "\n\n" + inference.SchemaAsk + schema)
+	request, err := json.Marshal(strings.ReplaceAll(memories, `\n`,
+		"\n") + "\n\n" + inference.SchemaInstruction + schema)
 	require.NoError(t, err)
 	forms["prompt"] = `,"messages":[{"role":"user","content":` + string(request) + `}]`
 	for name, form := range forms {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
 // Reading is how a provider parses the fields of a body. JSON does not say which of two fields of one name counts,

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // requestLimit bounds a request's body.
@@ -176,19 +176,19 @@ func (q question) shown() uint64 {
 	return h.Sum64()
 }
 
-// schema is the requested one, in the format or, by inference.SchemaAsk, in the prompt; nil for none.
+// schema is the requested one, in the format or, by inference.SchemaInstruction, in the prompt; nil for none.
 func (q question) schema() json.RawMessage {
 	if len(q.Format.Schema.Schema) > 0 {
 		return q.Format.Schema.Schema
 	}
 	for i := len(q.Messages) - 1; i >= 0; i-- {
 		text := q.Messages[i].text()
-		at := strings.LastIndex(text, inference.SchemaAsk)
+		at := strings.LastIndex(text, inference.SchemaInstruction)
 		if at < 0 {
 			continue
 		}
 		var schema json.RawMessage
-		if json.NewDecoder(bytes.NewReader([]byte(text[at+len(inference.SchemaAsk):]))).Decode(&schema) == nil {
+		if json.NewDecoder(bytes.NewReader([]byte(text[at+len(inference.SchemaInstruction):]))).Decode(&schema) == nil {
 			return schema
 		}
 	}

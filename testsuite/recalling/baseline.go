@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
 // plainStops are the sixty words that the plain baseline leaves out.

@@ -12,12 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/rank"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/inference"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 	"github.com/seed-56a03226/oneiros/internal/recall"
-	"github.com/seed-56a03226/oneiros/internal/recall/rank"
 )
 
 // Embedder makes vectors of texts, as the importer and recall use it.
@@ -65,7 +66,7 @@ func Load(
 		Name: filepath.Base(d.File), Size: int64(len(body)), ModTime: time.Now(),
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(string(body))), nil },
 	}
-	opts := importer.Options{Format: importer.LoCoMo, Dialogue: d.Name, Embed: importer.Embed(embed)}
+	opts := importer.Options{Format: formats.LoCoMo, Dialogue: d.Name, Embed: importer.Embed(embed)}
 	if _, err := importer.Import(ctx, store, agent, []importer.File{file}, opts); err != nil {
 		return nil, err
 	}

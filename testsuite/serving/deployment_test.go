@@ -16,36 +16,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/testsuite/program"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
 const root = "../.."
 
-var scratch string
-
 func TestMain(m *testing.M) {
 	if upstream := os.Getenv(barely); upstream != "" {
 		panic(runCopier(upstream))
 	}
-	os.Exit(func() int {
-		var err error
-		scratch, err = os.MkdirTemp("", "oneiros-serving-*")
-		if err != nil {
-			panic(err)
-		}
-		defer os.RemoveAll(scratch)
-		return m.Run()
-	}())
+	os.Exit(program.Main(m))
 }
-
-// program is the binary, built once for all tests.
-var program = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "oneiros")
-	build := exec.Command("go", "build", "-o", path, "./cmd/oneiros")
-	build.Dir, build.Stderr, build.Env = root, os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
-	return path, build.Run()
-})
 
 // output collects what a process writes, for reading while it runs.
 type output struct {
@@ -86,8 +69,7 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}
-	path, err := program()
-	require.NoError(t, err)
+	var err error
 	server := os.Getenv("ONEIROS_TEMPORALD")
 	if server == "" {
 		server, err = filepath.Abs(filepath.Join(root, "bin", "temporald"))
@@ -96,7 +78,7 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 	require.FileExists(t, server, "make build builds it")
 	h := &deployment{TB: t, dir: t.TempDir(), settings: settings}
 	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}
-	require.NoError(t, os.Symlink(path, filepath.Join(h.dir, "oneiros")))
+	require.NoError(t, os.Symlink(program.Oneiros(t), filepath.Join(h.dir, "oneiros")))
 	h.talker, err = talker.Start(talk)
 	require.NoError(t, err)
 	t.Cleanup(h.talker.Close)

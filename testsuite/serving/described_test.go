@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -172,6 +173,8 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared:
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	h.must("agents", "add", "tally")
 	h.must("memory", "import", "--agent", "iris", diary(t))
+	h.must("predictions", "add", "The vane sticks again.", "--agent", "iris", "--then", "vane", "--due", "30d",
+		"--confidence", "0.6")
 	for who, flags := range map[string][]string{
 		theOwner:  {"--role", "owner"},
 		theClient: {"--role", "client", "--agent", "iris"}, theSlow: {"--role", "client", "--rate", "1"},
@@ -376,8 +379,14 @@ func (i *inspector) dreams() string {
 		i.some(theOwner, "/v1/agents/iris"+list)
 		i.refused(theClient, "GET", "/v1/agents/iris"+list, "", 403, "role_too_low")
 	}
-	i.expect(theOwner, "GET", "/v1/agents/iris/playbook", "", 200)
-	i.refused(theClient, "GET", "/v1/agents/iris/playbook", "", 403, "role_too_low")
+	for _, list := range []string{"/playbook", "/claims", "/hypotheses", "/morning"} {
+		i.expect(theOwner, "GET", "/v1/agents/iris"+list, "", 200)
+		i.refused(theClient, "GET", "/v1/agents/iris"+list, "", 403, "role_too_low")
+	}
+	const check = "/v1/agents/iris/predictions/check"
+	i.expect(theOwner, "POST", check, `{"look_only":true}`, 200)
+	i.refused(theClient, "POST", check, "{}", 403, "role_too_low")
+	i.foretells()
 	i.refused(theOwner, "POST", at+"/cancel", "", 409, "dream_over")
 	i.refused(theOwner, "POST", at+"/resume", "", 409, "dream_not_resumable")
 	i.refused(theOwner, "POST", at+"/redream", `{"from":"onset"}`, 400, "invalid_value")
@@ -404,6 +413,37 @@ func (i *inspector) woken() {
 	i.retry(at+"/resume", "", http.StatusOK)
 	i.expect(theOwner, "POST", at+"/cancel", "", 200)
 	i.becomes(at, `"status":"canceled"`)
+}
+
+// foretells resolves a prediction by hand, and explains a claim.
+func (i *inspector) foretells() {
+	i.Helper()
+	const at = "/v1/agents/iris"
+	first := func(path string) string {
+		var page struct{ Data []struct{ ID string } }
+		require.NoError(i, json.Unmarshal([]byte(i.expect(theOwner, "GET", at+path, "", 200)), &page))
+		require.NotEmpty(i, page.Data, path)
+		return page.Data[0].ID
+	}
+	const resolve = at + "/predictions/resolve"
+	verdict := func(of string) string {
+		return `{"id":"` + first("/predictions?status=open") + `","verdict":"` + of + `"}`
+	}
+	right := verdict("correct")
+	require.Contains(i, i.expect(theOwner, "POST", resolve, right, 200), `"changed":true`)
+	require.Contains(i, i.expect(theOwner, "POST", resolve, right, 200), `"changed":false`)
+	i.refused(theOwner, "POST", resolve, strings.Replace(right, "correct", "incorrect", 1), 409, "prediction_resolved")
+	i.refused(theOwner, "POST", resolve, `{"id":"none","verdict":"void"}`, 404, "prediction_not_found")
+	i.refused(theOwner, "POST", resolve, verdict("yes"), 400, "invalid_value")
+	i.refused(theClient, "POST", resolve, right, 403, "role_too_low")
+	claim := at + "/claims/" + first("/claims")
+	require.Contains(i, i.expect(theOwner, "GET", claim, "", 200), `"said_by":[{"id":`)
+	i.refused(theClient, "GET", claim, "", 403, "role_too_low")
+	i.refused(theOwner, "GET", at+"/claims/none", "", 404, "claim_not_found")
+	hypothesis := at + "/hypotheses/" + url.PathEscape(first("/hypotheses"))
+	i.expect(theOwner, "GET", hypothesis, "", 200)
+	i.refused(theClient, "GET", hypothesis, "", 403, "role_too_low")
+	i.refused(theOwner, "GET", at+"/hypotheses/none", "", 404, "hypothesis_not_found")
 }
 
 // events reads all events of a dream, and the others at the end.

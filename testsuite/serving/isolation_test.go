@@ -587,7 +587,7 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 					p.reset()
 					p.runTurns(160, clients)
 					return p.verdict() != nil
-				}, time.Minute, time.Millisecond)
+				}, 10*time.Minute, time.Millisecond)
 				require.ErrorIs(t, p.verdict(), errCrossed)
 				require.ErrorContains(t, p.verdict(), string(quotedThere)+" has "+spilt.String())
 				require.ErrorContains(t, p.verdict(), string(answered)+" has "+spilt.String())
@@ -629,7 +629,7 @@ func (p *proof) dreamOverAll(clients []caller, owner []string) (contents []strin
 	require.Eventually(p, func() bool {
 		_, _, text = p.ask(http.MethodGet, "/v1/dreams/"+made.ID, "", owner...)
 		return strings.Contains(text, `"status":"completed"`)
-	}, 2*time.Minute, 50*time.Millisecond, later(func() string { return text }))
+	}, 10*time.Minute, 50*time.Millisecond, later(func() string { return text }))
 	for _, path := range []string{
 		"/v1/dreams/" + made.ID + "/fragments", "/v1/dreams/" + made.ID + "/scenarios",
 		"/v1/agents/" + name + "/journal",

@@ -181,7 +181,7 @@ func TestAThousandSlowSocketsDelayNoClient(t *testing.T) {
 
 	s := openSlowSockets(h.base, slow)
 	held := func() bool { return s.held.Load() == sockets && h.running(owner) >= before+sockets }
-	require.Eventually(t, held, time.Minute, 10*time.Millisecond, "all sockets are held: %s", later(s.counts))
+	require.Eventually(t, held, 5*time.Minute, 10*time.Millisecond, "all sockets are held: %s", later(s.counts))
 	for round := range 5 {
 		var all sync.WaitGroup
 		faults := make(chan error, 40)

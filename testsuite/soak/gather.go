@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
@@ -100,7 +100,8 @@ func (s *Soak) nights(ctx context.Context, e *Evidence, agent dream.Agent, over 
 	return nil
 }
 
-// EndDreams stops every agent from dreaming by itself, ends the running dreams, and returns when all have ended.
+// EndDreams stops every agent from dreaming by itself, ends the running dreams, and returns when all have ended and
+// their workflows have closed: a record is settled before its workflow completes.
 func (s *Soak) EndDreams(ctx context.Context) error {
 	for _, agent := range s.Agents {
 		agent.Auto = false
@@ -135,8 +136,12 @@ func (s *Soak) EndDreams(ctx context.Context) error {
 				}
 			}
 		}
-		if slots, err := s.Deployment.Store.Slots(ctx); err != nil || open+len(slots) == 0 {
+		slots, err := s.Deployment.Store.Slots(ctx)
+		if err != nil {
 			return err
+		}
+		if open+len(slots) == 0 {
+			return s.waitForWorkflows(ctx)
 		}
 		select {
 		case <-ctx.Done():
@@ -144,6 +149,23 @@ func (s *Soak) EndDreams(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// waitForWorkflows returns when no workflow of a recorded dream runs any more, however it ended.
+func (s *Soak) waitForWorkflows(ctx context.Context) error {
+	for _, agent := range s.Agents {
+		items, err := s.Deployment.Store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindRecord}})
+		if err != nil {
+			return err
+		}
+		for _, n := range memory.As[*dream.Record](items) {
+			_ = s.Deployment.Client.GetWorkflow(ctx, n.ID, "").Get(ctx, nil) // the books judge how it ended
+			if ctx.Err() != nil {
+				return fmt.Errorf("the workflow of %s still runs: %w", n.ID, context.Cause(ctx))
+			}
+		}
+	}
+	return nil
 }
 
 // Gather reads everything that the run left behind, after the deployment has stopped dreaming.

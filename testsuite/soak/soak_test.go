@@ -3,8 +3,6 @@ package soak_test
 import (
 	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/testsuite/program"
 	"github.com/seed-56a03226/oneiros/testsuite/soak"
 )
 
@@ -27,14 +26,7 @@ var seed = func() uint64 {
 	return 42
 }()
 
-func program(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "oneiros")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/oneiros")
-	build.Dir, build.Stderr, build.Env = "../..", os.Stderr, append(os.Environ(), "CGO_ENABLED=0")
-	require.NoError(t, build.Run())
-	return path
-}
+func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
 
 func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T) {
 	t.Parallel()
@@ -63,7 +55,7 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute+size.For)
 	defer cancel()
-	s := soak.Prepare(ctx, t, program(t), size)
+	s := soak.Prepare(ctx, t, program.Oneiros(t), size)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(s.Fleet.Output())

@@ -92,6 +92,11 @@ func WithoutWorkerCommands() Option {
 	return func(p *plan) { p.extra = append(p.extra, "--without-worker-commands") }
 }
 
+// WithoutWorkerDeployments switches Worker Deployments off, as on an older cluster.
+func WithoutWorkerDeployments() Option {
+	return func(p *plan) { p.extra = append(p.extra, "--without-worker-deployments") }
+}
+
 // Start runs a server for t alone, on loopback and a free port, stored in a file of the test's own folder. It is
 // stopped by its process id when the test ends, and exits by itself if the test program dies.
 func Start(t testing.TB, opts ...Option) *Server {

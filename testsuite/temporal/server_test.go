@@ -60,10 +60,12 @@ func TestKilledServerGoesOnWithItsWorkflowsUnderTheSameClientAndWorker(t *testin
 	require.NoError(t, run.Get(t.Context(), &text))
 	require.Equal(t, "still here", text, "a signal acknowledged before the kill is there after it")
 
-	found, err := s.Dial(t).ListWorkflow(t.Context(),
-		&workflowservice.ListWorkflowExecutionsRequest{Query: `OneirosAgent = "echo"`})
-	require.NoError(t, err)
-	require.Len(t, found.GetExecutions(), 1, "the search attributes are there after a restart")
+	again := s.Dial(t)
+	require.Eventually(t, func() bool {
+		found, err := again.ListWorkflow(t.Context(),
+			&workflowservice.ListWorkflowExecutionsRequest{Query: `OneirosAgent = "echo"`})
+		return err == nil && len(found.GetExecutions()) == 1
+	}, time.Minute, 20*time.Millisecond, "the search attributes are there after a restart")
 }
 
 func TestSharedServerGivesEachTestItsOwnNamespaceAndQueue(t *testing.T) {

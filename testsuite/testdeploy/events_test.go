@@ -17,11 +17,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/archive"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -187,7 +187,7 @@ func TestEveryOutcomeIsAnnouncedAsTheSchemaSays(t *testing.T) {
 			events := requireValidEvents(t, deployment)
 			last := events[len(events)-1]
 			if night.outcome == dream.Empty {
-				require.Contains(t, []string{"DreamEnded", "NothingAgain"}, last.Type)
+				require.Contains(t, []string{"DreamEnded", "EmptyDreamsRepeated"}, last.Type)
 			} else {
 				require.Equal(t, "DreamEnded", last.Type)
 			}

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 	enumspb "go.temporal.io/api/enums/v1"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/alarm"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
 	"github.com/seed-56a03226/oneiros/internal/feedhttp"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -65,7 +65,7 @@ func feedState(
 	var state workflows.FeedState
 	require.Eventually(t, func() bool {
 		var err error
-		state, err = c.Starter.FeedState(t.Context(), name)
+		state, err = c.Starter.ForFeeds().FeedState(t.Context(), name)
 		return err == nil && is(state)
 	}, patience, 50*time.Millisecond)
 	return state
@@ -108,7 +108,7 @@ func TestAPriceThatMovesSixPerCentWakesEachFollowerOnce(t *testing.T) {
 		Every: time.Second,
 		Rules: []dream.Rule{rule},
 	}
-	require.NoError(t, deployment.Starter.PutFeed(ctx, feed))
+	require.NoError(t, deployment.Starter.ForFeeds().PutFeed(ctx, feed))
 	follower.Feed = feed.Name
 	require.NoError(t, deployment.Store.PutAgent(ctx, follower))
 
@@ -135,11 +135,11 @@ func TestAPriceThatMovesSixPerCentWakesEachFollowerOnce(t *testing.T) {
 	require.Contains(t, text, string(dream.RelativeMove), "payloads are not sealed in this test")
 	require.NotContains(t, text, "secret")
 
-	require.NoError(t, deployment.Starter.DropFeed(ctx, feed.Name))
+	require.NoError(t, deployment.Starter.ForFeeds().DropFeed(ctx, feed.Name))
 	ended, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	require.NoError(t, deployment.Client.GetWorkflow(ended, workflows.FeedID(feed.Name), "").Get(ended, nil))
-	require.ErrorIs(t, deployment.Starter.Push(ctx, feed.Name, nil), memory.ErrNotFound)
+	require.ErrorIs(t, deployment.Starter.ForFeeds().Push(ctx, feed.Name, nil), memory.ErrNotFound)
 }
 
 func raisedFor(t *testing.T, c *testdeploy.Deployment, agent string) []event.Event {
@@ -155,7 +155,7 @@ func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 	ctx := t.Context()
 	rule, _ := alarm.Preset("price")
 	feed := dream.Feed{Name: "pushed", Rules: []dream.Rule{rule}}
-	require.NoError(t, deployment.Starter.PutFeed(ctx, feed))
+	require.NoError(t, deployment.Starter.ForFeeds().PutFeed(ctx, feed))
 	begun, err := deployment.Client.DescribeWorkflowExecution(ctx, workflows.FeedID(feed.Name), "")
 	require.NoError(t, err)
 	const pushers, each = 8, 625 // 5,000: a run is continued at 4,096 events
@@ -164,7 +164,7 @@ func TestNoReadingIsLostWhenAProbeGoesOnAsNewUnderPushes(t *testing.T) {
 		go func() {
 			for i := range each {
 				number := 100 + float64(i%3)
-				if err := deployment.Starter.Push(ctx, feed.Name, []dream.Reading{{Number: &number}}); err != nil {
+				if err := deployment.Starter.ForFeeds().Push(ctx, feed.Name, []dream.Reading{{Number: &number}}); err != nil {
 					faults <- fmt.Errorf("pusher %d: %w", p, err)
 					return
 				}

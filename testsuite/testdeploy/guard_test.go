@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/policy"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -71,7 +71,7 @@ func TestFragmentsThatAnAlarmKeptFromTheHooksAreNotDeveloped(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
 	require.Len(t, s.events("AlarmAbort"), 1)
-	require.Empty(t, s.events("HookSilent"), "a hook cut off by an alarm is not reported as silent")
+	require.Empty(t, s.events("HookTimedOut"), "a hook cut off by an alarm is not reported as silent")
 	kept := 0
 	for _, f := range fragmentsOf(t, s.Deployment, s.agent, id) {
 		if f.Status == dream.FragmentDiscarded {

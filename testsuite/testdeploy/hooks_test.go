@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/governor"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -151,7 +151,7 @@ func TestAWebhookGovernsANight(t *testing.T) {
 	require.NoError(t, err)
 	silent := 0
 	for _, e := range events {
-		if e.Type == "HookSilent" {
+		if e.Type == "HookTimedOut" {
 			silent++
 		}
 	}

@@ -3,7 +3,7 @@ package testdeploy
 import (
 	"context"
 
-	"github.com/seed-56a03226/oneiros/internal/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 )
 
 // noCapLedger checks no cap. It is the negative control that must turn the money proof red.

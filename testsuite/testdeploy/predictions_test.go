@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/workers"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -27,11 +27,11 @@ func TestAQuietRuleResolvesItsPredictionsWithoutWakingTheAgent(t *testing.T) {
 		Number: 3,
 		Quiet:  true,
 	}}}
-	require.NoError(t, deployment.Starter.PutFeed(ctx, feed))
+	require.NoError(t, deployment.Starter.ForFeeds().PutFeed(ctx, feed))
 	agent.Feed = feed.Name
 	require.NoError(t, deployment.Store.PutAgent(ctx, agent))
 	foretell := func(claim string, horizon time.Duration, w *dream.Watch) *dream.Prediction {
-		p, _, err := deployment.Starter.Foretell(ctx, agent.Handle, activities.PredictionRequest{
+		p, _, err := deployment.Starter.ForPredictions().AddPrediction(ctx, agent.Handle, review.PredictionRequest{
 			Claim:      claim,
 			Criterion:  "the feed says so",
 			Horizon:    deployment.Starter.Now().Add(horizon),
@@ -49,7 +49,7 @@ func TestAQuietRuleResolvesItsPredictionsWithoutWakingTheAgent(t *testing.T) {
 	open := foretell("nobody will say", time.Hour, nil)
 
 	two := 2.0
-	require.NoError(t, deployment.Starter.Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
+	require.NoError(t, deployment.Starter.ForFeeds().Push(ctx, feed.Name, []dream.Reading{{Metric: "wind", Number: &two}}))
 	state := feedState(t, deployment, feed.Name,
 		func(s workflows.FeedState) bool { return s.Hints == 1 && len(s.Delivering) == 0 })
 	require.Zero(t, state.Alarms)
@@ -79,9 +79,9 @@ func TestAQuietRuleResolvesItsPredictionsWithoutWakingTheAgent(t *testing.T) {
 	silent := foretell("it falls calm again", time.Hour,
 		&dream.Watch{Feed: feed.Name, Rule: "calm", Means: dream.PredictionRight})
 	later := deployment.Ports
-	later.World = deployment.Starter
+	later.World = deployment.Starter.ForFeeds()
 	later.Now = func() time.Time { return deployment.Starter.Now().Add(2 * time.Hour) }
-	lapsed, err := workers.Lapse(ctx, later)
+	lapsed, err := workers.ResolveOverdue(ctx, later)
 	require.NoError(t, err)
 	require.Equal(t, 2, lapsed)
 	p, err := memory.One[*dream.Prediction](ctx, deployment.Store, agent.ID, silent.ID)

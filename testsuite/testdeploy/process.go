@@ -64,8 +64,16 @@ func runWorker(ctx context.Context, body string) error {
 	if err != nil {
 		return errors.Join(err, deployment.Close())
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var judging sync.WaitGroup
+	if config.Judge != nil {
+		judging.Go(func() { deployment.judgeAgents(ctx) })
+	}
 	fmt.Println(readyLine)
 	_, err = io.Copy(io.Discard, os.Stdin)
+	cancel()
+	judging.Wait()
 	w.Stop()
 	return errors.Join(err, deployment.Close())
 }

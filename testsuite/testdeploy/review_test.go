@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -124,7 +125,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, status.Digest, "a client is sent no digest")
 
-	reviewing := activities.Reviewer{Memory: deployment.Store, Now: time.Now, MaxStaged: 10}
+	reviewing := review.Reviewer{Memory: deployment.Store, Now: time.Now, MaxStaged: 10}
 	items, err := reviewing.Waiting(ctx, agent.ID)
 	require.NoError(t, err)
 	var ids []string
@@ -150,7 +151,7 @@ func TestNothingOfAReviewedNightCountsUntilItIsAccepted(t *testing.T) {
 	require.Equal(t, dream.Archived, old.State)
 	require.Equal(t, "gist/old", old.NewerID)
 	_, err = reviewing.Decide(ctx, agent.ID, result.Dream, ids[:1], true)
-	require.ErrorIs(t, err, activities.ErrNotWaiting)
+	require.ErrorIs(t, err, review.ErrNotWaiting)
 
 	undone, err := deployment.Store.Undo(ctx, agent.ID, result.Dream)
 	require.NoError(t, err)
@@ -212,7 +213,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	for _, from := range dream.Redreamt {
 		calls := len(p.Billing.Calls())
 		seed := uint64(11)
-		begun, err := deployment.Starter.Redream(ctx, starter.Again{
+		begun, err := deployment.Starter.Redream(ctx, starter.RedreamRequest{
 			DreamRequest: starter.DreamRequest{Agent: agent.Handle, Seed: &seed, AsOf: testdeploy.Night},
 			Dream:        first.Dream, From: from,
 		})
@@ -237,7 +238,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 		}
 	}
 	again, err := deployment.Starter.Redream(ctx,
-		starter.Again{
+		starter.RedreamRequest{
 			DreamRequest: starter.DreamRequest{Agent: agent.Handle, AsOf: testdeploy.Night},
 			Dream:        "dream/" + agent.Handle + "/0002", From: dream.REM,
 		})
@@ -249,7 +250,7 @@ func TestANightIsDreamtAnewFromEachOfItsPhases(t *testing.T) {
 	_, err = deployment.Store.Undo(ctx, agent.ID, first.Dream)
 	require.NoError(t, err)
 	_, err = deployment.Starter.Redream(ctx,
-		starter.Again{DreamRequest: starter.DreamRequest{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
+		starter.RedreamRequest{DreamRequest: starter.DreamRequest{Agent: agent.Handle}, Dream: first.Dream, From: dream.REM})
 	require.ErrorIs(t, err, activities.ErrNoRedream)
 	require.ErrorContains(t, err, "was undone")
 }

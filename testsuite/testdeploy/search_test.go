@@ -15,10 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/prediction"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
@@ -100,6 +100,8 @@ func searchNight(t *testing.T, name string, scores map[string][]float64, edit fu
 	judge := &scoringProxy{scores: scores}
 	deployment := open(t, func(config *testdeploy.Config) {
 		config.Provider = judge.before(t, p.URL)
+		// The provider's words stand in no order. So few memories teach none, and the judge's scores count as they are.
+		config.Knobs.Recent, config.Knobs.Salient = 10, 0
 		if edit != nil {
 			edit(config)
 		}
@@ -161,8 +163,8 @@ func TestANightsSearchMergesTurnsBackAndKeepsTheBest(t *testing.T) {
 	require.True(t, all[5].Kept)
 	require.InDelta(t, .9, all[5].Score, 1e-9)
 	require.Equal(t, hypnagogia.StopRounds,
-		hypnagogia.SearchOf(all).Next(hypnagogia.Reach{Branches: 3, Beam: 2, Rounds: 3, Seeds: 9},
-			hypnagogia.Means{Left: budget.Unlimited}).Stop)
+		hypnagogia.SearchOf(all).Next(hypnagogia.SearchLimits{Branches: 3, Beam: 2, Rounds: 3, Seeds: 9},
+			hypnagogia.SearchBudget{Left: budget.Unlimited}).Stop)
 	ctx := context.Background()
 	for i, s := range all {
 		items, err := deployment.Store.Get(ctx, agent.ID, s.ID+"/p")

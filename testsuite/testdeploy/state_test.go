@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -79,7 +79,7 @@ func TestAnAgentWorkflowStartedByADreamHasItsSettingsAndItsStateIsSearchable(t *
 		}
 		return read
 	}
-	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID, "contract": 1.}, memo(agentState))
+	require.Equal(t, map[string]any{"agent": "lively", "id": agent.ID, "contract": float64(workflows.Contract)}, memo(agentState))
 	require.Subset(t, memo(begun.Dream),
 		map[string]any{"agent": "lively", "number": "0001", "cap": "free", "seed": "7", "begun": "asked for"})
 }

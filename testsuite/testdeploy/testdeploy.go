@@ -13,16 +13,17 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/forgetting"
 	"github.com/seed-56a03226/oneiros/internal/governor"
 	"github.com/seed-56a03226/oneiros/internal/importer"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/sample"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/workers"
@@ -48,9 +49,13 @@ type Config struct {
 
 	Activities int                `json:"activities"` // paid calls at once; 0: the worker's own
 	Cache      int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
-	Deaf       bool               `json:"deaf"`       // workers do not listen to the wake bus
+	NoWakeBus  bool               `json:"deaf"`       // workers do not listen to the wake bus
+	Build      string             `json:"build"`      // build id of the workers; empty: without Worker Versioning
 	Settings   workflows.Settings `json:"settings"`   // settings of the agents
 	ResumeTTL  time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
+
+	Judge       *Judging              `json:"judge,omitempty"` // of the predictions of all agents; nil: nobody checks them
+	Predictions dream.PredictionRules `json:"predictions"`
 
 	NoReserve bool `json:"no_reserve"` // negative control: the ledger lets everything pass
 	Doubled   bool `json:"doubled"`    // negative control: every settlement is booked twice
@@ -61,6 +66,9 @@ type Config struct {
 	Webhook string                `json:"webhook"` // URL of the hook WebhookName of every process; empty: none
 	Hooks   activities.Hooks      `json:"-"`       // those of this process
 }
+
+// WorkerDeployment is the Worker Deployment of workers that have a build id.
+const WorkerDeployment = "oneiros"
 
 // WebhookName is the name of the hook at Config.Webhook; WebhookSecret signs the requests to it.
 const (
@@ -118,6 +126,8 @@ func Open(ctx context.Context, config Config, temporal client.Client) (*Deployme
 		WakeBus:  store,
 		Feeds:    store,
 		Hooks:    config.hooks(),
+
+		Predictions: config.rules(),
 		Guard: &spend.Guard{
 			Ledger: ledger, Catalog: table,
 			Model: inference.Switchboard{Catalog: table, Providers: models}, Now: time.Now,
@@ -134,6 +144,8 @@ func Open(ctx context.Context, config Config, temporal client.Client) (*Deployme
 		Presence: store,
 		WakeBus:  store,
 		Feeds:    store,
+		Remover:  store,
+		Guard:    ports.Guard,
 		Options: starter.Options{
 			TaskQueue:  config.Queue,
 			Models:     modelsByRole(config),
@@ -143,6 +155,8 @@ func Open(ctx context.Context, config Config, temporal client.Client) (*Deployme
 			Settings:   config.Settings,
 			ResumeTTL:  config.ResumeTTL,
 			Hooks:      config.Rules,
+
+			Predictions: config.rules(),
 		},
 	}
 	return &Deployment{
@@ -213,7 +227,7 @@ func (d *Deployment) AddAgent(ctx context.Context, diary int, name string) (drea
 		return io.NopCloser(bytes.NewReader(sampleDiary.Memories)), nil
 	}}
 	report, err := importer.Import(ctx, d.Store, agent, []importer.File{memories}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: Night, Embed: d.embed,
+		Format: formats.JSONL, Strict: true, Now: Night, Embed: d.embed,
 		Due: func(at time.Time, strength float64) time.Time {
 			return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
 		},
@@ -241,14 +255,18 @@ func (d *Deployment) embed(_ context.Context, texts []string) ([][]float32, stri
 // StartWorker starts a worker; the caller stops it.
 func (d *Deployment) StartWorker() (worker.Worker, error) {
 	ports := d.Ports
-	ports.World = d.Starter
-	w := workers.New(d.Client, ports, starter.Executions{Client: d.Client}, d.Starter, workers.Options{
+	ports.World = d.Starter.ForFeeds()
+	options := workers.Options{
 		TaskQueue:   d.Config.Queue,
 		Activities:  d.Config.Activities,
 		StickyCache: d.Config.Cache,
-		NoWakeBus:   d.Config.Deaf,
+		NoWakeBus:   d.Config.NoWakeBus,
 		Alarms:      d.Starter,
-	})
+	}
+	if d.Config.Build != "" {
+		options.Deployment, options.BuildID = WorkerDeployment, d.Config.Build
+	}
+	w := workers.New(d.Client, ports, starter.Executions{Client: d.Client}, d.Starter, options)
 	return w, w.Start()
 }
 

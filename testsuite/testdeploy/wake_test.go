@@ -8,10 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -72,7 +72,7 @@ func (s *sleeper) served(tokens int64) {
 	require.Eventually(s.t, func() bool { return s.upstream.Billing.Streamed() >= tokens }, patience, time.Millisecond)
 }
 
-func (s *sleeper) connect() starter.Woken {
+func (s *sleeper) connect() starter.WakeResult {
 	s.t.Helper()
 	w, err := s.Starter.Wake(s.ctx, starter.Connection{Agent: s.agent.Handle, Client: "guest"})
 	require.NoError(s.t, err)

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/docs"
 	"github.com/seed-56a03226/oneiros/workers"
@@ -41,7 +41,7 @@ var looking = []line{
 	{`temporal workflow show --workflow-id dream/echo/0001`, "ActivityTaskScheduled"},
 	{`temporal workflow show --workflow-id dream/echo/0001 --output json`, "Onset.Partial"},
 	{`temporal workflow query --workflow-id dream/echo/0001 --type progress`, `"phase":"nrem"`},
-	{`temporal workflow query --workflow-id agent/echo --type life`, `"state":"dreaming"`},
+	{`temporal workflow query --workflow-id agent/echo --type state`, `"state":"dreaming"`},
 	{`tctl workflow describe --workflow_id dream/echo/0001`, `"Dream"`},
 	{`tctl workflow show --workflow_id dream/echo/0001`, "ActivityTaskScheduled"},
 	{`tctl workflow query --workflow_id dream/echo/0001 --query_type progress`, `"phase":"nrem"`},
@@ -134,7 +134,7 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 			s := dreaming(t)
 			require.Contains(t, s.run(l.text), l.shows)
 			s.outcome(dream.Interrupted)
-			s.shows(`temporal workflow query --workflow-id agent/echo --type life`, `"state":"awake"`)
+			s.shows(`temporal workflow query --workflow-id agent/echo --type state`, `"state":"awake"`)
 			s.shows(`temporal workflow list --query 'OneirosOutcome = "interrupted"'`, night)
 			s.free()
 		})
@@ -145,7 +145,7 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 func TestAConnectFromTemporalsOwnToolsWakesASleeperThatAnAlarmHolds(t *testing.T) {
 	t.Parallel()
 	s := dreaming(t)
-	const agentState = `temporal workflow query --workflow-id agent/echo --type life`
+	const agentState = `temporal workflow query --workflow-id agent/echo --type state`
 	s.run(`temporal workflow cancel --workflow-id dream/echo/0001`)
 	s.shows(agentState, `"state":"sleeping"`)
 	s.run(`tctl workflow signal --workflow_id agent/echo --name alarm`)

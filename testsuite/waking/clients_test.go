@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -30,7 +30,7 @@ func TestOfManyClientsAtOnceTheFirstWakesTheAgent(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.Onset, "2/partial-1")
 	r.begin(agent)
 	r.receive(moment)
-	woken := make([]starter.Woken, 20)
+	woken := make([]starter.WakeResult, 20)
 	var all sync.WaitGroup
 	for i := range woken {
 		all.Go(func() {

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/internal/governor"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
@@ -72,7 +72,7 @@ func TestAConnectDoesNotWaitForAHook(t *testing.T) {
 			r.resume(agent)
 			r.requireOutcome(id, dream.Completed)
 			require.Equal(t, 2, r.night(agent, id).Stretches)
-			require.Empty(t, r.events(agent, event.HookSilent{}), "the request was ended by the wake, not given up")
+			require.Empty(t, r.events(agent, event.HookTimedOut{}), "the request was ended by the wake, not given up")
 			hook.mu.Lock()
 			require.Greater(t, hook.calls, 1, "the hook is called again")
 			hook.mu.Unlock()

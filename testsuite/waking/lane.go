@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -129,7 +129,7 @@ func (l *lane) waitForEnd(ctx context.Context, id string) error {
 }
 
 // begin retries until a worker answers: all of them may have been killed.
-func (l *lane) begin(ctx context.Context, w starter.DreamRequest) (workflows.Begun, error) {
+func (l *lane) begin(ctx context.Context, w starter.DreamRequest) (workflows.StartedDream, error) {
 	for {
 		begun, err := l.deployment.Starter.Begin(ctx, w)
 		if !errors.Is(err, starter.ErrUnreachable) || ctx.Err() != nil {

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -21,9 +22,9 @@ import (
 	sdkpb "go.temporal.io/api/sdk/v1"
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -63,6 +64,26 @@ func quotingProvider(t *testing.T, behind string, activities ...string) string {
 	s.Start()
 	t.Cleanup(s.Close)
 	return s.URL + "/v1"
+}
+
+var (
+	markedWord = regexp.MustCompile(mark + `\w*`)
+	shownRef   = regexp.MustCompile(`(?m)^- \[(\w+)\]`)
+)
+
+// oneLongInsight is an answer that is still long when half of it was sent: the provider's own may be short by chance.
+func oneLongInsight(r provider.Request) string {
+	found, ref := markedWord.FindAllString(r.Prompt, -1), shownRef.FindStringSubmatch(r.Prompt)
+	if r.Schema != "insights" || len(found) == 0 || ref == nil {
+		return ""
+	}
+	body, err := json.Marshal(map[string]any{"insights": []map[string]any{
+		{"insight": strings.Repeat(strings.Join(found, " ")+" ", 1+60/len(found)), "sources": ref[1:]},
+	}})
+	if err != nil {
+		return ""
+	}
+	return string(body)
 }
 
 // addMarkedAgent makes an agent whose memories have only marked words.
@@ -129,15 +150,18 @@ func (h *received) takeError(where string, err error) {
 func TestNoDreamtTextReachesAConnectingClient(t *testing.T) {
 	t.Parallel()
 	long := func(p *testdeploy.Config) { p.Knobs.PartialTokens = 100 } // so that what is cut off is significant
-	r := openScene(t, options{own: true, workers: -1, edit: long, plan: func(a provider.Arrival) provider.Fault {
-		if strings.Contains(a.Key, "/rem/branch-2#1") {
-			return provider.BadChunk
-		}
-		if strings.Contains(a.Key, "/rem/weigh#") {
-			return provider.BadJSON
-		}
-		return provider.None
-	}})
+	r := openScene(t, options{
+		own: true, workers: -1, edit: long, say: oneLongInsight,
+		plan: func(a provider.Arrival) provider.Fault {
+			if strings.Contains(a.Key, "/rem/branch-2#1") {
+				return provider.BadChunk
+			}
+			if strings.Contains(a.Key, "/rem/weigh#") {
+				return provider.BadJSON
+			}
+			return provider.None
+		},
+	})
 	r.deployment.Config.Provider = quotingProvider(t, r.upstream.URL, "onset/1/judge-all", "nrem/backward",
 		"integration/consolidate")
 	var err error

@@ -12,7 +12,7 @@ import (
 )
 
 // patience bounds one test; nothing is measured by it.
-const patience = 5 * time.Minute
+const patience = 2 * time.Minute
 
 // waiting bounds how long parallel subtests may wait for their turn.
 var waiting = func() time.Duration {

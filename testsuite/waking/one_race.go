@@ -10,9 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/inflight"
 )
 
 // race is one connect, or two at once, during one activity.
@@ -20,7 +20,7 @@ type race struct {
 	store       RaceStore // the activity's
 	clientStore RaceStore // the clients'
 	remote      bool      // the two are separate processes
-	inflight    *activities.InflightRegistry
+	inflight    *inflight.Registry
 	steps       StepOrder
 	agent       string
 	now         time.Time
@@ -131,8 +131,7 @@ func (r *race) activity(ctx context.Context, epoch int64, steps int) (Score, err
 		ctx = context.WithValue(ctx, readBefore{}, read)
 		yieldRandomly(dice)
 	}
-	seated, release := r.inflight.Register(ctx,
-		activities.Stretch{Agent: r.agent, Dream: r.fence.Dream, Run: r.fence.Run, Epoch: epoch})
+	seated, release := r.inflight.Register(ctx, r.agent, epoch)
 	defer release()
 	if seated.Err() != nil {
 		return Score{Never: 1}, nil
@@ -167,7 +166,7 @@ func (r *race) awaitNotice(seated context.Context, s *Score) error {
 	defer late.Stop()
 	select {
 	case <-seated.Done():
-		var woken *activities.Woken
+		var woken *inflight.Woken
 		if !errors.As(context.Cause(seated), &woken) {
 			return context.Cause(seated)
 		}

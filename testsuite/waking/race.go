@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/activities"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/internal/inflight"
 )
 
 // RaceStore is the store that races run on.
@@ -93,9 +93,9 @@ func (s *Score) add(o Score) {
 
 // Run runs all races on a store and counts.
 func (r Races) Run(ctx context.Context, g RaceStore) (Score, error) {
-	inflight := activities.NewInflightRegistry(slow{g})
-	defer inflight.Close()
-	hush, err := g.Listen(inflight.OnNotice)
+	registry := inflight.NewRegistry(slow{g})
+	defer registry.Close()
+	hush, err := g.Listen(registry.OnNotice)
 	if err != nil {
 		return Score{}, err
 	}
@@ -108,7 +108,7 @@ func (r Races) Run(ctx context.Context, g RaceStore) (Score, error) {
 	var lanes sync.WaitGroup
 	for lane := range r.Lanes {
 		lanes.Go(func() {
-			s, err := r.lane(ctx, g, inflight, lane)
+			s, err := r.lane(ctx, g, registry, lane)
 			mu.Lock()
 			defer mu.Unlock()
 			sum.add(s)
@@ -119,13 +119,13 @@ func (r Races) Run(ctx context.Context, g RaceStore) (Score, error) {
 		})
 	}
 	lanes.Wait()
-	if left := inflight.Running(); left != 0 {
+	if left := registry.Running(); left != 0 {
 		faults = append(faults, fmt.Errorf("%d activities are registered after the last has ended", left))
 	}
 	return sum, errors.Join(faults...)
 }
 
-func (r Races) lane(ctx context.Context, g RaceStore, inflight *activities.InflightRegistry, lane int) (Score, error) {
+func (r Races) lane(ctx context.Context, g RaceStore, registry *inflight.Registry, lane int) (Score, error) {
 	name := "racer-" + strconv.Itoa(lane)
 	if err := g.PutAgent(ctx, dream.Agent{
 		ID:     name,
@@ -142,7 +142,7 @@ func (r Races) lane(ctx context.Context, g RaceStore, inflight *activities.Infli
 		now = now.Add(time.Hour)
 		race := race{
 			store:       g,
-			inflight:    inflight,
+			inflight:    registry,
 			steps:       r.StepOrder,
 			agent:       name,
 			now:         now,

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
@@ -48,7 +48,7 @@ func TestAConnectWhileRedisIsAwayIsAnsweredAndCompletedLater(t *testing.T) {
 			r.awaitTokens("nrem/forward", 5)
 			comeBack := leave(server)
 			over := time.After(redisAway)
-			var last starter.Woken
+			var last starter.WakeResult
 			for away := true; away; {
 				woken, _ := r.call(starter.Connection{Agent: agent.Handle, Client: "guest"})
 				require.NotEmpty(t, woken.Degraded)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -61,6 +61,7 @@ type options struct {
 	retry   time.Duration // what a 429 with a delay asks for; 0: 100 ms
 	edit    func(*testdeploy.Config)
 	redis   *redis.Server // stores everything instead of a file; nil: a file
+	say     func(provider.Request) string
 }
 
 func openScene(t *testing.T, f options) *scene {
@@ -91,6 +92,7 @@ func openScene(t *testing.T, f options) *scene {
 		Each:       f.token,
 		RetryAfter: f.retry,
 		Plan:       r.moments.Plan(f.plan),
+		Say:        f.say,
 	})
 	require.NoError(t, err)
 	t.Cleanup(r.upstream.Close)
@@ -157,12 +159,29 @@ func (r *scene) begin(agent dream.Agent) string {
 	return begun.Dream
 }
 
+// freeze freezes a worker that writes nothing at that moment: one that is stopped within a transaction keeps the file
+// of the store locked for everybody, and that is not what these tests are about.
+func (r *scene) freeze(i int, agent dream.Agent) {
+	r.t.Helper()
+	for range 50 {
+		r.crew.Freeze(i)
+		ctx, cancel := context.WithTimeout(r.ctx, time.Second)
+		err := r.deployment.Store.PutAgent(ctx, agent)
+		cancel()
+		if err == nil {
+			return
+		}
+		r.crew.Thaw(i)
+	}
+	require.FailNow(r.t, "whenever the worker is frozen, it holds the store")
+}
+
 // connect wakes the agent; it must be answered in time, by a context that ends.
-func (r *scene) connect(agent dream.Agent) starter.Woken {
+func (r *scene) connect(agent dream.Agent) starter.WakeResult {
 	return r.visit(agent, starter.Connection{Client: "guest"})
 }
 
-func (r *scene) visit(agent dream.Agent, k starter.Connection) starter.Woken {
+func (r *scene) visit(agent dream.Agent, k starter.Connection) starter.WakeResult {
 	r.t.Helper()
 	k.Agent = agent.Handle
 	for range 10 {
@@ -173,12 +192,12 @@ func (r *scene) visit(agent dream.Agent, k starter.Connection) starter.Woken {
 		r.t.Log("on a busy machine:", woken.Degraded) // answered in time, but degraded
 	}
 	require.FailNow(r.t, "the store never answers")
-	return starter.Woken{}
+	return starter.WakeResult{}
 }
 
 // call connects once; a client must be answered in time. It returns for how long this process was kept from running
 // meanwhile.
-func (r *scene) call(k starter.Connection) (woken starter.Woken, stalled time.Duration) {
+func (r *scene) call(k starter.Connection) (woken starter.WakeResult, stalled time.Duration) {
 	r.t.Helper()
 	stalled, err := waking.Within(r.ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = r.deployment.Starter.Wake(ctx, k)
@@ -189,7 +208,7 @@ func (r *scene) call(k starter.Connection) (woken starter.Woken, stalled time.Du
 }
 
 // recorded waits until the agent's workflow has recorded the wake.
-func (r *scene) recorded(w starter.Woken) workflows.WakeAnswer {
+func (r *scene) recorded(w starter.WakeResult) workflows.WakeAnswer {
 	r.t.Helper()
 	awoken, err := r.deployment.Starter.Recorded(r.ctx, w.Agent, w.Epoch)
 	require.NoError(r.t, err)
@@ -222,7 +241,7 @@ func (r *scene) until(holds func() bool, what string, args ...any) {
 }
 
 // resume resumes the interrupted dream.
-func (r *scene) resume(agent dream.Agent) workflows.Begun {
+func (r *scene) resume(agent dream.Agent) workflows.StartedDream {
 	r.t.Helper()
 	begun, err := r.deployment.Starter.Resume(r.ctx, agent.Handle)
 	require.NoError(r.t, err)

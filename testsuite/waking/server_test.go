@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/waking"
@@ -76,9 +76,9 @@ func TestWhileTemporalIsAwayEveryConnectIsAnsweredAndRecordedAfterItsReturn(t *t
 }
 
 // connectAllTheWhile lets clients connect and leave until the time is over, and returns the wake of each agent.
-func connectAllTheWhile(r *scene, agents []dream.Agent) ([]starter.Woken, []time.Duration) {
+func connectAllTheWhile(r *scene, agents []dream.Agent) ([]starter.WakeResult, []time.Duration) {
 	r.t.Helper()
-	wakes := make([]starter.Woken, len(agents))
+	wakes := make([]starter.WakeResult, len(agents))
 	took := make([][]time.Duration, len(agents))
 	over, tick := time.After(away()), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
@@ -86,7 +86,7 @@ func connectAllTheWhile(r *scene, agents []dream.Agent) ([]starter.Woken, []time
 		var all sync.WaitGroup
 		for i, agent := range agents {
 			all.Go(func() {
-				var w starter.Woken
+				var w starter.WakeResult
 				connect := func(ctx context.Context) (err error) {
 					w, err = r.deployment.Starter.Wake(ctx, starter.Connection{Agent: agent.Handle, Client: "guest"})
 					return err

@@ -9,8 +9,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -79,7 +79,7 @@ func (w Way) wake(ctx context.Context, c *testdeploy.Deployment, agent dream.Age
 }
 
 func connect(ctx context.Context, c *testdeploy.Deployment, k starter.Connection) error {
-	var woken starter.Woken
+	var woken starter.WakeResult
 	_, err := Within(ctx, answered, func(ctx context.Context) (err error) {
 		woken, err = c.Starter.Wake(ctx, k)
 		return err

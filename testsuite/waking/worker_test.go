@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -67,7 +67,7 @@ func TestAFrozenWorkerDelaysNoConnect(t *testing.T) {
 	moment := r.await(provider.None, id, dream.Onset, "1/partial-4")
 	r.begin(agent)
 	r.receive(moment)
-	r.crew.Freeze(0)
+	r.freeze(0, agent)
 	woken := r.connect(agent)
 	require.Equal(t, workflows.Awake, r.recorded(woken).State)
 	r.until(func() bool { return r.night(agent, id).Resumable() }, "%s is never interrupted", id)
@@ -89,7 +89,7 @@ func TestAConnectAtAFrozenOnlyWorkerIsAnsweredAndRecordedLater(t *testing.T) {
 	moment := r.await(provider.HangMiddle, id, dream.NREM, "forward")
 	r.begin(agent)
 	r.receive(moment)
-	r.crew.Freeze(0)
+	r.freeze(0, agent)
 	woken := r.connect(agent)
 	require.True(t, woken.Raised)
 	require.Equal(t, id, woken.Dream)

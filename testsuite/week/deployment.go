@@ -13,10 +13,11 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/importer"
+	"github.com/seed-56a03226/oneiros/internal/importer/formats"
 	"github.com/seed-56a03226/oneiros/internal/sample"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -127,7 +128,7 @@ func (h *Deployment) AddAgent(ctx context.Context, s *Sleeper) error {
 		Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(past)), nil },
 	}
 	report, err := importer.Import(ctx, h.Base.Store, s.Agent, []importer.File{file}, importer.Options{
-		Format: importer.JSONL, Strict: true, Now: s.Start, Embed: embed,
+		Format: formats.JSONL, Strict: true, Now: s.Start, Embed: embed,
 	})
 	if err == nil && report.Added == 0 {
 		err = fmt.Errorf("the sample diary of %s imported no memory", s.Agent.Handle)
@@ -187,6 +188,7 @@ func (h *Deployment) starterFor(s *Sleeper, k *Clock, v *leaseRecorder) *starter
 		WakeBus:  from.WakeBus,
 		Ledger:   from.Ledger,
 		Feeds:    from.Feeds,
+		Remover:  from.Remover,
 		Options:  options,
 	}
 }

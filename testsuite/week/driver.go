@@ -10,7 +10,7 @@ import (
 
 	"go.temporal.io/api/serviceerror"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -106,7 +106,7 @@ func trigger(c presence.Cause) string {
 }
 
 // connect wakes the agent and waits until its workflow has recorded it.
-func (d *driver) connect(ctx context.Context, k starter.Connection) (starter.Woken, error) {
+func (d *driver) connect(ctx context.Context, k starter.Connection) (starter.WakeResult, error) {
 	ahead := d.clock.Ahead()
 	woken, err := d.starter.Wake(ctx, k)
 	if err != nil {

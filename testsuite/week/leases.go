@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 )
 
 // leaseRecorder is a store that records which leases of one agent it granted and ended, with the times it was given.

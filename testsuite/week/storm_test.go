@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/seed-56a03226/oneiros/internal/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 	"github.com/seed-56a03226/oneiros/workflows"

@@ -1,7 +1,10 @@
 // Command plain counts what makes the sources hard to read for a newcomer: private words, codes that point at papers
-// outside the repository, lines that are too long or do too much. It prints a table and fails where a bound is exceeded:
+// outside the repository, lines that are too long or do too much. It prints a table and fails where a bound is
+// exceeded:
 //
 //	go -C tools run ./plain ..
+//
+// With -shape it measures the product's code instead: chains of imports, lengths, complexity, methods and tokens.
 package main
 
 import (
@@ -16,8 +19,9 @@ import (
 
 func main() {
 	list := flag.String("list", "", "print the places of this measure, by its name in the table")
+	ofShape := flag.Bool("shape", false, "measure the size and form of the product's code instead of its language")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: plain [-list MEASURE] [FOLDER]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: plain [-shape] [-list MEASURE] [FOLDER]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -25,29 +29,53 @@ func main() {
 	if root == "" {
 		root = "."
 	}
-	report, err := examine(root)
+	result, err := read(root, *ofShape)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "plain:", err)
 		os.Exit(2)
 	}
 	if *list != "" {
-		report.places(os.Stdout, *list)
+		if err := places(os.Stdout, result.measures(), *list); err != nil {
+			fmt.Fprintln(os.Stderr, "plain:", err)
+			os.Exit(2)
+		}
 		return
 	}
-	if !report.print(os.Stdout) {
+	if !result.print(os.Stdout) {
 		os.Exit(1)
 	}
 }
 
-// examine reads every file of the repository in folder root that git knows or would add.
-func examine(root string) (*report, error) {
-	names, err := exec.Command("git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard").Output()
+// measured is what was counted in a repository; print answers whether every bound holds.
+type measured interface {
+	measures() []measure
+	print(w io.Writer) bool
+}
+
+func read(root string, ofShape bool) (measured, error) {
+	if ofShape {
+		return examineShape(root)
+	}
+	return examine(root)
+}
+
+// files names every file of the repository in folder root that git knows or would add.
+func files(root string) ([]string, error) {
+	out, err := exec.Command("git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
 		return nil, fmt.Errorf("git ls-files in %s: %w", root, err)
 	}
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == '\n' }), nil
+}
+
+// examine reads the Go files and the pages of the repository in folder root.
+func examine(root string) (*report, error) {
+	names, err := files(root)
+	if err != nil {
+		return nil, err
+	}
 	r := newReport()
-	for name := range strings.Lines(string(names)) {
-		name = strings.TrimSuffix(name, "\n")
+	for _, name := range names {
 		if !examined(name) {
 			continue
 		}
@@ -79,9 +107,12 @@ func examined(name string) bool {
 	return false
 }
 
-func (r *report) print(w io.Writer) bool {
+func (r *report) print(w io.Writer) bool { return printMeasures(w, r.measures()) }
+
+// printMeasures writes a line for each measure and answers whether every bound holds.
+func printMeasures(w io.Writer, all []measure) bool {
 	good := true
-	for _, m := range r.measures() {
+	for _, m := range all {
 		verdict := ""
 		if m.bound >= 0 {
 			verdict = fmt.Sprintf("at most %d", m.bound)
@@ -95,14 +126,17 @@ func (r *report) print(w io.Writer) bool {
 	return good
 }
 
-func (r *report) places(w io.Writer, name string) {
-	for _, m := range r.measures() {
+// places writes the places of the measure with this name.
+func places(w io.Writer, all []measure, name string) error {
+	var names []string
+	for _, m := range all {
 		if m.name == name {
 			for _, p := range m.places {
 				fmt.Fprintln(w, p)
 			}
-			return
+			return nil
 		}
+		names = append(names, m.name)
 	}
-	fmt.Fprintf(w, "no measure %q\n", name)
+	return fmt.Errorf("no measure %q; there are: %s", name, strings.Join(names, ", "))
 }

@@ -93,7 +93,8 @@ func (r *report) add(name string, text []byte) error {
 	return nil
 }
 
-// quotesFormer leaves out what must quote former names: the readers of what earlier builds wrote, and the page about it.
+// quotesFormer leaves out what must quote former names: the readers of what earlier builds wrote, and the page about
+// it.
 func quotesFormer(name string) bool {
 	base := path.Base(name)
 	return strings.HasPrefix(base, "former") || base == "upgrading.md" || base == "upgrade_test.go" ||
@@ -198,8 +199,8 @@ func wide(set *token.FileSet, n *ast.CompositeLit) bool {
 	return false
 }
 
-// effect says whether the first part of an if changes what stands outside of it. A variable that is declared there is the
-// language's own idiom.
+// effect says whether the first part of an if changes what stands outside of it. A variable that is declared there is
+// the language's own idiom.
 func effect(init ast.Stmt) bool {
 	switch s := init.(type) {
 	case nil:

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // Book is an access.Store in memory: the model that real stores are compared with, and a fake for tests. The zero
@@ -29,7 +29,7 @@ var _ access.Store = (*Book)(nil)
 type page struct {
 	digest   string
 	at, ends time.Time
-	answer   *access.Answered
+	answer   *access.StoredResponse
 	dropped  bool // its response made room for newer ones
 }
 
@@ -110,7 +110,7 @@ func (b *Book) Keys(context.Context) ([]access.Key, error) {
 }
 
 // Claim claims a request.
-func (b *Book) Claim(_ context.Context, c access.Claim) (*access.Answered, error) {
+func (b *Book) Claim(_ context.Context, c access.Claim) (*access.StoredResponse, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := cmp.Or(b.away, c.Validate()); err != nil {
@@ -152,7 +152,7 @@ func (b *Book) Renew(_ context.Context, c access.Claim, now time.Time) error {
 }
 
 // Answer stores a response, or gives the claim up.
-func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) error {
+func (b *Book) Answer(_ context.Context, c access.Claim, a *access.StoredResponse) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := cmp.Or(b.away, c.Validate()); err != nil {
@@ -166,7 +166,7 @@ func (b *Book) Answer(_ context.Context, c access.Claim, a *access.Answered) err
 		if b.claims == nil {
 			b.claims = map[[2]string]*page{}
 		}
-		b.claims[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.Answered{
+		b.claims[name] = &page{digest: c.Digest, at: c.Now, ends: c.Now.Add(c.Keep), answer: &access.StoredResponse{
 			Status: a.Status, Type: a.Type, Body: append([]byte{}, a.Body...), Header: maps.Clone(a.Header),
 		}}
 		b.bound(c)

@@ -24,19 +24,19 @@ func aClaim(now time.Time) access.Claim {
 	}
 }
 
-var done = access.Answered{
+var done = access.StoredResponse{
 	Status: 201, Type: "application/json", Body: []byte(`{"id":1}`),
 	Header: map[string][]string{"Location": {"/1"}, "X-Oneiros-Agent": {"iris", "né \"x\""}},
 }
 
-func claim(t *testing.T, s access.Store, c access.Claim) *access.Answered {
+func claim(t *testing.T, s access.Store, c access.Claim) *access.StoredResponse {
 	t.Helper()
 	answer, err := s.Claim(t.Context(), c)
 	require.NoError(t, err)
 	return answer
 }
 
-func answer(t *testing.T, s access.Store, c access.Claim, a *access.Answered) {
+func answer(t *testing.T, s access.Store, c access.Claim, a *access.StoredResponse) {
 	t.Helper()
 	require.NoError(t, s.Answer(t.Context(), c, a))
 }
@@ -235,7 +235,7 @@ func bytesKept(t *testing.T, s access.Store) {
 		c := aClaim(noon)
 		c.Name = name
 		require.Nil(t, claim(t, s, c))
-		stored := access.Answered{Status: 204, Body: body} // without headers
+		stored := access.StoredResponse{Status: 204, Body: body} // without headers
 		answer(t, s, c, &stored)
 		require.Equal(t, &stored, claim(t, s, c))
 	}

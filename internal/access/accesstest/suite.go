@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 )
 
 // RunStore checks everything that access.Store promises. open returns a new, empty store and cleans up after it.
@@ -210,9 +210,9 @@ func likeTheModel(t *testing.T, s access.Store) {
 			continue
 		}
 		delete(status, [2]string{c.Scope, c.Name})
-		var answer *access.Answered
+		var answer *access.StoredResponse
 		if r.IntN(3) > 0 {
-			answer = &access.Answered{Status: 200 + step, Type: "text/plain", Body: []byte(fmt.Sprint(step))}
+			answer = &access.StoredResponse{Status: 200 + step, Type: "text/plain", Body: []byte(fmt.Sprint(step))}
 		}
 		require.NoError(t, model.Answer(t.Context(), mine, answer))
 		require.NoError(t, s.Answer(t.Context(), mine, answer))

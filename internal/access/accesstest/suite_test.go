@@ -20,7 +20,9 @@ type looking struct {
 	*accesstest.Book
 }
 
-func (l looking) Claim(context.Context, access.Claim) (*access.Answered, error) { return nil, nil }
+func (l looking) Claim(context.Context, access.Claim) (*access.StoredResponse, error) {
+	return nil, nil
+}
 
 func TestAStoreThatGrantsAClaimTwiceIsCaught(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/llama"
 )
 
@@ -25,7 +25,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if f == nil && !s.serves(q.Model) {
 		f = s.unknown(q.Model)
 	}
-	var ask llama.Ask
+	var ask llama.AnswerRequest
 	if f == nil {
 		ask, f = s.ask(q)
 	}

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/llama"
 )
 
@@ -151,8 +151,8 @@ func read(w http.ResponseWriter, r *http.Request) (question, *fault) {
 }
 
 // ask translates a request for the engine, or says which field is wrong.
-func (s *Server) ask(q question) (llama.Ask, *fault) {
-	var a llama.Ask
+func (s *Server) ask(q question) (llama.AnswerRequest, *fault) {
+	var a llama.AnswerRequest
 	if f := q.refused(); f != nil {
 		return a, f
 	}

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/hostname"
-	"github.com/seed-56a03226/oneiros/internal/inference"
 	"github.com/seed-56a03226/oneiros/internal/llama"
 )
 
@@ -31,7 +31,7 @@ const (
 
 // Engine makes the answers; *llama.Engine is one.
 type Engine interface {
-	Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Generation, error)
+	Answer(ctx context.Context, a llama.AnswerRequest, say func(llama.Piece) bool) (llama.Generation, error)
 	Shape() llama.Shape
 	Vectors() []string
 }

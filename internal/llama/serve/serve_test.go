@@ -15,7 +15,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/llama"
 )
 
@@ -26,7 +26,7 @@ type parrot struct {
 	hold  chan struct{} // closed when it may go on after its first word; nil: at once
 
 	mu       sync.Mutex
-	requests []llama.Ask
+	requests []llama.AnswerRequest
 }
 
 func (p *parrot) Shape() llama.Shape {
@@ -35,13 +35,15 @@ func (p *parrot) Shape() llama.Shape {
 
 func (p *parrot) Vectors() []string { return []string{"bright", "dark"} }
 
-func (p *parrot) last() llama.Ask {
+func (p *parrot) last() llama.AnswerRequest {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.requests[len(p.requests)-1]
 }
 
-func (p *parrot) Answer(ctx context.Context, a llama.Ask, say func(llama.Piece) bool) (llama.Generation, error) {
+func (p *parrot) Answer(ctx context.Context, a llama.AnswerRequest,
+	say func(llama.Piece) bool,
+) (llama.Generation, error) {
 	p.mu.Lock()
 	p.requests = append(p.requests, a)
 	p.mu.Unlock()

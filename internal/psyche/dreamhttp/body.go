@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -13,10 +12,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // field is a field of a body with the function that parses its value.
@@ -121,6 +121,19 @@ func readFields(r *http.Request, fields []field) error {
 	if len(bytes.TrimSpace(body)) == 0 && len(fields) == 0 {
 		return nil
 	}
+	return readBody(body, fields)
+}
+
+// readOptional is readFields of a body that may be left out.
+func readOptional(r *http.Request, fields []field) error {
+	body, err := front.Body(r)
+	if err != nil || len(bytes.TrimSpace(body)) == 0 {
+		return err
+	}
+	return readBody(body, fields)
+}
+
+func readBody(body []byte, fields []field) error {
 	if !utf8.Valid(body) {
 		return unreadable("the body is not UTF-8")
 	}
@@ -155,35 +168,20 @@ func readFields(r *http.Request, fields []field) error {
 
 // membersOf are the outermost fields of a body that is one JSON object and nothing else, without duplicates.
 func membersOf(body []byte) (map[string]json.RawMessage, error) {
-	reader := json.NewDecoder(bytes.NewReader(body))
-	first, err := reader.Token()
-	if err == nil && first != json.Delim('{') {
-		return nil, unreadable("the body is no JSON object; send one object")
-	}
 	given := map[string]json.RawMessage{}
-	for err == nil && reader.More() {
-		var name json.Token
-		var value json.RawMessage
-		name, err = reader.Token()
-		if err == nil {
-			err = reader.Decode(&value)
+	err := jsonscan.Members(body, func(key, value []byte) error {
+		name := jsonscan.Unquoted(key)
+		if _, twice := given[name]; twice {
+			return badParam(firstOf("", name), "field "+quoted(name)+" is given twice; give it once")
 		}
-		word, _ := name.(string)
-		if _, twice := given[word]; twice && err == nil {
-			return nil, badParam(firstOf("", word), "field "+quoted(word)+" is given twice; give it once")
-		}
-		given[word] = value
+		given[name] = value
+		return nil
+	})
+	var fault *psyche.Fault
+	if err != nil && !errors.As(err, &fault) {
+		return nil, unreadable("the body is no JSON object: " + err.Error() + "; send one object")
 	}
-	if err == nil {
-		_, err = reader.Token()
-	}
-	if err != nil {
-		return nil, unreadable("the body is no JSON object: " + messageOf(err))
-	}
-	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
-		return nil, unreadable("something follows the JSON object of the body; send one object")
-	}
-	return given, nil
+	return given, err
 }
 
 func unknown(name string, fields []field) string {
@@ -217,28 +215,10 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// messageOf is what is wrong with a JSON text, without quoting it.
-func messageOf(err error) string {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
-		return fmt.Sprintf("it is wrong at byte %d", syntax.Offset)
-	}
-	return "it ends before it is whole"
-}
-
 func unreadable(message string) *psyche.Fault {
-	return &psyche.Fault{
-		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json",
-		Message: message,
-	}
+	return psyche.Refuse(http.StatusBadRequest, "invalid_json", "", "%s", message)
 }
 
 func badParam(param, message string) *psyche.Fault {
-	return &psyche.Fault{
-		Status:  http.StatusBadRequest,
-		Type:    "invalid_request_error",
-		Code:    "invalid_value",
-		Param:   param,
-		Message: message,
-	}
+	return psyche.Refuse(http.StatusBadRequest, "invalid_value", param, "%s", message)
 }

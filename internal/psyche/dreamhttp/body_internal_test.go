@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -87,8 +87,8 @@ func FuzzAQueryIsReadOrRefused(f *testing.F) {
 			refusedWell(t, err)
 			return
 		}
-		limit, after := q.limit(), q.whole("after", 0)
-		q.yes("text")
+		limit, after := q.limit(), q.wholeNumber("after", 0)
+		q.boolean("text")
 		q.list("type")
 		if q.fault != nil {
 			refusedWell(t, q.fault)

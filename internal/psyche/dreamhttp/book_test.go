@@ -13,8 +13,9 @@ import (
 	"github.com/invopop/jsonschema"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/morning"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 )
@@ -36,6 +37,7 @@ const home = "github.com/seed-56a03226/oneiros/internal"
 var callings = map[reflect.Type]string{
 	reflect.TypeFor[journal.Public]():      "JournalEntry",
 	reflect.TypeFor[journal.Times]():       "WakePhases",
+	reflect.TypeFor[morning.Report]():      "Morning",
 	reflect.TypeFor[psyche.VisibleEvent](): "Event",
 	reflect.TypeFor[refusal]():             "Error",
 	reflect.TypeFor[dreamhttp.Begin]():     "BeginRequest",
@@ -49,12 +51,12 @@ var choices = map[reflect.Type][]any{
 	reflect.TypeFor[dream.Outcome](): words(
 		[]dream.Outcome{
 			dream.Dreaming, dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled,
-			dream.Interrupted,
+			dream.Interrupted, dream.Undone,
 		}),
 	reflect.TypeFor[dream.Taint](): words(
 		[]dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromTool, dream.FromWeb, dream.FromDream}),
 	reflect.TypeFor[dream.State](): words(dream.States),
-	reflect.TypeFor[dream.Kind]():  words(dream.Kinds),
+	reflect.TypeFor[dream.Kind]():  words(dream.KindNames()),
 }
 
 func words[S ~string](all []S) []any {
@@ -77,8 +79,12 @@ func newBook(t *testing.T) *book {
 			return nil
 		},
 	}
-	for _, room := range []string{"psyche", "psyche/dreamhttp", "dream", "event", "budget", "mood", "journal"} {
-		from := filepath.Join("..", "..", room)
+	const port = "../activities/port/"
+	packages := []string{
+		"psyche", "psyche/dreamhttp", "journal", "morning", port + "dream", port + "event", port + "budget", port + "mood",
+	}
+	for _, folder := range packages {
+		from := filepath.Join("..", "..", folder)
 		require.NoError(t, b.reflect.AddGoComments(home+"/psyche/dreamhttp", from, jsonschema.WithFullComment()))
 	}
 	return b

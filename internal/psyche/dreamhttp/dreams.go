@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
@@ -106,7 +106,7 @@ func (f *Handler) list(w http.ResponseWriter, r *http.Request) {
 		Status:   dream.Status(q.text("status")),
 		After:    q.text("after"),
 		Limit:    q.limit(),
-		Archived: q.yes("include_archived"),
+		Archived: q.boolean("include_archived"),
 	}
 	if q.fault != nil {
 		front.Refuse(w, r, q.fault)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
@@ -50,6 +50,12 @@ func TestEachRouteAnswersTheRolesThatItIsFor(t *testing.T) {
 		{"GET", "/v1/agents/iris/journal", "", false, 200},
 		{"GET", "/v1/agents/iris/playbook", "", false, 200},
 		{"GET", "/v1/agents/iris/predictions?status=open", "", false, 200},
+		{"GET", "/v1/agents/iris/claims?status=passed", "", false, 200},
+		{"GET", "/v1/agents/iris/hypotheses", "", false, 200},
+		{"GET", "/v1/agents/iris/hypotheses?status=lapsed&limit=3", "", false, 200},
+		{"POST", "/v1/agents/iris/predictions/check", "", false, 200},
+		{"GET", "/v1/agents/iris/morning", "", false, 200},
+		{"GET", "/v1/agents/iris/morning?since=2026-10-01T00:00:00Z", "", false, 200},
 		{"GET", "/v1/events?dream=dream_iris_0001", "", true, 204},
 		{"GET", "/v1/openapi.json", "", true, 200},
 	} {
@@ -305,8 +311,8 @@ func TestABodyThatIsWrongIsRefusedByTheNameOfItsField(t *testing.T) {
 	r := newRig(t)
 	for body, want := range map[string][3]string{ // code, parameter, hint
 		``:                                {"invalid_json", "", "no JSON object"},
-		`{"agent":"iris"`:                 {"invalid_json", "", "it ends before it is whole"},
-		`{"agent":"iris"} {}`:             {"invalid_json", "", "something follows"},
+		`{"agent":"iris"`:                 {"invalid_json", "", "the body ends at byte 15"},
+		`{"agent":"iris"} {}`:             {"invalid_json", "", "byte 17 is '{' where nothing more is due"},
 		`[1]`:                             {"invalid_json", "", "no JSON object"},
 		`null`:                            {"invalid_json", "", "no JSON object"},
 		`{"agent":"iris","agent":"iris"}`: {"invalid_value", "agent", "is given twice"},
@@ -345,19 +351,24 @@ func TestAQueryThatIsWrongIsRefusedByTheNameOfItsParameter(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for path, want := range map[string][2]string{
-		"/v1/dreams?limit=0":                                {"limit", "from 1 on"},
-		"/v1/dreams?limit=101":                              {"limit", "1 to 100"},
-		"/v1/dreams?limit=x":                                {"limit", "whole number"},
-		"/v1/dreams?status=asleep":                          {"status", "pending, running"},
-		"/v1/dreams?include_archived=1":                     {"include_archived", "true or false"},
-		"/v1/dreams?before=x":                               {"before", "parameters are after, limit, agent"},
-		"/v1/dreams?agent=iris&agent=iris":                  {"agent", "given twice"},
-		"/v1/agents/iris/journal?after=gone":                {"after", "last_id"},
-		"/v1/agents/iris/predictions?status=maybe":          {"status", "open, correct"},
-		"/v1/agents/iris/playbook?status=x":                 {"status", "parameters are after, limit"},
-		"/v1/events?agent=iris&after=-1":                    {"after", "from 0 on"},
-		"/v1/events?agent=iris&type=DreamStartled":          {"type", "oneiros events types"},
-		"/v1/events":                                        {"agent", "reaches 2 agents"},
+		"/v1/dreams?limit=0":                                 {"limit", "from 1 on"},
+		"/v1/dreams?limit=101":                               {"limit", "1 to 100"},
+		"/v1/dreams?limit=x":                                 {"limit", "whole number"},
+		"/v1/dreams?status=asleep":                           {"status", "pending, running"},
+		"/v1/dreams?include_archived=1":                      {"include_archived", "true or false"},
+		"/v1/dreams?before=x":                                {"before", "parameters are after, limit, agent"},
+		"/v1/dreams?agent=iris&agent=iris":                   {"agent", "given twice"},
+		"/v1/agents/iris/journal?after=gone":                 {"after", "last_id"},
+		"/v1/agents/iris/predictions?status=maybe":           {"status", "open, correct"},
+		"/v1/agents/iris/claims?status=open":                 {"status", "tried, passed"},
+		"/v1/agents/iris/hypotheses?status=open":             {"status", "staged, promoted"},
+		"/v1/agents/iris/hypotheses?limit=0":                 {"limit", "from 1 on"},
+		"/v1/agents/iris/morning?since=yesterday":            {"since", "a time such as 2026-11-22T06:00:00Z"},
+		"/v1/agents/iris/morning?since=2126-10-01T00:00:00Z": {"since", "still to come"},
+		"/v1/agents/iris/playbook?status=x":                  {"status", "parameters are after, limit"},
+		"/v1/events?agent=iris&after=-1":                     {"after", "from 0 on"},
+		"/v1/events?agent=iris&type=DreamStartled":           {"type", "oneiros events types"},
+		"/v1/events": {"agent", "reaches 2 agents"},
 		"/v1/events?agent=tally_0001&dream=dream_iris_0001": {"agent", "leave agent out"},
 	} {
 		if strings.Contains(path, "dream_iris_0001") {

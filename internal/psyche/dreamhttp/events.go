@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
@@ -68,14 +68,15 @@ func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{handler: f, w: w, types: q.list("type"), after: q.whole("after", 0)}
-	for _, name := range s.types {
-		if !slices.Contains(event.Types(), name) {
+	s := &stream{handler: f, w: w, types: q.list("type"), after: q.wholeNumber("after", 0)}
+	for i, name := range s.types {
+		s.types[i] = event.CurrentType(name)
+		if !slices.Contains(event.Types(), s.types[i]) {
 			q.wrong("type",
 				"types of events with commas between them, such as DreamStarted,DreamEnded; oneiros events types names them")
 		}
 	}
-	text := q.yes("text")
+	text := q.boolean("text")
 	if q.fault != nil {
 		return nil, q.fault
 	}
@@ -96,7 +97,7 @@ func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error
 	if !q.values.Has("after") && s.sight.Dream == "" { // only new events
 		heads, err := f.Dreams.Events.Heads(r.Context())
 		if err != nil {
-			return nil, away(err)
+			return nil, storeAwayFault(err)
 		}
 		s.after = heads[s.sight.Agent.ID]
 	}
@@ -106,13 +107,13 @@ func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error
 // run sends existing and new events, until the reader or the server ends, or the watched dream has ended.
 func (s *stream) run(ctx context.Context) error {
 	if err := s.rewind(ctx); err != nil {
-		return away(err)
+		return storeAwayFault(err)
 	}
 	for {
 		more, err := s.send(ctx)
 		if err == nil && !more {
 			var ended bool
-			ended, err = s.over(ctx)
+			ended, err = s.allSent(ctx)
 			if ended {
 				return nil
 			}
@@ -128,7 +129,7 @@ func (s *stream) run(ctx context.Context) error {
 				return err
 			}
 		case err != nil:
-			return away(err)
+			return storeAwayFault(err)
 		}
 	}
 }
@@ -163,9 +164,9 @@ func (s *stream) send(ctx context.Context) (more bool, err error) {
 	return true, nil
 }
 
-// over reports whether all events of an ended dream were sent. The end and its events are one transaction of the
+// allSent reports whether all events of an ended dream were sent. The end and its events are one transaction of the
 // store: no event can follow that was not in the log when the end was read.
-func (s *stream) over(ctx context.Context) (bool, error) {
+func (s *stream) allSent(ctx context.Context) (bool, error) {
 	ended, err := s.handler.Dreams.Ended(ctx, s.sight)
 	if err != nil || !ended {
 		return false, err
@@ -253,16 +254,10 @@ func (s *stream) write(text string) error {
 	return http.NewResponseController(s.w).Flush()
 }
 
-func away(err error) error {
+func storeAwayFault(err error) error {
 	if !errors.Is(err, memory.ErrAway) {
 		return err
 	}
-	return &psyche.Fault{
-		Status:  http.StatusServiceUnavailable,
-		Type:    "server_error",
-		Code:    "store_away",
-		Message: "the store does not answer; try again",
-		Retry:   backoff,
-		Err:     err,
-	}
+	return psyche.Refuse(http.StatusServiceUnavailable, "store_away", "",
+		"the store does not answer; try again").After(backoff).From(err)
 }

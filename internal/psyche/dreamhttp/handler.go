@@ -81,6 +81,13 @@ func (f *Handler) Routes() []front.Route {
 		read("/v1/agents/{agent}/journal", access.Operator, f.journal),
 		read("/v1/agents/{agent}/playbook", access.Operator, f.playbook),
 		read("/v1/agents/{agent}/predictions", access.Operator, f.predictions),
+		activity("/v1/agents/{agent}/predictions/check", f.checkPredictions),
+		activity("/v1/agents/{agent}/predictions/resolve", f.resolvePrediction),
+		read("/v1/agents/{agent}/claims", access.Operator, f.claims),
+		read("/v1/agents/{agent}/claims/{claim}", access.Operator, f.explainClaim),
+		read("/v1/agents/{agent}/hypotheses", access.Operator, f.heldHypotheses),
+		read("/v1/agents/{agent}/hypotheses/{hypothesis}", access.Operator, f.explainHypothesis),
+		read("/v1/agents/{agent}/morning", access.Operator, f.morning),
 		{
 			Method: http.MethodGet,
 			Path:   "/v1/events",

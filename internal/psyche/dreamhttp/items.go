@@ -2,11 +2,10 @@ package dreamhttp
 
 import (
 	"net/http"
-	"slices"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
@@ -61,28 +60,109 @@ func (f *Handler) entries(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) journal(w http.ResponseWriter, r *http.Request) {
-	found, err := held[*dream.Journal](f, r,
+	found, err := liveItems[*dream.Journal](f, r,
 		memory.Query{Kinds: []dream.Kind{dream.KindJournal}, Sort: memory.Newest}, nil)
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
 func (f *Handler) playbook(w http.ResponseWriter, r *http.Request) {
-	found, err := held[*dream.Playbook](f, r,
+	found, err := liveItems[*dream.Playbook](f, r,
 		memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}, Sort: memory.HighestScore}, nil)
 	answer(w, r, http.StatusOK, found, err)
 }
 
-// outcomes are the statuses of predictions.
-var outcomes = []string{dream.PredictionOpen, dream.PredictionRight, dream.PredictionWrong, dream.PredictionVoid}
-
-func (f *Handler) predictions(w http.ResponseWriter, r *http.Request) {
-	found, err := held[*dream.Prediction](f, r,
-		memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Sort: memory.SoonestDue}, outcomes)
+func (f *Handler) claims(w http.ResponseWriter, r *http.Request) {
+	found, err := liveItems[*dream.Claim](f, r,
+		memory.Query{Kinds: []dream.Kind{dream.KindClaim}, Sort: memory.HighestScore}, psyche.ClaimStatuses)
 	answer(w, r, http.StatusOK, found, err)
 }
 
-// held returns an agent's live items of one kind.
-func held[T dream.Item](f *Handler, r *http.Request, of memory.Query, statuses []string) (psyche.Page[T], error) {
+func (f *Handler) explainClaim(w http.ResponseWriter, r *http.Request) {
+	e, err := f.Dreams.ExplainClaim(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), r.PathValue("claim"))
+	answer(w, r, http.StatusOK, e, err)
+}
+
+// heldHypotheses returns the hypotheses of an agent, over all dreams.
+func (f *Handler) heldHypotheses(w http.ResponseWriter, r *http.Request) {
+	found, err := f.listHypotheses(r)
+	answer(w, r, http.StatusOK, found, err)
+}
+
+func (f *Handler) listHypotheses(r *http.Request) (psyche.Page[*dream.Hypothesis], error) {
+	q, err := queryOf(r, "after", "limit", "status")
+	if err != nil {
+		return psyche.Page[*dream.Hypothesis]{}, err
+	}
+	limit, status := q.limit(), q.status(psyche.HypothesisStatuses)
+	if q.fault != nil {
+		return psyche.Page[*dream.Hypothesis]{}, q.fault
+	}
+	return f.Dreams.ListHypotheses(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), status,
+		q.text("after"), limit)
+}
+
+func (f *Handler) explainHypothesis(w http.ResponseWriter, r *http.Request) {
+	e, err := f.Dreams.ExplainHypothesis(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"),
+		r.PathValue("hypothesis"))
+	answer(w, r, http.StatusOK, e, err)
+}
+
+// morning reports what is new for an agent.
+func (f *Handler) morning(w http.ResponseWriter, r *http.Request) {
+	q, err := queryOf(r, "since")
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	since, err := psyche.ReadSince(q.text("since"))
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	report, err := f.Dreams.Morning(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), since)
+	answer(w, r, http.StatusOK, report, err)
+}
+
+func (f *Handler) predictions(w http.ResponseWriter, r *http.Request) {
+	found, err := liveItems[*dream.Prediction](f, r,
+		memory.Query{Kinds: []dream.Kind{dream.KindPrediction}, Sort: memory.SoonestDue}, psyche.PredictionStatuses)
+	answer(w, r, http.StatusOK, found, err)
+}
+
+// Check is the body of POST /v1/agents/{agent}/predictions/check.
+type Check struct {
+	LookOnly bool `json:"look_only,omitempty"` // ask no model, and spend nothing
+}
+
+func (f *Handler) checkPredictions(w http.ResponseWriter, r *http.Request) {
+	var c Check
+	if err := readOptional(r, []field{{"look_only", boolInto(&c.LookOnly)}}); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	done, err := f.Dreams.CheckPredictions(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), c.LookOnly)
+	answer(w, r, http.StatusOK, done, err)
+}
+
+func (f *Handler) resolvePrediction(w http.ResponseWriter, r *http.Request) {
+	var v psyche.ResolveRequest
+	err := readFields(r, []field{
+		{"id", text(&v.Prediction)},
+		{"verdict", text(&v.Verdict)},
+		{"because", text(&v.Because)},
+		{"tool", text(&v.Tool)},
+		{"again", boolInto(&v.Again)},
+	})
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	done, err := f.Dreams.ResolvePrediction(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), v)
+	answer(w, r, http.StatusOK, done, err)
+}
+
+// liveItems returns an agent's live items of one kind.
+func liveItems[T dream.Item](f *Handler, r *http.Request, of memory.Query, statuses []string) (psyche.Page[T], error) {
 	names := []string{"after", "limit"}
 	if statuses != nil {
 		names = append(names, "status")
@@ -92,10 +172,7 @@ func held[T dream.Item](f *Handler, r *http.Request, of memory.Query, statuses [
 		return psyche.Page[T]{}, err
 	}
 	limit := q.limit()
-	if status := q.text("status"); status != "" {
-		if !slices.Contains(statuses, status) {
-			q.wrong("status", "open, correct, incorrect or void")
-		}
+	if status := q.status(statuses); status != "" {
 		of.Statuses = []string{status}
 	}
 	if q.fault != nil {

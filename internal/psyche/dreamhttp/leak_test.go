@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -83,7 +83,7 @@ func (r *rig) plant() (secrets []string, lines []string) {
 		event.OnsetCompleted{Reason: secret("onset")},
 		event.AlarmAbort{Trigger: secret("trigger")},
 		event.AlarmRaised{Feed: secret("feed"), Rule: secret("rule")},
-		event.HookSilent{Hook: secret("hook")},
+		event.HookTimedOut{Hook: secret("hook")},
 		event.Spent{Tally: record.Phases[0]},
 		event.DreamAborted{Reason: secret("aborted")},
 		event.FragmentFlagged{Fragment: "f", By: secret("by")},
@@ -108,7 +108,10 @@ func (r *rig) everything(who string) []byte {
 			"/v1/dreams/dream_iris_0001/insights", "/v1/dreams/dream_iris_0001/fragments",
 			"/v1/dreams/dream_iris_0001/scenarios", "/v1/dreams/dream_iris_0001/hypotheses",
 			"/v1/dreams/dream_iris_0001/predictions", "/v1/dreams/dream_iris_0001/journal", "/v1/agents/iris/journal",
-			"/v1/agents/iris/playbook", "/v1/agents/iris/predictions",
+			"/v1/agents/iris/playbook", "/v1/agents/iris/predictions", "/v1/agents/iris/claims",
+			"/v1/agents/iris/hypotheses",
+			"/v1/agents/iris/predictions/check",
+			"/v1/agents/iris/morning?since=2020-01-01T00:00:00Z",
 			"/v1/dreams/dream_iris_0001/cancel", "/v1/dreams/dream_iris_0001/resume",
 			"/v1/dreams/dream_iris_0001/archive", "/v1/dreams/dream_iris_0001/redream",
 			"/v1/events?dream=dream_iris_0001", "/v1/events?dream=dream_iris_0001&after=0&text=true",

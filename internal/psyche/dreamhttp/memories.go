@@ -65,8 +65,8 @@ func (f *Handler) recalled(r *http.Request) (psyche.Found, error) {
 		return psyche.Found{}, err
 	}
 	request := psyche.RecallRequest{
-		Query: q.text("query"), Limit: int(q.whole("limit", 1)),
-		Dreamt: q.yes("include_dreamt"),
+		Query: q.text("query"), Limit: int(q.wholeNumber("limit", 1)),
+		Dreamt: q.boolean("include_dreamt"),
 	}
 	if request.Limit > mostFound {
 		q.wrong("limit", fmt.Sprintf("1 to %d", mostFound))
@@ -119,9 +119,9 @@ func (f *Handler) forget(w http.ResponseWriter, r *http.Request) {
 		{"since", moment(&g.Since)},
 		{"until", moment(&g.Until)},
 		{"texts", texts(&g.Texts)},
-		{"derived", yes(&g.Derived)},
-		{"only", yes(&g.ItemsOnly)},
-		{"dry_run", yes(&g.DryRun)},
+		{"derived", boolInto(&g.Derived)},
+		{"only", boolInto(&g.ItemsOnly)},
+		{"dry_run", boolInto(&g.DryRun)},
 	})
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -171,8 +171,8 @@ func texts(into *[]string) func(json.RawMessage) error {
 	}
 }
 
-// yes parses true or false.
-func yes(into *bool) func(json.RawMessage) error {
+// boolInto parses true or false.
+func boolInto(into *bool) func(json.RawMessage) error {
 	return func(value json.RawMessage) error {
 		if json.Unmarshal(value, into) != nil {
 			return errors.New("must be true or false")

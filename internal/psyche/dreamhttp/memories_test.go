@@ -12,17 +12,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
-	"github.com/seed-56a03226/oneiros/internal/memory"
-	"github.com/seed-56a03226/oneiros/internal/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
-	"github.com/seed-56a03226/oneiros/internal/spend"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
@@ -31,8 +31,8 @@ import (
 // asleep are agents that nobody wakes.
 type asleep struct{}
 
-func (asleep) Wake(context.Context, string, string, time.Duration) (psyche.Woken, error) {
-	return psyche.Woken{}, nil
+func (asleep) Wake(context.Context, string, string, time.Duration) (psyche.WakeResult, error) {
+	return psyche.WakeResult{}, nil
 }
 func (asleep) Leave(context.Context, string, string) error { return nil }
 func (asleep) Status(context.Context, string) (presence.Status, error) {
@@ -56,7 +56,7 @@ func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options))
 		}
 		b := psyche.New(psyche.Ports{
 			Memory:   r.store,
-			Dreams:   asleep{},
+			Waker:    asleep{},
 			Guard:    &spend.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
 			Restorer: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
 		}, o)
@@ -77,7 +77,7 @@ func onEachStoreAwake(t *testing.T, prove func(t *testing.T, r *rig)) {
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
+		s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)), redisstore.Timeout(time.Minute))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		prove(t, rigOver(t, s, withBeing(t, s.Ledger())))

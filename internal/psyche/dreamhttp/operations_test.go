@@ -3,8 +3,9 @@ package dreamhttp_test
 import (
 	"net/http"
 
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/morning"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 )
@@ -31,6 +32,9 @@ type parameter struct {
 var places = map[string]string{
 	"id":    "The dream's id: dream_iris_0042, or dream/iris/0042 with its slashes escaped as %2F.",
 	"agent": "The agent's handle or id.",
+	"claim": "The claim's id, such as cl_8b3b862100f3b353.",
+
+	"hypothesis": "The hypothesis' id, such as dream/iris/0001/integration/1, with its slashes escaped as %2F.",
 }
 
 // named describes the variable for a model's name.
@@ -166,6 +170,50 @@ var operations = map[string]note{
 		summary: "The heuristics that an agent acts by, the surest first", query: pages,
 		answers: one(psyche.Page[*dream.Playbook]{}),
 	},
+	"GET /v1/agents/{agent}/claims": {
+		id: "listClaims", summary: "What keeps coming true and what is still tried, what holds most often first",
+		answers: one(psyche.Page[*dream.Claim]{}),
+		query: append(
+			[]parameter{
+				{
+					"status", "Only of this status.",
+					object{
+						"type": "string",
+						"enum": []any{
+							dream.ClaimTried, dream.ClaimPassed, dream.ClaimRetired, dream.ClaimDropped, dream.ClaimLapsed,
+						},
+					},
+				},
+			}, pages...),
+	},
+	"GET /v1/agents/{agent}/hypotheses": {
+		id: "listAgentHypotheses", summary: "What dreams want to add to the playbook, the most confident first",
+		note:    "Without a status those that are staged or promoted. Those that have ended are listed by their status.",
+		answers: one(psyche.Page[*dream.Hypothesis]{}),
+		query: append(
+			[]parameter{
+				{
+					"status", "Only of this status.",
+					object{"type": "string", "enum": anyOfTexts(psyche.HypothesisStatuses)},
+				},
+			}, pages...),
+	},
+	"GET /v1/agents/{agent}/hypotheses/{hypothesis}": {
+		id: "explainHypothesis", summary: "Why a hypothesis was promoted or not",
+		note:    "The hypothesis with each outcome, how often its predictions held, what it waits for, and in words the predictions that it rests on and the claims that decide it.",
+		answers: one(psyche.HypothesisExplanation{}),
+	},
+	"GET /v1/agents/{agent}/morning": {
+		id: "getMorning", summary: "What is new for an agent: what it learned, stopped believing, and waits to see",
+		answers: one(morning.Report{}),
+		note:    "Each finding names the days and the episodes that show it. It wakes nobody.",
+		query: []parameter{
+			{
+				"since", "What is new after this time, RFC 3339; a day ago when it is left out.",
+				object{"type": "string", "format": "date-time"},
+			},
+		},
+	},
 	"GET /v1/agents/{agent}/predictions": {
 		id: "listPredictions", summary: "What was foretold, the soonest due first",
 		answers: one(psyche.Page[*dream.Prediction]{}),
@@ -182,6 +230,39 @@ var operations = map[string]note{
 					},
 				},
 			}, pages...),
+	},
+	"POST /v1/agents/{agent}/predictions/check": {
+		id: "checkPredictions", summary: "Resolve the predictions that can be decided by now",
+		note: "Those with a check by a look at what was lived, and those in prose by the agent's observer, under the cap predictions.judge_daily. The answer says what was resolved, what the model was asked and what that cost. The body may be left out.",
+		body: object{
+			"type": "object", "additionalProperties": false,
+			"properties": object{
+				"look_only": object{
+					"type": "boolean", "default": false, "description": "ask no model, and spend nothing",
+				},
+			},
+		},
+		answers: one(psyche.PredictionCheck{}),
+	},
+	"POST /v1/agents/{agent}/predictions/resolve": {
+		id: "resolvePrediction", summary: "Say what came of a prediction",
+		note: "By a person, or by a tool that is named. The same verdict again changes nothing. 409 for another verdict, unless again is true, and for a prediction whose dream was undone; 404 where the agent has no such prediction.",
+		body: object{
+			"type": "object", "additionalProperties": false, "required": []any{"id", "verdict"},
+			"properties": object{
+				"id":      object{"type": "string", "description": "the prediction's id, with its slashes as they are"},
+				"verdict": object{"type": "string", "enum": anyOfTexts(psyche.Verdicts)},
+				"because": object{"type": "string", "description": "what was seen, at most 2000 bytes"},
+				"tool":    object{"type": "string", "maxLength": 32, "description": "the tool that says so; else a person does"},
+				"again":   object{"type": "boolean", "default": false, "description": "replace another verdict"},
+			},
+		},
+		answers: one(psyche.PredictionResolution{}),
+	},
+	"GET /v1/agents/{agent}/claims/{claim}": {
+		id: "explainClaim", summary: "Why a claim passed or did not",
+		note:    "The claim with each outcome and the wealth after it, the predictions that say it, and of the episodes that decided it the sentences with its names.",
+		answers: one(psyche.ClaimExplanation{}),
 	},
 	"GET /v1/events": {
 		id: "followEvents", summary: "Follow what is announced of an agent",
@@ -445,4 +526,12 @@ func failures(b *book) object {
 			"content":     protocol,
 		},
 	}
+}
+
+func anyOfTexts(texts []string) []any {
+	all := make([]any, len(texts))
+	for i, text := range texts {
+		all[i] = text
+	}
+	return all
 }

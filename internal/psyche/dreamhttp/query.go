@@ -46,8 +46,8 @@ func (q *query) wrong(name, what string) {
 	}
 }
 
-// whole is a number of at least least; 0 when absent.
-func (q *query) whole(name string, least int64) int64 {
+// wholeNumber is a number of at least least; 0 when absent.
+func (q *query) wholeNumber(name string, least int64) int64 {
 	if !q.values.Has(name) {
 		return 0
 	}
@@ -60,7 +60,7 @@ func (q *query) whole(name string, least int64) int64 {
 }
 
 func (q *query) limit() int {
-	n := q.whole("limit", 1)
+	n := q.wholeNumber("limit", 1)
 	if n > psyche.LargestPage {
 		q.wrong("limit", fmt.Sprintf("1 to %d", psyche.LargestPage))
 		return 0
@@ -68,7 +68,16 @@ func (q *query) limit() int {
 	return int(n)
 }
 
-func (q *query) yes(name string) bool {
+// status is one of so many; empty when absent.
+func (q *query) status(of []string) string {
+	status := q.text("status")
+	if status != "" && !slices.Contains(of, status) {
+		q.wrong("status", strings.Join(of[:len(of)-1], ", ")+" or "+of[len(of)-1])
+	}
+	return status
+}
+
+func (q *query) boolean(name string) bool {
 	switch q.text(name) {
 	case "true":
 		return true

@@ -20,16 +20,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/event"
-	"github.com/seed-56a03226/oneiros/internal/fabric"
 	"github.com/seed-56a03226/oneiros/internal/journal"
-	"github.com/seed-56a03226/oneiros/internal/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
@@ -78,7 +79,7 @@ func onEachStore(t *testing.T, prove func(t *testing.T, r *rig)) {
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)))
+		s, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)), redisstore.Timeout(time.Minute))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		prove(t, rigOver(t, s))
@@ -131,6 +132,9 @@ func rigOver(t *testing.T, s store, edit ...func(*rig, *front.Options)) *rig {
 		Carries: r.fixture,
 		Now:     r.now,
 		Digest:  journal.DigestMessage,
+		Judge: func() review.Judge {
+			return review.Judge{Resolver: review.Resolver{Memory: s, Now: r.now}}
+		},
 	}}
 	o := front.Options{Keys: s, Now: r.now, Report: func(err error) { r.faults <- err }}
 	for _, e := range edit {

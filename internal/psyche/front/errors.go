@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -14,23 +13,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
-// The types of faults, as OpenAI's clients know them.
-const (
-	invalid      = "invalid_request_error"
-	unauthorized = "authentication_error"
-	forbidden    = "permission_error"
-	missing      = "not_found_error"
-	tooMany      = "rate_limit_error"
-	serverFault  = "server_error"
-)
-
 // statusGone is only logged, since the client has hung up.
 const statusGone = 499
 
 // soon is when to retry after a temporary error.
 const soon = time.Second
 
-const internalAdvice = "the server could not do this; its log tells more under the request's id"
+const internalAdvice = "the server could not do this; its log says more under the request's id"
 
 // errLeaving is the cause with which requests are cancelled at shutdown.
 var errLeaving = errors.New("the server is shutting down")
@@ -127,23 +116,13 @@ func Body(r *http.Request) ([]byte, error) {
 	case f != nil:
 		return nil, f
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &psyche.Fault{
-			Status:  http.StatusRequestTimeout,
-			Type:    invalid,
-			Code:    "body_too_slow",
-			Message: "the body did not come in time",
-			Err:     err,
-		}
+		return nil, psyche.Refuse(http.StatusRequestTimeout, "body_too_slow", "",
+			"the body did not come in time").From(err)
 	case r.Context().Err() != nil:
 		return nil, faultOf(r.Context(), r.Context().Err())
 	}
-	return nil, &psyche.Fault{
-		Status:  http.StatusBadRequest,
-		Type:    invalid,
-		Code:    "body_unreadable",
-		Message: "the body broke off before its end",
-		Err:     err,
-	}
+	return nil, psyche.Refuse(http.StatusBadRequest, "body_unreadable", "",
+		"the body broke off before its end").From(err)
 }
 
 // faultOf converts any error to a fault.
@@ -161,43 +140,17 @@ func faultOf(ctx context.Context, err error) *psyche.Fault {
 	leaving := errors.Is(context.Cause(ctx), errLeaving)
 	switch {
 	case leaving || errors.Is(err, errLeaving):
-		return &psyche.Fault{
-			Status:  http.StatusServiceUnavailable,
-			Type:    serverFault,
-			Code:    "shutting_down",
-			Message: "the server is shutting down; ask again",
-			Retry:   soon,
-			Err:     err,
-		}
+		return psyche.Refuse(http.StatusServiceUnavailable, "shutting_down", "",
+			"the server is shutting down; ask again").After(soon).From(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return &psyche.Fault{
-			Status:  http.StatusGatewayTimeout,
-			Type:    serverFault,
-			Code:    "timeout",
-			Message: "the answer did not come in time",
-			Err:     err,
-		}
+		return psyche.Refuse(http.StatusGatewayTimeout, "timeout", "", "the answer did not come in time").From(err)
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-		return &psyche.Fault{
-			Status:  statusGone,
-			Type:    invalid,
-			Code:    "client_gone",
-			Message: "the client has gone",
-			Err:     err,
-		}
+		return psyche.Refuse(statusGone, "client_gone", "", "the client has gone").From(err)
 	}
-	return &psyche.Fault{
-		Status:  http.StatusInternalServerError,
-		Type:    serverFault,
-		Code:    "internal_error",
-		Message: internalAdvice,
-		Err:     err,
-	}
+	return psyche.Refuse(http.StatusInternalServerError, "internal_error", "", "%s", internalAdvice).From(err)
 }
 
 func tooLarge(limit int64) *psyche.Fault {
-	return &psyche.Fault{
-		Status: http.StatusRequestEntityTooLarge, Type: invalid, Code: "body_too_large",
-		Message: fmt.Sprintf("the body is larger than the %d bytes that are taken here", limit),
-	}
+	return psyche.Refuse(http.StatusRequestEntityTooLarge, "body_too_large", "",
+		"the body is larger than the %d bytes that are taken here", limit)
 }

@@ -21,24 +21,15 @@ const keysLostCode = "keys_missing"
 func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	ring, err := s.keys.current(r.Context())
 	if err != nil {
-		return nil, &psyche.Fault{
-			Status:  http.StatusServiceUnavailable,
-			Type:    serverFault,
-			Code:    "keys_unavailable",
-			Message: "the keys cannot be read now; ask again",
-			Retry:   soon,
-			Err:     err,
-		}
+		return nil, psyche.Refuse(http.StatusServiceUnavailable, "keys_unavailable", "",
+			"the keys cannot be read now; ask again").After(soon).From(err)
 	}
 	if ring.open {
 		return s.admitKeyless(r)
 	}
-	if ring.lost() {
+	if ring.keysLost() {
 		return nil,
-			&psyche.Fault{
-				Status: http.StatusServiceUnavailable, Type: serverFault, Code: keysLostCode,
-				Message: keysLost,
-			}
+			psyche.Refuse(http.StatusServiceUnavailable, keysLostCode, "", "%s", keysLost)
 	}
 	secret, err := secretOf(r)
 	if err != nil {
@@ -97,11 +88,11 @@ func (s *Server) admitKeyless(r *http.Request) (*psyche.Caller, error) {
 }
 
 func wrongKey(why string) *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusUnauthorized, Type: unauthorized, Code: "invalid_api_key", Message: why}
+	return psyche.Refuse(http.StatusUnauthorized, "invalid_api_key", "", "%s", why)
 }
 
 func notAllowed(code, why string) *psyche.Fault {
-	return &psyche.Fault{Status: http.StatusForbidden, Type: forbidden, Code: code, Message: why}
+	return psyche.Refuse(http.StatusForbidden, code, "", "%s", why)
 }
 
 // longestSecret bounds what is hashed.
@@ -148,9 +139,8 @@ func (s *Server) checkOrigin(x *exchange, r *http.Request) (done bool) {
 	case len(origins) == 1 && sameHost(origin, r):
 		return false
 	}
-	Refuse(x, r,
-		notAllowed("origin_not_allowed",
-			"a page of this origin may not call this server; name it in serve.origins if it should"))
+	Refuse(x, r, notAllowed("origin_not_allowed",
+		"a page of this origin may not call this server; name it in serve.origins if it should"))
 	return true
 }
 

@@ -32,35 +32,20 @@ func (s *Server) idempotent(x *exchange, r *http.Request, caller *psyche.Caller)
 	answer, err := s.o.Keys.Claim(r.Context(), c)
 	switch {
 	case errors.Is(err, access.ErrBusy):
-		return &psyche.Fault{
-			Status:  http.StatusConflict,
-			Type:    invalid,
-			Code:    "idempotency_in_progress",
-			Message: "the same request is under way; ask again",
-			Retry:   soon,
-		}
+		return psyche.Refuse(http.StatusConflict, "idempotency_in_progress", "",
+			"the same request is under way; ask again").After(soon)
 	case errors.Is(err, access.ErrLost):
 		x.Header().Set("X-Should-Retry", "false") // libraries would repeat a 409 by themselves, in vain
-		return &psyche.Fault{
-			Status: http.StatusConflict, Type: invalid, Code: "idempotency_outcome_unknown",
-			Message: "the server that did this request ended before it had answered, and it may have been done; look whether it was, and send it with a new Idempotency-Key if not",
-		}
+		return psyche.Refuse(http.StatusConflict, "idempotency_outcome_unknown", "",
+			"the server that did this request ended before it had answered, and it may have been done; look whether it was, and send it with a new Idempotency-Key if not")
 	case errors.Is(err, access.ErrOther):
-		return &psyche.Fault{
-			Status: http.StatusUnprocessableEntity, Type: invalid, Code: "idempotency_key_reused",
-			Message: "this Idempotency-Key was used for another request; take a new one",
-		}
+		return psyche.Refuse(http.StatusUnprocessableEntity, "idempotency_key_reused", "",
+			"this Idempotency-Key was used for another request; take a new one")
 	case err != nil && r.Context().Err() != nil:
 		return err
 	case err != nil:
-		return &psyche.Fault{
-			Status:  http.StatusServiceUnavailable,
-			Type:    serverFault,
-			Code:    "store_unavailable",
-			Message: "whether this was done already cannot be read now; ask again",
-			Retry:   soon,
-			Err:     err,
-		}
+		return psyche.Refuse(http.StatusServiceUnavailable, "store_unavailable", "",
+			"whether this was done already cannot be read now; ask again").After(soon).From(err)
 	case answer != nil:
 		repeat(x, answer)
 		return nil
@@ -74,10 +59,8 @@ func (s *Server) claimOf(r *http.Request, caller *psyche.Caller) (access.Claim, 
 	name := r.Header.Get("Idempotency-Key")
 	if name == "" || len(name) > 255 || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return access.Claim{},
-			&psyche.Fault{
-				Status: http.StatusBadRequest, Type: invalid, Code: "idempotency_key_invalid",
-				Message: "an Idempotency-Key has 1 to 255 printable ASCII characters",
-			}
+			psyche.Refuse(http.StatusBadRequest, "idempotency_key_invalid", "",
+				"an Idempotency-Key has 1 to 255 printable ASCII characters")
 	}
 	body, err := Body(r)
 	if err != nil {
@@ -131,7 +114,7 @@ func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 	kept := false
 	defer func() {
 		if !kept { // it panicked
-			s.settle(c, nil, enough)
+			s.finishClaim(c, nil, enough)
 		}
 	}()
 	x.route.Serve(record, r.WithContext(ctx))
@@ -139,7 +122,7 @@ func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
 		record.WriteHeader(http.StatusOK)
 	}
 	kept = true
-	s.settle(c, record.answered(), enough)
+	s.finishClaim(c, record.answered(), enough)
 	if !record.aloud {
 		x.WriteHeader(record.status)
 		_, _ = x.Write(record.body.Bytes())
@@ -170,10 +153,10 @@ func (s *Server) keepClaim(c access.Claim) (enough func()) {
 	}
 }
 
-// settle stores a response or gives the claim up, and calls enough. While the store does not answer it continues in
-// the background, and renews the claim, for as long as a request may take: after the claim's lease nobody could find
+// finishClaim stores a response or gives the claim up, and calls enough. While the store does not answer it continues
+// in the background, and renews the claim, for as long as a request may take: after the claim's lease nobody could find
 // out what this process knows.
-func (s *Server) settle(c access.Claim, a *access.Answered, enough func()) {
+func (s *Server) finishClaim(c access.Claim, a *access.StoredResponse, enough func()) {
 	err := s.keep(context.Background(), c, a)
 	if err == nil {
 		enough()
@@ -196,13 +179,13 @@ func (s *Server) settle(c access.Claim, a *access.Answered, enough func()) {
 	}()
 }
 
-func (s *Server) keep(ctx context.Context, c access.Claim, a *access.Answered) error {
+func (s *Server) keep(ctx context.Context, c access.Claim, a *access.StoredResponse) error {
 	ctx, cancel := context.WithTimeout(ctx, keepWithin)
 	defer cancel()
 	return s.o.Keys.Answer(ctx, c, a)
 }
 
-func repeat(w http.ResponseWriter, a *access.Answered) {
+func repeat(w http.ResponseWriter, a *access.StoredResponse) {
 	h := w.Header()
 	for name, values := range a.Header {
 		h[http.CanonicalHeaderKey(name)] = values
@@ -282,17 +265,17 @@ func transient(status int) bool {
 }
 
 // answered is the response to store; nil for a temporary one.
-func (c *record) answered() *access.Answered {
+func (c *record) answered() *access.StoredResponse {
 	if transient(c.status) || c.cut {
 		return nil
 	}
 	if c.over {
 		text := fmt.Sprintf(
-			`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":%q,"param":null,"code":"idempotent_answer_too_large"}}`,
-			mostKept, invalid)
-		return &access.Answered{Status: http.StatusConflict, Type: "application/json", Body: []byte(text)}
+			`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":"invalid_request_error","param":null,"code":"idempotent_answer_too_large"}}`,
+			mostKept)
+		return &access.StoredResponse{Status: http.StatusConflict, Type: "application/json", Body: []byte(text)}
 	}
-	return &access.Answered{
+	return &access.StoredResponse{
 		Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes()),
 		Header: replayHeaders(c.header),
 	}

@@ -178,8 +178,8 @@ func TestARepeatedRequestGetsTheSameHeaders(t *testing.T) {
 // mute is the store of a process that dies: what it writes about its claims is lost.
 type mute struct{ access.Store }
 
-func (mute) Renew(context.Context, access.Claim, time.Time) error         { return nil }
-func (mute) Answer(context.Context, access.Claim, *access.Answered) error { return nil }
+func (mute) Renew(context.Context, access.Claim, time.Time) error               { return nil }
+func (mute) Answer(context.Context, access.Claim, *access.StoredResponse) error { return nil }
 
 func TestWhatADeadProcessHadBegunIsNotDoneAgainButReported(t *testing.T) {
 	t.Parallel()

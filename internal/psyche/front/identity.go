@@ -53,10 +53,8 @@ func ValidName(field, name string) error {
 	if len(name) <= LongestName && utf8.ValidString(name) && !strings.ContainsFunc(name, control) {
 		return nil
 	}
-	return &psyche.Fault{
-		Status: http.StatusBadRequest, Type: invalid, Code: "invalid_value", Param: field,
-		Message: field + " must be at most 256 bytes of printable text.",
-	}
+	return psyche.Refuse(http.StatusBadRequest, "invalid_value", field,
+		"%s must be at most 256 bytes of printable text.", field)
 }
 
 // identifies reports whether a header names the user, the agent or the conversation of a request.

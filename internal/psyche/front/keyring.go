@@ -44,8 +44,8 @@ type hashed struct {
 	key access.Key
 }
 
-// lost reports that keys are required and there is none: the store was replaced or damaged.
-func (r *ring) lost() bool { return !r.open && r.count == 0 }
+// keysLost reports that keys are required and there is none: the store was replaced or damaged.
+func (r *ring) keysLost() bool { return !r.open && r.count == 0 }
 
 // fresh is how old the list may be; from ageing on it is read again in the background.
 func (r *ring) fresh() time.Duration {
@@ -136,7 +136,7 @@ func (k *keyring) read(ctx context.Context, young func(*ring) time.Duration) (*r
 		if err == nil {
 			next := newRing(keys, now, k.report)
 			next.open = !required && !access.AnyLive(keys, now)
-			if next.lost() && (r == nil || !r.lost()) {
+			if next.keysLost() && (r == nil || !r.keysLost()) {
 				k.report(errKeysLost)
 			}
 			k.failed, k.why = time.Time{}, nil

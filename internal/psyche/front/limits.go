@@ -2,7 +2,6 @@ package front
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -59,11 +58,8 @@ func (t *rates) take(k *access.Key) error {
 		return nil
 	}
 	missing := 1 - l.TokensAt(now)
-	return &psyche.Fault{
-		Status: http.StatusTooManyRequests, Type: tooMany, Code: "rate_limit_exceeded",
-		Message: fmt.Sprintf("the key may ask %d times a minute", k.Rate),
-		Retry:   time.Duration(missing * float64(time.Minute) / float64(k.Rate)),
-	}
+	return psyche.Refuse(http.StatusTooManyRequests, "rate_limit_exceeded", "",
+		"the key may ask %d times a minute", k.Rate).After(time.Duration(missing * float64(time.Minute) / float64(k.Rate)))
 }
 
 // makeRoom drops principals that made no request for a minute, since their allowance is full again.
@@ -91,19 +87,12 @@ func (t *streams) enter(key string) (leave func(), err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.byKey[key] >= t.each {
-		return nil, &psyche.Fault{
-			Status: http.StatusTooManyRequests, Type: tooMany, Code: "too_many_streams",
-			Message: fmt.Sprintf("the key has %d requests under way, which is as many as it may", t.each), Retry: soon,
-		}
+		return nil, psyche.Refuse(http.StatusTooManyRequests, "too_many_streams", "",
+			"the key has %d requests under way, which is as many as it may", t.each).After(soon)
 	}
 	if t.now >= t.all {
-		return nil, &psyche.Fault{
-			Status:  http.StatusServiceUnavailable,
-			Type:    serverFault,
-			Code:    "overloaded",
-			Message: "the server has as many requests under way as it may; ask again",
-			Retry:   soon,
-		}
+		return nil, psyche.Refuse(http.StatusServiceUnavailable, "overloaded", "",
+			"the server has as many requests under way as it may; ask again").After(soon)
 	}
 	t.byKey[key]++
 	t.now++
@@ -126,10 +115,8 @@ func (x *exchange) limitBody(r *http.Request) error {
 		most = x.route.Body
 	}
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &psyche.Fault{
-			Status: http.StatusUnsupportedMediaType, Type: invalid, Code: "encoded_body",
-			Message: "bodies are taken as they are, not compressed; leave Content-Encoding out",
-		}
+		return psyche.Refuse(http.StatusUnsupportedMediaType, "encoded_body", "",
+			"bodies are taken as they are, not compressed; leave Content-Encoding out")
 	}
 	if r.ContentLength > most {
 		return tooLarge(most)

@@ -65,10 +65,8 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	}
 	if x.route == nil {
 		x.Header().Set("Allow", at.allowed())
-		return &psyche.Fault{
-			Status: http.StatusMethodNotAllowed, Type: invalid, Code: "method_not_allowed",
-			Message: "this path takes " + at.allowed(),
-		}
+		return psyche.Refuse(http.StatusMethodNotAllowed, "method_not_allowed", "",
+			"this path takes %s", at.allowed())
 	}
 	if !caller.Key.Role.Includes(x.route.Role) {
 		return notAllowed("role_too_low",
@@ -133,7 +131,7 @@ func unknownPath(meant string) *psyche.Fault {
 	if meant != "" {
 		message += "; did you mean " + meant + "?"
 	}
-	return &psyche.Fault{Status: http.StatusNotFound, Type: missing, Code: "unknown_path", Message: message}
+	return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", message)
 }
 
 // suggestion is the path that the client most likely wanted: with /v1 before it, which base URLs often lack, once

@@ -20,7 +20,7 @@ func offered(t testing.TB) map[string]*jsonschema.Schema {
 	handler := New(struct{ Service }{}, struct{ Dreams }{}, Options{})
 	takes := handler.toolset(mcp.NewServer(&mcp.Implementation{Name: "t", Version: "1"}, nil), access.Owner,
 		&psyche.Caller{}).takes
-	require.Len(t, takes, 13)
+	require.Len(t, takes, 14)
 	return takes
 }
 

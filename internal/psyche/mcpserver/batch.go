@@ -3,7 +3,6 @@ package mcpserver
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 
@@ -26,10 +25,8 @@ func (f *Handler) limitBatch(w http.ResponseWriter, r *http.Request) (*http.Requ
 		return r, err
 	}
 	if more(body, mostTogether) {
-		return r, &psyche.Fault{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "batch_too_large",
-			Message: fmt.Sprintf("a batch may hold at most %d messages", mostTogether),
-		}
+		return r, psyche.Refuse(http.StatusBadRequest, "batch_too_large", "",
+			"a batch may hold at most %d messages", mostTogether)
 	}
 	again := *r
 	again.Body = io.NopCloser(bytes.NewReader(body))

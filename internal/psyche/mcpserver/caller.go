@@ -65,9 +65,9 @@ func clientOf(req mcp.Request) (client, bool) {
 	return v, ok
 }
 
-// within is ctx, ended also when the HTTP request ends, with the values of that request before those of the one that
-// opened the session.
-func within(ctx context.Context, request context.Context) (context.Context, context.CancelFunc) {
+// withRequest is ctx, ended also when the HTTP request ends, with the values of that request before those of the one
+// that opened the session.
+func withRequest(ctx context.Context, request context.Context) (context.Context, context.CancelFunc) {
 	both, cancel := context.WithCancelCause(layered{ctx, request})
 	stop := context.AfterFunc(request, func() { cancel(context.Cause(request)) })
 	return both, func() {

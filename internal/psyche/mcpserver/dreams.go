@@ -13,9 +13,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/budget"
-	"github.com/seed-56a03226/oneiros/internal/dream"
+	"github.com/seed-56a03226/oneiros/internal/morning"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
@@ -27,6 +28,7 @@ type Dreams interface {
 	Dream(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
 	List(ctx context.Context, c psyche.Caller, l psyche.ListRequest) (psyche.Page[psyche.Dream], error)
 	Cancel(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error)
+	Morning(ctx context.Context, c psyche.Caller, agent string, since time.Time) (morning.Report, error)
 }
 
 type dreamArguments struct {
@@ -77,6 +79,7 @@ func (d *toolset) dreamTools() {
 	if d.dreams == nil {
 		return
 	}
+	d.morning()
 	add(d, toolSpec[dreamArguments, dreamView]{
 		role: access.Operator,
 		tool: mcp.Tool{
@@ -114,7 +117,7 @@ func (d *toolset) dreamTools() {
 			Annotations: reads("List dreams"),
 		},
 		shape: func(in *jsonschema.Schema) {
-			between(in.Properties["limit"], 1, psyche.LargestPage)
+			setBounds(in.Properties["limit"], 1, psyche.LargestPage)
 			in.Properties["limit"].Default = json.RawMessage(strconv.Itoa(psyche.UsualPage))
 			for _, s := range dream.Statuses {
 				in.Properties["status"].Enum = append(in.Properties["status"].Enum, string(s))
@@ -186,13 +189,7 @@ func (d *toolset) ownDream(ctx context.Context, c psyche.Caller, in which) error
 }
 
 func missing(code, param, format string, args ...any) error {
-	return &psyche.Fault{
-		Status:  http.StatusNotFound,
-		Type:    "not_found_error",
-		Code:    code,
-		Param:   param,
-		Message: fmt.Sprintf(format, args...),
-	}
+	return psyche.Refuse(http.StatusNotFound, code, param, format, args...)
 }
 
 // follow polls a dream until it has ended, and reports each phase as progress.

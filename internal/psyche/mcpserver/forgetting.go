@@ -104,11 +104,9 @@ func (s selection) read() (psyche.ForgetRequest, error) {
 		}
 		at, err := time.Parse(time.RFC3339, each.answers)
 		if err != nil {
-			return f, &psyche.Fault{
-				Status: 400, Type: "invalid_request_error", Code: "invalid_value", Param: each.name,
-				Message: fmt.Sprintf("%s is %q; it must be a time of RFC 3339, such as 2026-11-20T06:00:00Z",
-					each.name, each.answers),
-			}
+			return f, psyche.Refuse(400, "invalid_value", each.name,
+				"%s is %q; it must be a time of RFC 3339, such as 2026-11-20T06:00:00Z",
+				each.name, each.answers)
 		}
 		*each.into = at.UTC()
 	}
@@ -127,10 +125,10 @@ func forgottenOf(e psyche.Erasure) forgotten {
 		Absent:    list(e.Absent),
 	}
 	for _, m := range e.Erase {
-		out.Erase = append(out.Erase, erased{m.ID, string(m.Kind), string(m.Why)})
+		out.Erase = append(out.Erase, erased{m.ID, m.Kind.String(), string(m.Why)})
 	}
 	for _, m := range e.Scrub {
-		out.Scrub = append(out.Scrub, cleaned{m.ID, string(m.Kind), list(m.Fields)})
+		out.Scrub = append(out.Scrub, cleaned{m.ID, m.Kind.String(), list(m.Fields)})
 	}
 	return out
 }

@@ -13,17 +13,13 @@ import (
 // A request without a key must use one of the server's own host names, and an Origin must be one that may call.
 func (f *Handler) guard(r *http.Request, c psyche.Caller) *psyche.Fault {
 	if c.Key.ID == "" && !f.named(r.Host) {
-		return &psyche.Fault{
-			Status: http.StatusForbidden, Type: "permission_error", Code: "host_not_allowed",
-			Message: "the Host header names another server; without a key this one answers to its own names only",
-		}
+		return psyche.Refuse(http.StatusForbidden, "host_not_allowed", "",
+			"the Host header names another server; without a key this one answers to its own names only")
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		if !f.allowedOrigin(origin, r.Host) {
-			return &psyche.Fault{
-				Status: http.StatusForbidden, Type: "permission_error", Code: "origin_not_allowed",
-				Message: "pages of this origin may not call the server",
-			}
+			return psyche.Refuse(http.StatusForbidden, "origin_not_allowed", "",
+				"pages of this origin may not call the server")
 		}
 	}
 	return nil

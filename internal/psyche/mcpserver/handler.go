@@ -10,8 +10,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/hostname"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -41,6 +41,8 @@ type Options struct {
 	Look time.Duration // interval of polling a dream for a waiting call; DefaultLook
 
 	Now func() time.Time // to find the session idle for longest; time.Now
+
+	Predictions Predictions // nil: no tool for predictions
 
 	Report func(error) // gets errors that clients are not shown; may be nil
 
@@ -153,9 +155,7 @@ const instructions = `An agent that remembers, feels and sleeps. chat talks to i
 func (f *Handler) build(role access.Role, only *psyche.Caller) *mcp.Server {
 	options := &mcp.ServerOptions{
 		Instructions: instructions, SchemaCache: f.shapes,
-		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{},
-		},
+		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}},
 		// Lists and contents depend on the caller, so that no cache may keep them for others.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
@@ -189,6 +189,7 @@ func (f *Handler) toolset(s *mcp.Server, role access.Role, only *psyche.Caller) 
 	d.status()
 	d.sessions()
 	d.dreamTools()
+	d.predictionTools(f.options.Predictions)
 	d.resources()
 	return d
 }

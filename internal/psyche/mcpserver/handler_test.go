@@ -35,6 +35,9 @@ func served(t *testing.T, being mcpserver.Service, nights mcpserver.Dreams, o mc
 	callers map[string]psyche.Caller,
 ) string {
 	t.Helper()
+	if o.Predictions == nil {
+		o.Predictions, _ = nights.(mcpserver.Predictions)
+	}
 	handler := mcpserver.New(being, nights, o)
 	route := handler.Routes()[0]
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,8 +116,12 @@ var (
 		"chat", "connect", "dreams_list", "get_emotion", "leave", "recall_memory", "status",
 		"store_memory", "update_emotion",
 	}
-	forOperators = append([]string{"dreams_cancel", "dreams_start", "journal"}, forClients...)
-	forOwners    = append([]string{"forget_memories"}, forOperators...)
+	forOperators = append(
+		[]string{
+			"check_predictions", "dreams_cancel", "dreams_start", "explain_claim", "explain_hypothesis", "journal",
+			"list_claims", "list_hypotheses", "list_predictions", "morning", "resolve_prediction",
+		}, forClients...)
+	forOwners = append([]string{"forget_memories"}, forOperators...)
 )
 
 func TestEachRoleIsOfferedTheToolsItMayUseAndRefusedTheOthers(t *testing.T) {
@@ -154,8 +161,10 @@ func TestEveryToolDescribesItsArgumentsResultsAndEffects(t *testing.T) {
 			require.Equal(t, "object", object["type"], tool.Name)
 			require.Equal(t, false, object["additionalProperties"], tool.Name)
 		}
-		reads := slices.Contains([]string{"recall_memory", "get_emotion", "status", "journal", "dreams_list"},
-			tool.Name)
+		reads := slices.Contains([]string{
+			"recall_memory", "get_emotion", "status", "journal", "dreams_list", "morning", "list_predictions", "list_claims",
+			"explain_claim", "list_hypotheses", "explain_hypothesis",
+		}, tool.Name)
 		require.Equal(t, reads, tool.Annotations.ReadOnlyHint, tool.Name)
 	}
 }
@@ -225,6 +234,74 @@ func TestToolsAnswerDataAndText(t *testing.T) {
 			map[string]any{"query": "train"},
 			"Nothing is remembered of that.",
 			map[string]any{"memories": []any{}},
+		},
+		{
+			"check_predictions", nil,
+			"pr_1 is correct: \"It leaks.\". Evidence: \"There is a leak.\" (ep_1)\nClaim cl_1 is passed: \"Where storm comes up, leak comes up too.\".\nhouse/small was asked; predictions: 2, calls: 1, cost: $0.000312.\nPredictions that were not judged: 3, because the cap of the day.",
+			map[string]any{"compared": 2., "cost_micros": 312., "left": 3., "model": "house/small"},
+		},
+		{
+			"check_predictions",
+			map[string]any{"look_only": true},
+			"Nothing can be decided yet.",
+			map[string]any{"decided": []any{}, "claims": []any{}, "ignored": []any{}, "calls": 0.},
+		},
+		{
+			"resolve_prediction",
+			map[string]any{"prediction": "pr_1", "verdict": "correct", "because": "It leaks."},
+			"pr_1 is correct: its residual is +0.70.\nHypothesis h_1 is at confidence 0.30 now (staged).",
+			map[string]any{"prediction": "pr_1", "status": "correct", "changed": true, "residual": .7},
+		},
+		{
+			"resolve_prediction",
+			map[string]any{"prediction": "pr_1", "verdict": "void", "again": true},
+			"pr_1 was void already; nothing changes.",
+			map[string]any{"changed": false},
+		},
+		{
+			"list_predictions", nil,
+			"pr_1 is open, due 1970-01-01T00:00:00Z: \"It leaks.\". Criterion: \"Somebody says so.\".",
+			map[string]any{"more": false},
+		},
+		{
+			"list_predictions",
+			map[string]any{"status": "void"},
+			"There is no such prediction.",
+			map[string]any{"predictions": []any{}},
+		},
+		{
+			"list_claims", nil,
+			"cl_1 is passed: \"Where storm comes up, leak comes up too.\" It held 1 of 1 times; its wealth is 13.1.",
+			map[string]any{"more": true},
+		},
+		{
+			"list_claims",
+			map[string]any{"status": "dropped", "limit": 3},
+			"There is no such claim.",
+			map[string]any{"claims": []any{}},
+		},
+		{
+			"explain_claim",
+			map[string]any{"claim": "cl_1"},
+			"cl_1 is passed: \"Where storm comes up, leak comes up too.\" It held 1 of 1 times; its wealth is 13.1.\nOf 57 outcomes of its 2 decoys 2 came true: chance is at most 0.04.\nSaid by pr_1: \"A storm brings a leak.\".\n1970-01-01T00:00:00Z: it came true, wealth 13.1. \"The storm came and there was a leak.\" (ep_1)",
+			map[string]any{"decoys": 2., "decoy_hits": 2.},
+		},
+		{
+			"list_hypotheses", nil,
+			"dream/iris/0001/integration/1 is staged: \"Storms open the roof.\" Its predictions held 1 of 1 times; its confidence is 0.30.",
+			map[string]any{"more": false},
+		},
+		{
+			"list_hypotheses",
+			map[string]any{"status": "lapsed", "limit": 3},
+			"There is no such hypothesis.",
+			map[string]any{"hypotheses": []any{}},
+		},
+		{
+			"explain_hypothesis",
+			map[string]any{"hypothesis": "dream/iris/0001/integration/1"},
+			"dream/iris/0001/integration/1 is staged: \"Storms open the roof.\" Its predictions held 1 of 1 times; its confidence is 0.30.\nIt is promoted when cl_1 passes.\nDecided by cl_1: \"Where storm comes up, leak comes up too.\".\n1970-01-01T00:00:00Z: pr_1 came true: \"A storm brings a leak.\"",
+			map[string]any{"awaits": "It is promoted when cl_1 passes."},
 		},
 		{
 			"get_emotion", nil, "calm: valence +0.00, arousal +0.00, dominance +0.00, intensity 0.00",
@@ -301,6 +378,40 @@ func TestWrongArgumentsAreNamedInASentence(t *testing.T) {
 			map[string]any{"agent": "iris", "id": ""},
 			"id is empty; it must be text that is not empty",
 		},
+		{
+			"check_predictions",
+			map[string]any{"agent": "iris", "look_only": "yes"},
+			"look_only is \"yes\"; it must be true or false",
+		},
+		{"check_predictions", map[string]any{"agent": "zoe"}, `there is no agent "zoe"`},
+		{
+			"resolve_prediction",
+			map[string]any{"agent": "iris", "prediction": "pr_1", "verdict": "yes"},
+			`verdict is "yes"; it must be "correct", "incorrect" or "void"`,
+		},
+		{
+			"resolve_prediction",
+			map[string]any{"agent": "iris", "prediction": "pr_2", "verdict": "void"},
+			`iris has no prediction "pr_2"`,
+		},
+		{"resolve_prediction", map[string]any{"agent": "iris", "verdict": "void"}, "prediction is missing; it must be text"},
+		{
+			"list_claims",
+			map[string]any{"agent": "iris", "status": "true"},
+			`status is "true"; it must be "tried", "passed", "retired", "dropped" or "lapsed"`,
+		},
+		{"explain_claim", map[string]any{"agent": "iris", "claim": "cl_2"}, `iris has no claim "cl_2"`},
+		{
+			"list_hypotheses",
+			map[string]any{"agent": "iris", "status": "open"},
+			`status is "open"; it must be "staged", "promoted", "refuted", "retired", "lapsed" or "rested"`,
+		},
+		{
+			"explain_hypothesis",
+			map[string]any{"agent": "iris", "hypothesis": "h_2"},
+			`iris has no hypothesis "h_2"`,
+		},
+		{"check_predictions", map[string]any{"agent": "iris", "model": "x"}, `"model" is no argument of check_predictions`},
 		{"forget_memories", map[string]any{"agent": "iris", "dry_run": 0}, "dry_run is 0; it must be true or false"},
 		{
 			"forget_memories",

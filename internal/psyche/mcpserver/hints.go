@@ -32,5 +32,5 @@ func ends(title string) *mcp.ToolAnnotations {
 
 func at[T any](v T) *T { return &v }
 
-// between bounds a number.
-func between(s *jsonschema.Schema, least, most float64) { s.Minimum, s.Maximum = &least, &most }
+// setBounds bounds a number.
+func setBounds(s *jsonschema.Schema, least, most float64) { s.Minimum, s.Maximum = &least, &most }

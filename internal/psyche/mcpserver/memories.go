@@ -68,7 +68,7 @@ func (d *toolset) memories() {
 		},
 		shape: func(in *jsonschema.Schema) {
 			in.Properties["query"].MinLength = at(1)
-			between(in.Properties["n"], 1, mostMemories)
+			setBounds(in.Properties["n"], 1, mostMemories)
 			in.Properties["n"].Default = json.RawMessage(strconv.Itoa(fewMemories))
 		},
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in query) (recalled, error) {
@@ -91,7 +91,7 @@ func (d *toolset) memories() {
 		},
 		shape: func(in *jsonschema.Schema) {
 			in.Properties["content"].MinLength = at(1)
-			between(in.Properties["importance"], 0, 1)
+			setBounds(in.Properties["importance"], 0, 1)
 			in.Properties["importance"].Default = json.RawMessage(strconv.FormatFloat(plainImportance, 'g', -1, 64))
 		},
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in kept) (stored, error) {
@@ -114,7 +114,7 @@ func shown(found []psyche.Memory) []memory {
 	for _, m := range found {
 		out = append(out, memory{
 			ID:      m.ID,
-			Kind:    string(m.Kind),
+			Kind:    m.Kind.String(),
 			At:      m.At.UTC().Format(time.RFC3339),
 			Content: m.Content,
 			Taint:   string(m.Taint),

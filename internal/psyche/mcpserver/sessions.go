@@ -48,7 +48,7 @@ func (d *toolset) sessions() {
 			Annotations: changes("Hold the agent awake", false, false),
 		},
 		shape: func(in *jsonschema.Schema) {
-			between(in.Properties["seconds"], 1, longestHold)
+			setBounds(in.Properties["seconds"], 1, longestHold)
 			in.Properties["session"].MaxLength = at(longestName)
 		},
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in hold) (held, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -85,7 +85,7 @@ func (d *toolset) status() {
 			Annotations: reads("Read the dream journal"),
 		},
 		shape: func(in *jsonschema.Schema) {
-			between(in.Properties["limit"], 1, mostEntries)
+			setBounds(in.Properties["limit"], 1, mostEntries)
 			in.Properties["limit"].Default = json.RawMessage(strconv.Itoa(fewEntries))
 		},
 		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in newest) (journal, error) {

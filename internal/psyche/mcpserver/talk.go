@@ -62,7 +62,7 @@ func (d *toolset) talk() {
 				Model:        report.Model,
 				Recalled:     report.Recalled,
 				Skipped:      report.Skipped,
-				WordsOnly:    report.ByWords,
+				WordsOnly:    report.WordsOnly,
 				Woke:         report.Woke,
 				Degraded:     report.Degraded,
 			}, nil

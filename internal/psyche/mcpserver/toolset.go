@@ -87,7 +87,7 @@ func (d *toolset) withCaller(next mcp.MethodHandler) mcp.MethodHandler {
 		// Nothing else lasts, and a notification's HTTP request ends before it is handled.
 		if method == "tools/call" || method == "resources/read" {
 			var removed context.CancelFunc
-			ctx, removed = within(ctx, v.ctx)
+			ctx, removed = withRequest(ctx, v.ctx)
 			defer removed()
 		}
 		return next(context.WithValue(ctx, callerKey{}, v.caller), method, req)
@@ -236,10 +236,7 @@ func (d *toolset) agent(ctx context.Context, c psyche.Caller, named string) (str
 	switch len(agents) {
 	case 0:
 		return "",
-			&psyche.Fault{
-				Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found",
-				Message: "there is no agent that this key reaches",
-			}
+			psyche.Refuse(http.StatusNotFound, "agent_not_found", "", "there is no agent that this key reaches")
 	case 1:
 		return agents[0].Handle, nil
 	}
@@ -250,10 +247,8 @@ func (d *toolset) agent(ctx context.Context, c psyche.Caller, named string) (str
 	if len(agents) > mostNamed {
 		handles = append(handles, "...")
 	}
-	return "", &psyche.Fault{
-		Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "agent_missing", Param: "agent",
-		Message: "agent is missing, and more than one can be reached: " + strings.Join(handles, ", "),
-	}
+	return "", psyche.Refuse(http.StatusBadRequest, "agent_missing", "agent",
+		"%s", "agent is missing, and more than one can be reached: "+strings.Join(handles, ", "))
 }
 
 // mostNamed bounds the agents named in one sentence.

@@ -86,9 +86,9 @@ func (f *Handler) leave(w http.ResponseWriter, r *http.Request) {
 // usualHold is the default length of a lease.
 const usualHold = time.Minute
 
-// hold is a session that lasts as long as its stream: it opens one, sends an event about it, renews it while the
+// holdSession is a session that lasts as long as its stream: it opens one, sends an event about it, renews it while the
 // client stays connected, and ends it when the client hangs up.
-func (f *Handler) hold(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) holdSession(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	c := front.CallerOf(r.Context())
 	agent := r.PathValue("agent")
@@ -153,10 +153,8 @@ func read(r *http.Request, to any) error {
 		err = errors.New("more than one value")
 	}
 	if err != nil {
-		return &psyche.Fault{
-			Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "invalid_json", Err: err,
-			Message: "The body must be one JSON object with the fields that this path takes.",
-		}
+		return psyche.Refuse(http.StatusBadRequest, "invalid_json", "",
+			"The body must be one JSON object with the fields that this path takes.").From(err)
 	}
 	return nil
 }

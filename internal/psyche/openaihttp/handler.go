@@ -76,7 +76,7 @@ func (f *Handler) Routes() []front.Route {
 			Path:   "/v1/agents/{agent}/session",
 			Role:   access.Client,
 			Stream: true,
-			Serve:  f.hold,
+			Serve:  f.holdSession,
 		},
 		{Method: http.MethodDelete, Path: "/v1/agents/{agent}/session", Role: access.Client, Serve: f.leave},
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -52,26 +53,9 @@ func (f *Handler) serve(w http.ResponseWriter, r *http.Request, path string,
 	p.answer(r, reply)
 }
 
-// dropped are headers of the provider's response that are not passed on, since they concern the provider's server.
-var dropped = []string{
-	"Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Server", "Date", "Content-Length",
-	"Www-Authenticate", "Proxy-Authenticate",
-}
-
-// setHeaders writes the provider's headers and those about the agent's turn.
+// setHeaders writes the headers of the provider's answer that a client gets, and those about the agent's turn.
 func setHeaders(h http.Header, reply *psyche.Reply) {
-	for name, values := range reply.Header {
-		switch {
-		case strings.HasPrefix(name, "X-Oneiros-"), strings.HasPrefix(name, "Access-Control-"):
-		case name == "X-Request-Id" && h.Get(name) != "":
-			h["X-Upstream-Request-Id"] = values
-		default:
-			h[name] = values
-		}
-	}
-	for _, name := range dropped {
-		delete(h, name)
-	}
+	maps.Copy(h, reply.Header)
 	SetHeaders(h, reply.Report)
 }
 
@@ -86,7 +70,7 @@ func SetHeaders(h http.Header, t psyche.TurnReport) {
 	set("Conversation", headerText(t.Conversation))
 	set("Recalled", strconv.Itoa(t.Recalled))
 	set("Recall-Skipped", t.Skipped)
-	set("Recall-Words-Only", t.ByWords)
+	set("Recall-Words-Only", t.WordsOnly)
 	if t.Epoch > 0 {
 		set("Epoch", strconv.FormatInt(t.Epoch, 10))
 	}
@@ -131,7 +115,7 @@ func (p *relay) answer(r *http.Request, reply *psyche.Reply) {
 	if p.passed.Stream {
 		p.stream(r, reply)
 	} else {
-		p.whole(r, reply)
+		p.relayWhole(r, reply)
 	}
 }
 
@@ -248,9 +232,9 @@ func (p *relay) endWithError(r *http.Request, last [2]byte, err error) {
 	}
 }
 
-// whole passes a response of one piece on. When it breaks off before its first byte the client gets an error; later
-// the connection is cut, so that the part is not taken for the whole.
-func (p *relay) whole(r *http.Request, reply *psyche.Reply) {
+// relayWhole passes a response of one piece on. When it breaks off before its first byte the client gets an error;
+// later the connection is cut, so that the part is not taken for the whole.
+func (p *relay) relayWhole(r *http.Request, reply *psyche.Reply) {
 	buffer := lumps.Get().(*[large]byte)
 	defer lumps.Put(buffer)
 	n, err := reply.Body.Read(buffer[:])

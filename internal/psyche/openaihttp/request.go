@@ -1,7 +1,6 @@
 package openaihttp
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -19,12 +18,22 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	if err != nil {
 		return t, err
 	}
-	answer, err := parseFields(body)
+	t.Body, err = psyche.ReadBody(body)
 	if err != nil {
 		return t, err
 	}
-	t.Body = body
-	t.Agent, err = agentOf(r, answer)
+	text := func(name string) (value string) {
+		if err == nil {
+			value, err = t.Body.Text(name)
+		}
+		return value
+	}
+	model, user, safetyIdentifier := text("model"), text("user"), text("safety_identifier")
+	t.Group = text("prompt_cache_key")
+	if err != nil {
+		return t, err
+	}
+	t.Agent, err = agentOf(r, model)
 	if err != nil {
 		return t, err
 	}
@@ -32,14 +41,13 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 	if err != nil {
 		return t, err
 	}
-	t.Group = answer.PromptCacheKey
 	t.Caller, err = front.NamedCaller(r)
 	if err != nil {
 		return t, err
 	}
 	for _, field := range []struct{ name, value string }{
-		{"user", answer.User},
-		{"safety_identifier", answer.SafetyIdentifier},
+		{"user", user},
+		{"safety_identifier", safetyIdentifier}, // OpenAI's replacement for user
 	} {
 		if err := front.ValidName(field.name, field.value); err != nil {
 			return t, err
@@ -57,20 +65,14 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 }
 
 func wrong(param, format string, args ...any) error {
-	return &psyche.Fault{
-		Status:  http.StatusBadRequest,
-		Type:    "invalid_request_error",
-		Code:    "invalid_value",
-		Param:   param,
-		Message: fmt.Sprintf(format, args...),
-	}
+	return psyche.Refuse(http.StatusBadRequest, "invalid_value", param, format, args...)
 }
 
 // agentOf is the agent of a request: the one in the header, else the model in the body.
-func agentOf(r *http.Request, answer parsed) (string, error) {
+func agentOf(r *http.Request, model string) (string, error) {
 	name := r.Header.Get("X-Oneiros-Agent")
 	if name == "" {
-		name = answer.Model
+		name = model
 	}
 	name = strings.TrimPrefix(strings.TrimSpace(name), prefix)
 	if name == "" {

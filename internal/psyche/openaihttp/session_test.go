@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-56a03226/oneiros/internal/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 

@@ -11,14 +11,6 @@ local function until_of(life, leases)
   return latest
 end
 
--- sweep removes expired leases.
-local function sweep(leases, now)
-  local kept = redis.call('HGETALL', leases)
-  for i = 1, #kept, 2 do
-    if cjson.decode(kept[i + 1])['until'] <= now then redis.call('HDEL', leases, kept[i]) end
-  end
-end
-
 -- later sets a time field of the life hash unless its value is later.
 local function later(life, field, time)
   local kept = redis.call('HGET', life, field)

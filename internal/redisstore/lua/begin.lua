@@ -7,7 +7,7 @@ if now == ARGV[2] then
   return {'fresh'} -- by an earlier try whose reply was lost; remains of an unfinished import are removed before this one begins
 end
 if now == ARGV[3] then
-  for _, root in ipairs({'agents', 'handles', 'feeds', 'keys', 'slots', 'unheard', 'm:rows'}) do
+  for _, root in ipairs({'agents', 'handles', 'feeds', 'keys', 'slots', 'unheard', 'room_names', 'm:rows'}) do
     if redis.call('EXISTS', ARGV[1] .. root) == 1 then
       return {'occupied', ARGV[1] .. root}
     end

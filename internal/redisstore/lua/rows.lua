@@ -1,4 +1,5 @@
--- ARGV: prefix, list or empty for all rows, from (0, 1, 2, ...), how many. Returns the next position, or 0 at the end, and rows.
+-- ARGV: prefix, list or empty for all rows, from (0, 1, 2, ...), how many. Returns the next position, or 0 at the end, and
+-- for each row its fields and values, with the ask that it shares as the field ask.
 local from, count = tonumber(ARGV[3]), tonumber(ARGV[4])
 local found, last = {}, nil
 if ARGV[2] == '' then
@@ -10,9 +11,12 @@ else
 end
 local out = {from + count < last and from + count or 0}
 for _, seq in ipairs(found) do
-  local r = redis.call('HMGET', row(seq), 'ask', 'attempt', 'reserved', 'counted', 'state', 'tokens', 'finish', 'ended', 'latest',
-    'step', 'model', 'at', 'asked')
-  r[1] = r[1] or redis.call('HGET', P .. 'asks', r[13])
-  for i = 1, 12 do out[#out + 1] = r[i] or '' end
+  local r = redis.call('HGETALL', row(seq))
+  local asked = redis.call('HGET', row(seq), 'asked')
+  if asked then
+    r[#r + 1] = 'ask'
+    r[#r + 1] = redis.call('HGET', P .. 'asks', asked)
+  end
+  out[#out + 1] = r
 end
 return out

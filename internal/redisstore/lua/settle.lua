@@ -1,4 +1,5 @@
--- ARGV: prefix, step, attempt, state, amount, tokens, finish, at, answered (0 or 1), answer. A second call changes nothing.
+-- ARGV: prefix, step, attempt, state, amount, at, answered (0 or 1), answer, and further fields of the row with their values. A
+-- second call changes nothing.
 local step, attempt, state, amount = ARGV[2], tonumber(ARGV[3]), ARGV[4], money(ARGV[5])
 local seq = attempt >= 1 and redis.call('LINDEX', P .. 'step:' .. step, attempt - 1)
 if not seq then return 'missing' end
@@ -9,7 +10,7 @@ if state == 'refused' then
 elseif state ~= 'settled' and above(money(now[2]), amount) then
   amount = money(now[2]) -- an unknown amount never counts less than was reserved
 end
-end_row(seq, state, amount, ARGV[8])
-redis.call('HSET', row(seq), 'tokens', ARGV[6], 'finish', ARGV[7])
-if ARGV[9] == '1' and not now[3] then redis.call('SETNX', P .. 'answer:' .. step, ARGV[10]) end
+end_row(seq, state, amount, ARGV[6])
+redis.call('HSET', row(seq), unpack(ARGV, 9))
+if ARGV[7] == '1' and not now[3] then redis.call('SETNX', P .. 'answer:' .. step, ARGV[8]) end
 return 'settled'

@@ -3,6 +3,7 @@ package packed
 import (
 	"bytes"
 	"compress/flate"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -64,6 +65,26 @@ func UnpackVector(short []byte, out []float32) error {
 	for i := range out {
 		b := uint32(parts[3*i]) | uint32(parts[3*i+1])<<8 | uint32(parts[3*i+2])<<16
 		out[i] = math.Float32frombits(b>>23<<31 | uint32(exponents[i])<<23 | b&(1<<23-1))
+	}
+	return nil
+}
+
+// PlainVector is a vector that is not packed: float32, little endian.
+func PlainVector(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// ReadPlainVector reads exactly len(out) numbers into out.
+func ReadPlainVector(plain []byte, out []float32) error {
+	if len(plain) != 4*len(out) {
+		return fmt.Errorf("it has %d bytes for %d numbers", len(plain), len(out))
+	}
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(plain[4*i:]))
 	}
 	return nil
 }

@@ -55,6 +55,12 @@ func read(capture string) []line {
 	return lines
 }
 
+// The terminal's own green and yellow, as they are legible on the picture's background.
+const (
+	green = "#7fae7f"
+	amber = "#c9a35b"
+)
+
 // turn changes the style as a terminal would.
 func (r *run) turn(code string) {
 	numbers := strings.Split(code, ";")
@@ -66,6 +72,10 @@ func (r *run) turn(code string) {
 			r.bold = true
 		case "2":
 			r.dim = true
+		case "32":
+			r.colour = green
+		case "33":
+			r.colour = amber
 		case "39":
 			r.colour = ""
 		case "38":

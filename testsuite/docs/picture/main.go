@@ -1,8 +1,10 @@
-// Command picture draws what a terminal showed as an SVG. It made docs/night.svg:
+// Command picture draws what a terminal of 80 columns showed as an SVG. It made docs/night.svg and docs/demo.svg:
 //
 //	tmux capture-pane -e -p -S -400 | go run ./testsuite/docs/picture -title 'bin/oneiros dream --demo' >docs/night.svg
+//	tmux capture-pane -e -p -S -400 | go run ./testsuite/docs/picture -of life -title 'bin/oneiros demo' >docs/demo.svg
 //
-// Of a report it keeps the three lines it begins with, the headline, the timeline, the first fragments, what was brought back and the cost.
+// Of a report it keeps the three lines it begins with, the headline, the timeline, the first fragments, what was
+// brought back and the cost. Of a life it keeps the days on which something was learned, the first lessons and the end.
 package main
 
 import (
@@ -10,63 +12,28 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 func main() {
 	title := flag.String("title", "", "the command that is shown above the capture")
-	fragments := flag.Int("fragments", 3, "how many fragments are kept")
+	of := flag.String("of", "report", "what was captured: a report or a life")
+	fragments := flag.Int("fragments", 3, "how many fragments of a report, and lessons of a life, are kept")
 	flag.Parse()
 	body, err := io.ReadAll(os.Stdin)
+	lines := read(string(body))
+	switch *of {
+	case "report":
+		lines = crop(lines, *fragments)
+	case "life":
+		lines = cropLife(lines, *fragments)
+	default:
+		err = fmt.Errorf("-of is %q; it must be report or life", *of)
+	}
 	if err == nil {
-		_, err = io.WriteString(os.Stdout, draw(*title, crop(read(string(body)), *fragments)))
+		_, err = io.WriteString(os.Stdout, draw(*title, lines))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "picture:", err)
 		os.Exit(1)
 	}
-}
-
-// crop keeps the parts of a report that fit into the picture, and marks where something was left out.
-func crop(lines []line, fragments int) []line {
-	var kept []line
-	part, keep, after := "", false, true // after an empty line
-	for _, l := range lines {
-		text := strings.TrimRight(l.text(), " ")
-		if part == "" && !strings.HasPrefix(text, "Changed ") {
-			continue // output before the report
-		}
-		if after && len(l) > 0 && l[0].bold && !strings.HasPrefix(text, " ") || part == "" {
-			part = text
-		}
-		after = text == ""
-		was := keep
-		keep = wanted(part, text, fragments, keep)
-		if was && !keep {
-			for len(kept) > 0 && strings.TrimSpace(kept[len(kept)-1].text()) == "" {
-				kept = kept[:len(kept)-1]
-			}
-			kept = append(kept, line{{s: "  …", dim: true}}, nil)
-		}
-		if keep {
-			kept = append(kept, l)
-		}
-	}
-	for len(kept) > 0 && strings.Trim(kept[len(kept)-1].text(), " …") == "" {
-		kept = kept[:len(kept)-1] // nothing of the report is left out at its end
-	}
-	return kept
-}
-
-// wanted says whether a line of a part of the report is kept.
-func wanted(part, text string, fragments int, before bool) bool {
-	switch {
-	case strings.HasPrefix(part, "Noticed"):
-		return (text == part || before) && !strings.Contains(text, fmt.Sprintf("• %d. ", fragments+1))
-	case strings.HasPrefix(part, "Changed "), strings.Contains(part, " dreamt "), strings.HasPrefix(part, "Brought back"):
-		return true
-	case strings.HasPrefix(part, "Cost"):
-		return text == part || before && strings.HasPrefix(text, " ")
-	}
-	return false
 }

@@ -18,7 +18,7 @@ const (
 // stay aligned with any font.
 func draw(title string, lines []line) string {
 	if title != "" {
-		lines = append([]line{{{s: "$ ", colour: "#7fae7f"}, {s: title, bold: true}}, nil}, lines...)
+		lines = append([]line{{{s: "$ ", colour: green}, {s: title, bold: true}}, nil}, lines...)
 	}
 	widest := 0
 	for _, l := range lines {

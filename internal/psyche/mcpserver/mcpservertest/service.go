@@ -12,9 +12,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/dream"
-	"github.com/seed-56a03226/oneiros/internal/mood"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 )
@@ -43,45 +43,37 @@ type Service struct {
 var _ mcpserver.Service = (*Service)(nil)
 
 // Calls are the names of the methods that were called, in order.
-func (b *Service) Calls() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.calls)
+func (s *Service) Calls() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
 }
 
 // Sessions counts those that hold an agent awake.
-func (b *Service) Sessions() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.sessions)
+func (s *Service) Sessions() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sessions)
 }
 
-func (b *Service) ask(method string, c psyche.Caller, agent string, need access.Role) error {
-	b.mu.Lock()
-	b.calls = append(b.calls, method)
-	b.mu.Unlock()
-	if !slices.Contains(b.Handles, agent) || !c.Key.Reaches(agent) {
-		return &psyche.Fault{
-			Status: http.StatusNotFound, Type: "not_found_error", Code: "agent_not_found",
-			Message: fmt.Sprintf("there is no agent %q", agent),
-			Err:     errors.New(Secret),
-		}
+func (s *Service) ask(method string, c psyche.Caller, agent string, need access.Role) error {
+	s.mu.Lock()
+	s.calls = append(s.calls, method)
+	s.mu.Unlock()
+	if !slices.Contains(s.Handles, agent) || !c.Key.Reaches(agent) {
+		return psyche.Refuse(http.StatusNotFound, "agent_not_found", "",
+			"there is no agent %q", agent).From(errors.New(Secret))
 	}
 	if !c.Key.Role.Includes(need) {
-		return &psyche.Fault{
-			Status:  http.StatusForbidden,
-			Type:    "permission_error",
-			Code:    "role_missing",
-			Message: "that needs a key of role " + string(need),
-			Err:     errors.New(Secret),
-		}
+		return psyche.Refuse(http.StatusForbidden, "role_missing", "",
+			"%s", "that needs a key of role "+string(need)).From(errors.New(Secret))
 	}
 	return nil
 }
 
 // Agents lists those that the caller reaches.
-func (b *Service) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agent, _ error) {
-	for _, h := range b.Handles {
+func (s *Service) Agents(_ context.Context, c psyche.Caller) (reached []dream.Agent, _ error) {
+	for _, h := range s.Handles {
 		if c.Key.Reaches(h) {
 			reached = append(reached, dream.Agent{ID: "agent_" + h, Handle: h})
 		}
@@ -90,25 +82,25 @@ func (b *Service) Agents(_ context.Context, c psyche.Caller) (reached []dream.Ag
 }
 
 // Say repeats the message word by word.
-func (b *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
+func (s *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
 	token func(string),
 ) (string, psyche.TurnReport, error) {
-	if err := b.ask("Say", c, agent, access.Client); err != nil {
+	if err := s.ask("Say", c, agent, access.Client); err != nil {
 		return "", psyche.TurnReport{}, err
 	}
 	if conversation == "" {
 		conversation = "of " + message
 	}
-	if b.Messages != nil {
-		b.Messages <- message
+	if s.Messages != nil {
+		s.Messages <- message
 	}
 	if message == Wait {
 		if token != nil {
 			token("...")
 		}
 		<-ctx.Done()
-		if b.Ended != nil {
-			b.Ended <- ctx.Err()
+		if s.Ended != nil {
+			s.Ended <- ctx.Err()
 		}
 		return "", psyche.TurnReport{}, fmt.Errorf("ask the provider: %w", ctx.Err())
 	}
@@ -128,14 +120,14 @@ func (b *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation,
 }
 
 // Recall returns the memories that contain the query.
-func (b *Service) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.RecallRequest) ([]psyche.Memory, error) {
-	if err := b.ask("Recall", c, agent, access.Client); err != nil {
+func (s *Service) Recall(_ context.Context, c psyche.Caller, agent string, r psyche.RecallRequest) ([]psyche.Memory, error) {
+	if err := s.ask("Recall", c, agent, access.Client); err != nil {
 		return nil, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var found []psyche.Memory
-	for _, m := range b.memories[agent+c.Owner()] {
+	for _, m := range s.memories[agent+c.Owner()] {
 		if len(found) < r.Limit && strings.Contains(m.Content, r.Query) {
 			found = append(found, m)
 		}
@@ -157,16 +149,16 @@ func (b *Service) Recall(_ context.Context, c psyche.Caller, agent string, r psy
 }
 
 // Forget erases memories of the caller's by id; every other selection finds none.
-func (b *Service) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.ForgetRequest) (psyche.Erasure, error) {
-	if err := b.ask("Forget", c, agent, access.Owner); err != nil {
+func (s *Service) Forget(_ context.Context, c psyche.Caller, agent string, f psyche.ForgetRequest) (psyche.Erasure, error) {
+	if err := s.ask("Forget", c, agent, access.Owner); err != nil {
 		return psyche.Erasure{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	whose := agent + c.Owner()
 	done := psyche.Erasure{DryRun: f.DryRun}
 	var kept []psyche.Memory
-	for _, m := range b.memories[whose] {
+	for _, m := range s.memories[whose] {
 		if !slices.Contains(f.IDs, m.ID) {
 			kept = append(kept, m)
 			continue
@@ -174,32 +166,32 @@ func (b *Service) Forget(_ context.Context, c psyche.Caller, agent string, f psy
 		done.Erase = append(done.Erase, psyche.ErasedMemory{ID: m.ID, Kind: m.Kind, Why: "named"})
 	}
 	if !f.DryRun {
-		b.memories[whose] = kept
+		s.memories[whose] = kept
 		done.Forgotten = len(done.Erase)
 	}
 	return done, nil
 }
 
 // Remember stores a memory under the id of its content.
-func (b *Service) Remember(_ context.Context, c psyche.Caller, agent, content string,
+func (s *Service) Remember(_ context.Context, c psyche.Caller, agent, content string,
 	importance float64,
 ) (string, error) {
-	if err := b.ask("Remember", c, agent, access.Client); err != nil {
+	if err := s.ask("Remember", c, agent, access.Client); err != nil {
 		return "", err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	whose := agent + c.Owner()
-	for _, m := range b.memories[whose] {
+	for _, m := range s.memories[whose] {
 		if m.Content == content {
 			return m.ID, nil
 		}
 	}
-	if b.memories == nil {
-		b.memories = map[string][]psyche.Memory{}
+	if s.memories == nil {
+		s.memories = map[string][]psyche.Memory{}
 	}
-	id := fmt.Sprintf("episode/%d", len(b.memories[whose])+1)
-	b.memories[whose] = append(b.memories[whose], psyche.Memory{
+	id := fmt.Sprintf("episode/%d", len(s.memories[whose])+1)
+	s.memories[whose] = append(s.memories[whose], psyche.Memory{
 		ID:      id,
 		Kind:    dream.KindEpisode,
 		At:      time.Unix(0, 0),
@@ -211,31 +203,31 @@ func (b *Service) Remember(_ context.Context, c psyche.Caller, agent, content st
 }
 
 // Emotion is the last emotion.
-func (b *Service) Emotion(_ context.Context, c psyche.Caller, agent string) (psyche.Emotion, error) {
-	if err := b.ask("Emotion", c, agent, access.Client); err != nil {
+func (s *Service) Emotion(_ context.Context, c psyche.Caller, agent string) (psyche.Emotion, error) {
+	if err := s.ask("Emotion", c, agent, access.Client); err != nil {
 		return psyche.Emotion{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if e, ok := b.feelings[agent]; ok {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.feelings[agent]; ok {
 		return e, nil
 	}
 	return psyche.Emotion{Word: "calm"}, nil
 }
 
 // Feel makes every event pleasant.
-func (b *Service) Feel(_ context.Context, c psyche.Caller, agent, event string,
+func (s *Service) Feel(_ context.Context, c psyche.Caller, agent, event string,
 	intensity float64,
 ) (psyche.Emotion, error) {
-	if err := b.ask("Feel", c, agent, access.Client); err != nil {
+	if err := s.ask("Feel", c, agent, access.Client); err != nil {
 		return psyche.Emotion{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.feelings == nil {
-		b.feelings = map[string]psyche.Emotion{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.feelings == nil {
+		s.feelings = map[string]psyche.Emotion{}
 	}
-	b.feelings[agent] = psyche.Emotion{
+	s.feelings[agent] = psyche.Emotion{
 		PAD:       mood.PAD{Pleasure: intensity},
 		Valence:   intensity,
 		Intensity: intensity,
@@ -243,24 +235,24 @@ func (b *Service) Feel(_ context.Context, c psyche.Caller, agent, event string,
 		Since:     time.Unix(0, 0),
 		Cause:     event,
 	}
-	return b.feelings[agent], nil
+	return s.feelings[agent], nil
 }
 
 // Status is that of an agent that sleeps while no session is open.
-func (b *Service) Status(_ context.Context, c psyche.Caller, agent string) (psyche.Status, error) {
-	if err := b.ask("Status", c, agent, access.Client); err != nil {
+func (s *Service) Status(_ context.Context, c psyche.Caller, agent string) (psyche.Status, error) {
+	if err := s.ask("Status", c, agent, access.Client); err != nil {
 		return psyche.Status{}, err
 	}
-	s := psyche.Status{Agent: agent, State: "sleeping", Leases: b.Sessions(), Emotion: psyche.Emotion{Word: "calm"}}
-	if s.Leases > 0 {
-		s.State = "awake"
+	status := psyche.Status{Agent: agent, State: "sleeping", Leases: s.Sessions(), Emotion: psyche.Emotion{Word: "calm"}}
+	if status.Leases > 0 {
+		status.State = "awake"
 	}
-	return s, nil
+	return status, nil
 }
 
 // Journal holds one entry with the secret.
-func (b *Service) Journal(_ context.Context, c psyche.Caller, agent string, _ int) ([]*dream.Journal, error) {
-	if err := b.ask("Journal", c, agent, access.Operator); err != nil {
+func (s *Service) Journal(_ context.Context, c psyche.Caller, agent string, _ int) ([]*dream.Journal, error) {
+	if err := s.ask("Journal", c, agent, access.Operator); err != nil {
 		return nil, err
 	}
 	return []*dream.Journal{{
@@ -277,44 +269,41 @@ func (b *Service) Journal(_ context.Context, c psyche.Caller, agent string, _ in
 }
 
 // Playbook holds the secret, too.
-func (b *Service) Playbook(_ context.Context, c psyche.Caller, agent string) (string, error) {
-	if err := b.ask("Playbook", c, agent, access.Operator); err != nil {
+func (s *Service) Playbook(_ context.Context, c psyche.Caller, agent string) (string, error) {
+	if err := s.ask("Playbook", c, agent, access.Operator); err != nil {
 		return "", err
 	}
 	return "# Playbook\n\n- Remember " + Secret + ".\n", nil
 }
 
 // Open begins or renews a session.
-func (b *Service) Open(_ context.Context, c psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
-	if err := b.ask("Open", c, agent, access.Client); err != nil {
+func (s *Service) Open(_ context.Context, c psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
+	if err := s.ask("Open", c, agent, access.Client); err != nil {
 		return psyche.Session{}, err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sessions == nil {
-		b.sessions = map[string]string{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions == nil {
+		s.sessions = map[string]string{}
 	}
-	woke := len(b.sessions) == 0
+	woke := len(s.sessions) == 0
 	if id == "" {
-		id = fmt.Sprintf("session_%d", len(b.sessions)+1)
+		id = fmt.Sprintf("session_%d", len(s.sessions)+1)
 	}
-	b.sessions[id] = c.Owner()
+	s.sessions[id] = c.Owner()
 	return psyche.Session{ID: id, Agent: agent, Until: time.Unix(0, 0).Add(ttl), Woke: woke}, nil
 }
 
 // Leave ends a session of the caller's.
-func (b *Service) Leave(_ context.Context, c psyche.Caller, agent, id string) error {
-	if err := b.ask("Leave", c, agent, access.Client); err != nil {
+func (s *Service) Leave(_ context.Context, c psyche.Caller, agent, id string) error {
+	if err := s.ask("Leave", c, agent, access.Client); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.sessions[id] != c.Owner() {
-		return &psyche.Fault{
-			Status: http.StatusNotFound, Type: "not_found_error", Code: "session_not_found",
-			Message: "there is no such session of yours",
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sessions[id] != c.Owner() {
+		return psyche.Refuse(http.StatusNotFound, "session_not_found", "", "there is no such session of yours")
 	}
-	delete(b.sessions, id)
+	delete(s.sessions, id)
 	return nil
 }

@@ -1,0 +1,271 @@
+// Package agentcmd has the commands on agents.
+package agentcmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/console/view"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/morning"
+	"github.com/seed-56a03226/oneiros/internal/review"
+)
+
+// Agents builds the command oneiros agents.
+func Agents(app *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "agents",
+		Aliases: []string{"agent"},
+		Short:   "Add, change and show agents",
+		GroupID: cli.MemoryGroup,
+	}
+	cmd.AddCommand(agentsList(app), agentsShow(app), agentsAdd(app), agentsEdit(app), agentsRemove(app))
+	return cmd
+}
+
+// agentLine is an agent in the list.
+type agentLine struct {
+	dream.Agent
+	Episodes  int                `json:"episodes"`
+	LastDream *view.PublicRecord `json:"last_dream,omitempty"`
+	Dreaming  bool               `json:"dreaming"`
+}
+
+func agentsList(app *cli.App) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List every agent", RunE: func(cmd *cobra.Command, _ []string) error {
+		err := app.Within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		all, err := app.Store.Agents(cmd.Context())
+		if err != nil {
+			return err
+		}
+		t := cli.NewTable("AGENT", "TIER,drop=1", "DREAMS BY ITSELF,drop=3", "EPISODES,right", "LAST DREAM",
+			"OUTCOME,drop=1", "CAPS: DREAM / DAY / MONTH,drop=2", "ZONE,drop=4", "PERSONA,flex")
+		list := make([]agentLine, 0, len(all))
+		for _, a := range all {
+			l, err := agentLineOf(app, cmd, a)
+			if err != nil {
+				return err
+			}
+			list = append(list, l)
+			last, outcome := "-", "-"
+			if l.LastDream != nil {
+				last, outcome = cli.When(l.LastDream.At, a.Zone), cli.OutcomeOf(l.LastDream.Record)
+			}
+			t.Add(a.Handle, string(a.Tier), cli.YesNo(a.Auto), fmt.Sprint(l.Episodes), last, outcome,
+				cli.Caps(a.Caps), a.Zone, a.Persona)
+		}
+		return app.Rows(list, t, "No agents yet. Add one: oneiros agents add HANDLE --persona \"...\"")
+	}}
+}
+
+func agentLineOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (agentLine, error) {
+	l := agentLine{Agent: a}
+	var err error
+	l.Episodes, err = app.Store.Count(cmd.Context(),
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}})
+	if err != nil {
+		return l, err
+	}
+	nights, err := app.Store.Find(cmd.Context(),
+		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
+	for _, n := range memory.As[*dream.Record](nights) {
+		last := view.Public(app, n)
+		l.LastDream = &last
+	}
+	if err != nil {
+		return l, err
+	}
+	slots, err := app.Store.Slots(cmd.Context())
+	_, l.Dreaming = slots[a.ID]
+	return l, err
+}
+
+func agentsShow(app *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show HANDLE", Short: "Show one agent: who it is, how it lives, what it remembers and may spend",
+		Args: cobra.ExactArgs(1),
+		Long: `Show tells everything about one agent: who it is, what it may spend and what is left of that, whether it
+sleeps, dreams or is awake and who holds it awake, its last wakes with their four phases, how often alarms
+ended an onset, when it dreams by itself again and what speaks against that, what it remembers, and over its last
+30 dreams how many claims it knew and how often claims came true.`,
+		ValidArgsFunction: cli.Complete(app, completeHandles), RunE: func(cmd *cobra.Command, args []string) error {
+			err := app.Within(cmd.Context())
+			if err != nil {
+				return err
+			}
+			a, err := view.FindAgent(cmd.Context(), app.Deployment, args[0])
+			if err != nil {
+				return err
+			}
+			l, err := agentLineOf(app, cmd, a)
+			if err != nil {
+				return err
+			}
+			affect, err := app.Store.Affect(cmd.Context(), a.ID)
+			if err != nil {
+				return err
+			}
+			affect.PAD = affect.At(app.Now())
+			counts, err := countsOf(app, cmd, a)
+			if err != nil {
+				return err
+			}
+			agentState, err := view.AgentStateOf(cmd.Context(), app, a)
+			if err != nil {
+				return err
+			}
+			embedding, err := deploy.EmbeddingOf(cmd.Context(), app.Deployment, a, app.Now())
+			if err != nil {
+				return err
+			}
+			trend, err := review.Trend(cmd.Context(), app.Store, a.ID)
+			if err != nil {
+				return err
+			}
+			if app.Json {
+				return app.Answer(struct {
+					agentLine
+					Affect     dream.Affect         `json:"affect"`
+					Counts     dream.KindCounts     `json:"memory"`
+					AgentState view.PublicAgentView `json:"agent_state"`
+
+					Embedding *deploy.EmbeddingState `json:"embedding,omitempty"`
+					Trend     morning.Trend          `json:"trend"`
+				}{l, affect, counts, agentState.Public(app), embedding, trend})
+			}
+			showAgent(app, l, affect, counts, agentState, embedding.Text(a.Handle), trend)
+			return nil
+		},
+	}
+}
+
+func countsOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (dream.KindCounts, error) {
+	counts := dream.KindCounts{}
+	for _, kind := range dream.Kinds {
+		n, err := app.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
+		if err != nil {
+			return nil, err
+		}
+		counts[kind] = n
+	}
+	return counts, nil
+}
+
+func showAgent(app *cli.App, l agentLine, affect dream.Affect, counts dream.KindCounts, agentState view.AgentView,
+	embedding string, trend morning.Trend,
+) {
+	var remembers, models []string
+	for _, kind := range dream.Kinds {
+		if counts[kind] > 0 {
+			remembers = append(remembers, fmt.Sprintf("%s %d", kind, counts[kind]))
+		}
+	}
+	for _, role := range dream.Roles {
+		if l.Models[role] != "" {
+			models = append(models, fmt.Sprintf("%s %s", role, l.Models[role]))
+		}
+	}
+	last := "never dreamt"
+	if l.LastDream != nil {
+		last = fmt.Sprintf("%s, %s (%s)", cli.When(l.LastDream.At, l.Zone), cli.OutcomeOf(l.LastDream.Record),
+			l.LastDream.ID)
+	}
+	id := l.ID
+	if id == l.Handle {
+		id = ""
+	}
+	pairs := []string{
+		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
+		"tier", string(l.Tier), "dreams by itself", cli.YesNo(l.Auto), "caps", cli.Caps(l.Caps) + " (dream / day / month)",
+		"left", agentState.LeftText(), "vitality", agentState.VitalityText(l.Agent), "models", strings.Join(models, ", "),
+		"feed", l.Feed, "review", string(l.Review),
+		"state", agentState.StateText(), "held by",
+		strings.Join(view.Holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock",
+		agentState.Lock(app.Now(), l.Zone),
+		"interrupted", agentState.InterruptedText(app.Now(), l.Zone), "next dream", agentState.NextText(app.Now(), l.Zone),
+		"urgency", view.UrgencyText(agentState.Next), "triggers", view.TriggersText(agentState.Next, l.Agent, app.Now()),
+		"alarms", agentState.AlarmsText(),
+		"mood", view.Feeling(affect.PAD) + " (" + affect.Cause + ")",
+		"memory", cli.OrDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last,
+		"knows", trend.Knows(), "came true", trend.CameTrue(), "since",
+		cli.When(l.Created, l.Zone),
+	}
+	app.Fields(app.Out, pairs...)
+	view.LastWakes(app, agentState, l.Agent)
+}
+
+func agentsAdd(app *cli.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "add HANDLE", Short: "Add an agent", Args: cobra.ExactArgs(1)}
+	flags := addAgentFlags(app, cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := app.Within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(args[0], "@")
+		if taken, err := app.Store.Agent(cmd.Context(), name); err == nil {
+			return exit.Usagef("the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name,
+				taken.Handle, taken.Handle)
+		} else if !errors.Is(err, memory.ErrNotFound) {
+			return err
+		}
+		a := dream.Agent{
+			ID:      name,
+			Handle:  name,
+			Zone:    app.Zone,
+			Tier:    dream.Hardened,
+			Caps:    app.Caps,
+			Auto:    app.Auto,
+			Created: app.Now().UTC(),
+		}
+		if a.Zone == "" {
+			a.Zone = "UTC"
+		}
+		return putAgent(app, cmd, flags, a, "added")
+	}
+	return cmd
+}
+
+func agentsEdit(app *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "edit HANDLE", Short: "Change an agent; what is not named stays",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.Complete(app, completeHandles),
+	}
+	flags := addAgentFlags(app, cmd)
+	cmd.Flags().StringVar(&flags.handle, "handle", "",
+		"a new `name`, which an agent that has dreamt cannot have; its memory stays")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		err := app.Within(cmd.Context())
+		if err != nil {
+			return err
+		}
+		a, err := view.FindAgent(cmd.Context(), app.Deployment, args[0])
+		if err != nil {
+			return err
+		}
+		changes := 0
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Changed {
+				changes++
+			}
+		})
+		if changes == 0 {
+			return exit.Usagef("agents edit %s names no change; oneiros agents edit --help lists what can be changed",
+				a.Handle)
+		}
+		defer view.Using(cmd.Context(), app, a.Handle)()
+		return putAgent(app, cmd, flags, a, "changed")
+	}
+	return cmd
+}

@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rivo/uniseg"
+
+	"github.com/seed-56a03226/oneiros/internal/screen"
+)
+
+// Column of a table. A flexible one is shortened first; the others are dropped, highest drop first, when the screen
+// is narrower still. Drop 0 always stays.
+type Column struct {
+	Title string
+	Right bool
+	Flex  bool
+	Under bool // where there is no room for the column, its cells are written beneath their rows
+	Least int  // least width of a flexible column; usualLeast when 0
+	Drop  int
+}
+
+func (c Column) narrowest() int {
+	if c.Least > 0 {
+		return c.Least
+	}
+	return usualLeast
+}
+
+// Columns reads columns as struct tags are written: a title, then right, flex, under, least=N and drop=N, after commas.
+// Ids are flexible down to 30: one that is too long keeps its beginning, which show commands understand.
+func Columns(specs ...string) []Column {
+	columns := make([]Column, len(specs))
+	for i, spec := range specs {
+		marks := strings.Split(spec, ",")
+		c := &columns[i]
+		c.Title = marks[0]
+		for _, mark := range marks[1:] {
+			name, number, _ := strings.Cut(mark, "=")
+			n, err := strconv.Atoi(number)
+			switch {
+			case mark == "right":
+				c.Right = true
+			case mark == "flex":
+				c.Flex = true
+			case mark == "under":
+				c.Under = true
+			case name == "least" && err == nil:
+				c.Least = n
+			case name == "drop" && err == nil:
+				c.Drop = n
+			default:
+				panic(fmt.Sprintf("column %q: %q is no mark", spec, mark)) // a mistake of this program
+			}
+		}
+	}
+	return columns
+}
+
+// NewTable is an empty table with these columns.
+func NewTable(specs ...string) *Table { return &Table{Columns: Columns(specs...)} }
+
+// Table is rows under titles, fitted to a screen.
+type Table struct {
+	Columns []Column
+	rows    [][]string
+	Total   []string // a last row, set apart
+}
+
+// Add adds a row.
+func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
+
+const (
+	gap        = 2  // spaces between columns
+	usualLeast = 24 // a narrower column of text is not readable
+)
+
+// Draw writes the table in at most width columns; 0 for no limit.
+func (t *Table) Draw(w io.Writer, width int, bold func(string) string) {
+	shown, widths := t.fit(width)
+	line := func(cells []string, paint func(string) string) {
+		var b strings.Builder
+		for i, c := range shown {
+			text := Cut(Flat(cells[c]), widths[i])
+			pad := strings.Repeat(" ", max(0, widths[i]-uniseg.StringWidth(text)))
+			if i > 0 {
+				b.WriteString(strings.Repeat(" ", gap))
+			}
+			if t.Columns[c].Right {
+				b.WriteString(pad + text)
+			} else {
+				b.WriteString(text + pad)
+			}
+		}
+		fmt.Fprintln(w, paint(strings.TrimRight(b.String(), " ")))
+	}
+	plain := func(s string) string { return s }
+	titles := make([]string, len(t.Columns))
+	for i, c := range t.Columns {
+		titles[i] = c.Title
+	}
+	line(titles, bold)
+	for _, row := range t.rows {
+		line(row, plain)
+		for c, column := range t.Columns {
+			if column.Under && !slices.Contains(shown, c) && row[c] != "-" && row[c] != "" {
+				fmt.Fprintln(w, Wrap(Flat(row[c]), width, "  "))
+			}
+		}
+	}
+	if t.Total != nil {
+		line(t.Total, bold)
+	}
+}
+
+// fit chooses the columns and their widths.
+func (t *Table) fit(width int) (shown, widths []int) {
+	natural := make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		natural[i] = uniseg.StringWidth(c.Title)
+		rows := t.rows
+		if t.Total != nil {
+			rows = append(rows[:len(rows):len(rows)], t.Total)
+		}
+		for _, row := range rows {
+			natural[i] = max(natural[i], uniseg.StringWidth(Flat(row[i])))
+		}
+	}
+	for limit := t.dropMost(); ; limit-- {
+		shown = shown[:0]
+		least := -gap
+		for i, c := range t.Columns {
+			if c.Drop > limit {
+				continue
+			}
+			shown = append(shown, i)
+			w := natural[i]
+			if c.Flex {
+				w = min(w, c.narrowest())
+			}
+			least += w + gap
+		}
+		if width == 0 || least <= width || limit == 0 {
+			break
+		}
+	}
+	return shown, t.share(shown, natural, width)
+}
+
+// share divides the remaining width among the flexible columns; the first one gets the remainder.
+func (t *Table) share(shown, natural []int, width int) []int {
+	widths := make([]int, len(shown))
+	sum, flexible := -gap, 0
+	for i, c := range shown {
+		widths[i] = natural[c]
+		sum += widths[i] + gap
+		if t.Columns[c].Flex {
+			flexible++
+		}
+	}
+	for sum > width && width > 0 && flexible > 0 {
+		widest := -1
+		for i, c := range shown {
+			if t.Columns[c].Flex && widths[i] > t.Columns[c].narrowest() &&
+				(widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		widths[widest]--
+		sum--
+	}
+	return widths
+}
+
+func (t *Table) dropMost() int {
+	most := 0
+	for _, c := range t.Columns {
+		most = max(most, c.Drop)
+	}
+	return most
+}
+
+// Flat makes a foreign text one line without control characters.
+func Flat(s string) string { return strings.Join(strings.Fields(screen.Clean(s)), " ") }
+
+// Cut shortens a text to a width, with a mark that it was longer.
+func Cut(s string, width int) string {
+	if width <= 0 || uniseg.StringWidth(s) <= width {
+		return s
+	}
+	var b strings.Builder
+	used := 0
+	g := uniseg.NewGraphemes(s)
+	for g.Next() {
+		if used+g.Width() > width-1 {
+			break
+		}
+		used += g.Width()
+		b.WriteString(g.Str())
+	}
+	return strings.TrimRight(b.String(), " ") + "…"
+}
+
+// Wrap breaks a text into lines of at most width, each with the indent.
+func Wrap(s string, width int, indent string) string {
+	if width <= 0 {
+		width = 100
+	}
+	width = max(20, width-len(indent))
+	var lines []string
+	for _, paragraph := range strings.Split(strings.TrimSpace(s), "\n") {
+		line := ""
+		for _, word := range strings.Fields(screen.Clean(paragraph)) {
+			if line != "" && uniseg.StringWidth(line)+1+uniseg.StringWidth(word) > width {
+				lines, line = append(lines, line), ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+		lines = append(lines, line)
+	}
+	return indent + strings.Join(lines, "\n"+indent)
+}
+
+// Program is how the program was called, for commands that a reader copies: the path that was typed, or its name.
+func Program() string {
+	const name = "oneiros"
+	if filepath.Base(os.Args[0]) != name {
+		return name
+	}
+	return os.Args[0]
+}
+
+// Uncut is the line width when the output is no terminal.
+const Uncut = 400

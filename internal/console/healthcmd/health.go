@@ -1,0 +1,186 @@
+// Package healthcmd has the commands that examine a deployment, its configuration and its spending.
+package healthcmd
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/console/view"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+)
+
+// Healthy is the state of one thing that was checked.
+type Healthy string
+
+// The states of a check.
+const (
+	Fine  Healthy = "fine"
+	Look  Healthy = "look"  // a person may want to look at it
+	Wrong Healthy = "wrong" // it is not as it should be
+)
+
+// healthLine is the result of one check.
+type healthLine struct {
+	Agent  string  `json:"agent,omitempty"` // empty: of the deployment
+	Name   string  `json:"name"`
+	State  Healthy `json:"state"`
+	Found  string  `json:"found"`
+	Advice string  `json:"advice,omitempty"`
+}
+
+// notChecked begins the line of a thing that could not be checked.
+const notChecked = "not checked: "
+
+// Health builds the command oneiros health.
+func Health(app *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "health", Short: "Compare what was planned and announced with what the store holds", GroupID: cli.DeploymentGroup,
+		Args: cobra.NoArgs,
+		Long: `Health compares what was planned and announced with what there is: dreams that were due, empty and failed ones in a
+row, when a dream last kept something, what dreams announced with what is in the store and in the ledger, reservations
+that nobody closes, predictions past their time, what waits for a review, the metrics of the newest dreams, feeds that
+have fallen silent, events that wait to be archived. Each line is fine, to look at, or wrong, with what to do. It
+writes nothing and asks no model.
+
+Without a Temporal server it says which lines could not be checked, and reads the rest from the store.
+
+Exit codes: 0 when nothing is wrong, 7 when something is.`,
+	}
+	cmd.Flags().StringP("agent", "a", "", "only this agent, by its `handle`")
+	view.Completes(app, cmd, "agent", func(cmd *cobra.Command) []string { return view.Handles(app, cmd) })
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		lines, err := examine(cmd.Context(), app, cmd)
+		if err != nil {
+			return err
+		}
+		return reportHealth(app, lines)
+	}
+	return cmd
+}
+
+// examine runs every check. A store that does not answer is a result, not an error.
+func examine(ctx context.Context, app *cli.App, cmd *cobra.Command) ([]healthLine, error) {
+	err := app.Within(ctx)
+	if err != nil {
+		if cli.Code(err) == exit.Usage || ctx.Err() != nil {
+			return nil, err
+		}
+		return []healthLine{
+			{Name: "store", State: Wrong, Found: err.Error(), Advice: "oneiros doctor says what to do about it."},
+			{Name: "all else", State: Look, Found: notChecked + "the store does not answer"},
+		}, nil
+	}
+	agents, err := examined(app, cmd)
+	if err != nil {
+		return nil, err
+	}
+	e := examineTemporal(ctx, app)
+	defer e.leave()
+	lines := []healthLine{
+		{
+			Name:  "store",
+			State: Fine,
+			Found: "it answers; " + cli.Plural(len(agents), "agent", "agents") + " looked at",
+		},
+	}
+	lines = append(lines, e.temporal(), e.worker(ctx, agents))
+	more, err := e.reservations(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	lines = append(append(lines, more...), e.feeds(ctx, agents)...)
+	lines = append(lines, e.archive(ctx, agents)...)
+	for _, a := range agents {
+		of, err := e.agent(ctx, a)
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", a.Handle, err)
+		}
+		for _, l := range of {
+			l.Agent = a.Handle
+			lines = append(lines, l)
+		}
+	}
+	return lines, ctx.Err()
+}
+
+// examined are the named agent, or all.
+func examined(app *cli.App, cmd *cobra.Command) ([]dream.Agent, error) {
+	if name, _ := cmd.Flags().GetString("agent"); name != "" {
+		a, err := view.FindAgent(cmd.Context(), app.Deployment, name)
+		return []dream.Agent{a}, err
+	}
+	return app.Store.Agents(cmd.Context())
+}
+
+// agent runs the checks of one agent.
+func (e *examination) agent(ctx context.Context, a dream.Agent) ([]healthLine, error) {
+	records, err := e.recordsOf(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	var lines []healthLine
+	for _, look := range []func(context.Context, dream.Agent, []*dream.Record) (healthLine, error){
+		e.planned, e.outcomes, e.recall, e.lastKept, e.recorded, e.spent, e.overdue, e.reviews, e.staging,
+		e.quality,
+	} {
+		l, err := look(ctx, a, records)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func reportHealth(app *cli.App, lines []healthLine) error {
+	wrong, look := 0, 0
+	for _, l := range lines {
+		switch l.State {
+		case Wrong:
+			wrong++
+		case Look:
+			look++
+		case Fine:
+		}
+	}
+	if app.Json {
+		if err := app.Answer(map[string]any{"lines": lines, "wrong": wrong, "look": look}); err != nil {
+			return err
+		}
+	} else {
+		drawHealth(app, lines)
+	}
+	if wrong > 0 {
+		return exit.Errorf(exit.Unwell, "%s wrong, %s to look at", cli.Plural(wrong, "thing is", "things are"),
+			cli.Plural(look, "thing", "things"))
+	}
+	if look > 0 {
+		app.Note("Nothing is wrong, %s to look at.", cli.Plural(look, "thing", "things"))
+		return nil
+	}
+	app.Note("All is as it should be.")
+	return nil
+}
+
+func drawHealth(app *cli.App, lines []healthLine) {
+	const indent = "                    "
+	agent := ""
+	for _, l := range lines {
+		if l.Agent != agent {
+			agent = l.Agent
+			app.Say("")
+			app.Say("%s", app.Bold(agent))
+		}
+		colour := map[Healthy]string{Fine: "32", Look: "33", Wrong: "31"}[l.State]
+		text := strings.TrimPrefix(cli.Wrap(l.Found, app.Width, indent), indent)
+		fmt.Fprintf(app.Out, "%s %-14s%s\n", app.Paint(colour, fmt.Sprintf("%-5s", l.State)), l.Name, text)
+		if l.Advice != "" {
+			fmt.Fprintf(app.Out, "%s\n", app.Dim(cli.Wrap(l.Advice, app.Width, indent)))
+		}
+	}
+}

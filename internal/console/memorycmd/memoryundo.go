@@ -1,0 +1,84 @@
+package memorycmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/console/view"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+)
+
+func memoryUndo(app *cli.App) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed",
+		Args: cobra.ExactArgs(1),
+		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
+	}
+	view.AddAgentFlag(app, cmd)
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		a, record, err := view.RecordOf(app, cmd, args[0])
+		if err != nil {
+			return err
+		}
+		if record.Outcome == dream.Dreaming {
+			return exit.Errorf(exit.Failure,
+				"dream %s is still going on; cancel it first with oneiros dreams cancel %s", record.ID, record.ID)
+		}
+		if record.Resumable() {
+			return exit.Errorf(exit.Failure,
+				"dream %s was woken and waits to go on; end it first with oneiros dreams cancel %s", record.ID,
+				record.ID)
+		}
+		if err := app.Confirm(yes,
+			fmt.Sprintf("This undoes what dream %s did to the memory of %s", record.ID, a.Handle)); err != nil {
+			return err
+		}
+		undone, err := app.Store.Undo(cmd.Context(), a.ID, record.ID)
+		if err != nil {
+			return fmt.Errorf("undo dream %s: %w", record.ID, err)
+		}
+		if app.Json {
+			return app.Answer(
+				map[string]any{
+					"dream": record.ID, "archived": undone.Archived, "restored": undone.Restored,
+					"kept": cli.OrEmpty(undone.Kept),
+				})
+		}
+		app.Say("Dream %s is undone: %s archived, %s restored.", record.ID,
+			cli.Plural(undone.Archived, "item", "items"), cli.Plural(undone.Restored, "item", "items"))
+		if len(undone.Kept) > 0 {
+			app.Say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
+		}
+		return nil
+	}
+	return cmd
+}
+
+// named finds memories by their ids, whole or as in lists, and also returns the whole ids.
+func named(ctx context.Context, app *cli.App, a dream.Agent, names []string) ([]string, []dream.Item, error) {
+	var ids []string
+	var items []dream.Item
+	for _, name := range names {
+		found, err := app.Store.Get(ctx, a.ID, name)
+		if full := cli.Whole(name, a); err == nil && len(found) == 0 && full != name {
+			name = full
+			found, err = app.Store.Get(ctx, a.ID, name)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.Contains(ids, name) {
+			continue
+		}
+		ids, items = append(ids, name), append(items, found...)
+	}
+	return ids, items, nil
+}

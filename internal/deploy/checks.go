@@ -1,0 +1,278 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/starter"
+)
+
+// doctor examines the deployment of a process.
+type doctor struct{ *Process }
+
+// Checks lists what `oneiros doctor` examines, cheapest first. No check spends money.
+func (d *Process) Checks(context.Context) []Check {
+	c := doctor{d}
+	list := []Check{
+		{Name: "config", Look: c.checkConfig},
+		{Name: "clock", Look: c.checkClock},
+		{Name: "disk", Look: c.checkDisk},
+		{Name: "store", Look: c.checkStore},
+		{Name: "integrity", Look: c.checkIntegrity},
+		{Name: "sealing", Look: c.checkSeal},
+		{Name: "temporal", Look: c.checkTemporal},
+		{Name: "feeds", Look: c.checkFeeds},
+		{Name: "archive", Look: c.checkArchive},
+		{Name: "hooks", Look: c.checkHooks},
+		{Name: "serve", Look: c.checkServe},
+		{Name: "models", Look: c.checkModels},
+		{Name: "embedder", Look: c.checkEmbedder},
+	}
+	var names []string
+	if _, err := c.config(); err == nil {
+		// The program with llama.cpp's bindings can check a local model better. Without it this program checks what
+		// it can.
+		_ = c.handOverIfNeeded(c.cfg)
+		names = slices.Sorted(maps.Keys(c.cfg.Providers))
+	}
+	for _, name := range names {
+		list = append(list,
+			Check{Name: name, Look: func(ctx context.Context) Finding { return c.checkProvider(ctx, name) }})
+	}
+	return list
+}
+
+func passed(format string, args ...any) Finding {
+	return Finding{State: Well, Found: fmt.Sprintf(format, args...)}
+}
+
+func failed(advice, format string, args ...any) Finding {
+	return Finding{State: Ill, Found: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func warned(advice, format string, args ...any) Finding {
+	return Finding{State: Warning, Found: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func (d doctor) checkConfig(context.Context) Finding {
+	c, err := d.config()
+	switch {
+	case err != nil:
+		return failed("Correct what oneiros config check names; docs/configuration.md says what each knob takes.",
+			"%s", strings.ReplaceAll(d.configErr.Error(), "\n", "; "))
+	case len(c.Warnings) > 0:
+		return warned("Unset or correct them.", "%s", strings.Join(c.Warnings, "; "))
+	case c.File == "":
+		return passed("no file, so the defaults, the environment and the flags hold")
+	}
+	return passed("%s", c.File)
+}
+
+// checkClock reports a clock before this program could have been built, or too far in the future.
+func (d doctor) checkClock(context.Context) Finding {
+	now := time.Now()
+	if now.Year() < 2025 || now.Year() > 2100 {
+		return failed("Set the clock; caps by day and month, TLS and every memory's time follow it.",
+			"the clock says %s", now.Format(time.RFC3339))
+	}
+	return passed("%s, zone %s", now.Format("2006-01-02 15:04:05 MST"), MachineZone(d.Getenv("TZ")))
+}
+
+// Below these amounts of free disk the doctor warns or fails: a dream writes a few megabytes, and a database that
+// cannot grow stops everything.
+const (
+	littleDisk = 1 << 30
+	noDisk     = 100 << 20
+)
+
+func (d doctor) checkDisk(context.Context) Finding {
+	dir := d.cfg.DataDir
+	if dir == "" {
+		return warned("Correct the configuration first.", "not checked: the data folder is not known")
+	}
+	for {
+		var fs syscall.Statfs_t
+		err := syscall.Statfs(dir, &fs)
+		if errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+			continue
+		}
+		if err != nil {
+			return warned("Look at the folder yourself.", "free space in %s cannot be read: %v", dir, err)
+		}
+		free := uint64(fs.Bavail) * uint64(fs.Bsize) //nolint:unconvert // their types differ by system
+		text := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, d.cfg.DataDir)
+		switch {
+		case free < noDisk:
+			return failed("Make room, or set data_dir to a larger disk.", "%s", text)
+		case free < littleDisk:
+			return warned("Make room soon.", "%s", text)
+		}
+		return passed("%s", text)
+	}
+}
+
+func (d doctor) checkStore(ctx context.Context) Finding {
+	if _, err := d.config(); err != nil {
+		return warned("Correct the configuration first.", "not checked")
+	}
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
+	if err != nil {
+		advice := "Check the folder's owner and rights, or set store.path to a local disk."
+		if d.cfg.Store.URL != "" {
+			advice = "See that the Redis server runs, that store.url and the password are right, and that it persists its data (appendonly yes)."
+		}
+		if errors.Is(err, sqlitestore.ErrAbsent) {
+			advice = "Restore the file, or begin anew with oneiros store new; docs/storage.md says more."
+		}
+		if sqlitestore.Damaged(err) {
+			advice = "The file is damaged: keep a copy of it as it is, and restore the last good one (docs/storage.md)."
+		}
+		return failed(advice, "%v", err)
+	}
+	defer func() { _ = h.store.Close() }()
+	agents, err := h.store.Agents(ctx)
+	if err != nil {
+		return failed("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name,
+			err)
+	}
+	if err := bookable(ctx, h.store.ledger); err != nil {
+		return failed("Check its owner and rights and the disk's free space.", "%s cannot be written: %v",
+			h.store.name, err)
+	}
+	nights := 0
+	for _, a := range agents {
+		n, err := h.store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}})
+		if err != nil {
+			return failed("Restore it from a copy.", "%v", err)
+		}
+		nights += n
+	}
+	return passed("%s: agents %d, dreams %d", h.store.name, len(agents), nights)
+}
+
+// probe is the name under which the doctor tries a reservation of nothing in the ledger.
+const probe = "doctor"
+
+// bookable reserves an allowance of zero and gives it back, to see that the ledger can be written.
+func bookable(ctx context.Context, ledger spend.Ledger) error {
+	if err := ledger.Allow(ctx, probe, probe, probe, 0, 0); err != nil {
+		return err
+	}
+	return ledger.GiveBack(ctx, probe)
+}
+
+// checkModels reports which model serves each role and what it costs.
+func (d doctor) checkModels(context.Context) Finding {
+	if _, err := d.config(); err != nil {
+		return warned("Correct the configuration first.", "not checked")
+	}
+	used := map[string][]string{}
+	var names []string
+	for _, role := range dream.Roles {
+		name := d.cfg.Roles.Models()[role]
+		if used[name] == nil {
+			names = append(names, name)
+		}
+		used[name] = append(used[name], string(role))
+	}
+	var parts []string
+	for _, name := range names {
+		spec, err := d.cfg.Lookup(name)
+		if err != nil {
+			return failed("Correct roles in the configuration.", "%v", err)
+		}
+		price := fmt.Sprintf("in %s, out %s per million tokens", spec.Price.In, spec.Price.Out)
+		if spec.BuiltIn {
+			price = "built in, for trying things out"
+		} else if spec.Price.In == 0 && spec.Price.Out == 0 {
+			price = "costs nothing"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s) for %s", name, price, strings.Join(used[name], ", ")))
+	}
+	day, _ := inference.PricesAsOf()
+	return passed("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
+}
+
+// loosened says how the generator's output is loosened during onset, and why that way.
+func (d doctor) loosened() string {
+	spec, err := d.cfg.Lookup(d.cfg.Roles.Models()[dream.Generator])
+	if err != nil {
+		return "the generator is not known"
+	}
+	way := starter.LooseningOf(d.cfg.Dream.Loosening, spec)
+	return fmt.Sprintf("the generator is loosened by %s: %s", way.Way, way.Why)
+}
+
+const providerWithin = 10 * time.Second
+
+// checkProvider asks a provider for its list of models, which costs nothing.
+func (d doctor) checkProvider(ctx context.Context, name string) Finding {
+	p := d.cfg.Providers[name]
+	if p.Profile == config.InProcess {
+		if _, err := inProcess(d.cfg, name, p); err != nil {
+			return failed("docs/steering.md says where the model and the libraries come from.", "%v", err)
+		}
+		return passed("%s and the libraries in %s are there", p.Engine.Model, p.Engine.Lib)
+	}
+	key, err := d.cfg.Key(name)
+	if err != nil {
+		return failed("Set the variable, or correct the name.", "%v", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, providerWithin)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
+	if err != nil {
+		return failed("Correct base_url.", "%s is no address", p.ProviderURL())
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return failed("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(),
+			cause(err))
+	}
+	defer func() { _ = answer.Body.Close() }()
+	switch {
+	case answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden:
+		return failed("Check the key that api_key_env or api_key_file names.", "%s refuses the key (HTTP %d)",
+			p.ProviderURL(), answer.StatusCode)
+	case answer.StatusCode == http.StatusNotFound:
+		return warned("It may still serve; if dreams fail, check that base_url ends in /v1.",
+			"%s answers, without a list of models", p.ProviderURL())
+	case answer.StatusCode >= 400:
+		return warned("Look again later; the provider's status page may know more.", "%s answers HTTP %d",
+			p.ProviderURL(), answer.StatusCode)
+	}
+	if missing := d.unlisted(name, answer.Body); len(missing) > 0 {
+		return warned(
+			"Correct roles, or the wire name of the model under providers; a call to a model that it does not know fails.",
+			"%s answers, and its list of models lacks %s", p.ProviderURL(), strings.Join(missing, ", "))
+	}
+	return passed("%s answers", p.ProviderURL())
+}
+
+// cause strips the URL that net/http repeats in its errors.
+func cause(err error) error {
+	var address *url.Error
+	if errors.As(err, &address) {
+		return address.Err
+	}
+	return err
+}

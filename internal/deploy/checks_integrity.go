@@ -1,0 +1,95 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+)
+
+// integrityWithin bounds each of the two parts of the check: of the file or server, and of the records in it.
+const integrityWithin = 10 * time.Second
+
+// checkIntegrity verifies the store: first what its kind can damage, then all its records, read once as an export
+// reads them, with the sums of the ledger added up again. Large stores are not read to their end.
+func (d doctor) checkIntegrity(ctx context.Context) Finding {
+	if _, err := d.config(); err != nil {
+		return warned("Correct the configuration first.", "not checked")
+	}
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
+	if err != nil {
+		return warned("Fix the store first.", "not checked")
+	}
+	defer func() { _ = h.store.Close() }()
+	begun := time.Now()
+	found, err := verified(ctx, h.store.store)
+	if err != nil {
+		return failed("Fix the store first.", "%s cannot be checked: %v", h.store.name, err)
+	}
+	text := fmt.Sprintf("checked %s, in %s", strings.Join(found.Checked, ", "),
+		time.Since(begun).Round(time.Millisecond))
+	if len(found.Skipped) > 0 {
+		text += "; not at " + strings.Join(found.Skipped, "; ")
+	}
+	if len(found.Faults) > 0 {
+		return failed(
+			"End every worker and server, keep a copy of the store as it is, and restore the last good one: an archive with oneiros store import into an "+
+				"empty store, or a copy of the file or of Redis's own. docs/storage.md says how.",
+			"broken: %s; %s",
+			strings.Join(found.Faults, "; "),
+			text,
+		)
+	}
+	return passed("%s", text)
+}
+
+// verified checks the store's own integrity, then all its records.
+func verified(ctx context.Context, s store) (found memory.Integrity, err error) {
+	if v, ok := s.(memory.Verifier); ok {
+		within, cancel := context.WithTimeout(ctx, integrityWithin)
+		defer cancel()
+		found, err = v.Verify(within)
+		if err != nil || len(found.Faults) > 0 {
+			return found, err
+		}
+	}
+	m, ok := s.(memory.Movable)
+	if !ok {
+		return found, nil
+	}
+	within, cancel := context.WithTimeout(ctx, integrityWithin)
+	defer cancel()
+	tally, err := archive.Count(ending(within, m.Export(within)))
+	switch {
+	case err == nil:
+		found.Checked = append(found.Checked,
+			fmt.Sprintf("all %d records and the sums of the ledger", tally.Records()))
+	case errors.Is(err, memory.ErrTorn):
+		found.Skipped = append(found.Skipped, "the records, because others wrote to the store meanwhile")
+	case within.Err() != nil:
+		found.Skipped = append(found.Skipped,
+			fmt.Sprintf("all records, which takes longer than %s; oneiros store export reads them to the end",
+				integrityWithin))
+	default:
+		found.Faults = append(found.Faults, err.Error())
+	}
+	return found, nil
+}
+
+// ending stops the records when ctx ends.
+func ending(ctx context.Context, records memory.Records) memory.Records {
+	return func(yield func(memory.Record, error) bool) {
+		for r, err := range records {
+			if err == nil {
+				err = ctx.Err()
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
+}

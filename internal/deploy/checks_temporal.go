@@ -1,0 +1,128 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/temporalchild"
+	"github.com/seed-56a03226/oneiros/workers"
+)
+
+// checkTemporal connects to the cluster, reports its version, and explains which abilities it lacks.
+func (d doctor) checkTemporal(ctx context.Context) Finding {
+	cluster, err := d.cfg.Cluster()
+	if err != nil {
+		return failed("Correct the temporal section or the standard Temporal client environment.", "%v", err)
+	}
+	keys, _, err := sealingKeys(d.cfg)
+	if err != nil {
+		return failed("Correct seal.keys_file or seal.keys_env; docs/sealing.md says what a line of keys is.", "%v",
+			err)
+	}
+	if !cluster.Configured {
+		if _, running, _ := temporalchild.ReadRecord(d.cfg.DataDir); !running {
+			return d.checkChild()
+		}
+	}
+	e := newEngine(&Deployment{config: d.cfg})
+	defer func() { _ = e.Stop() }()
+	if err := e.dial(ctx); err != nil {
+		return failed(
+			"Check the address, the network and the credentials; the temporal command's `operator cluster health` asks the same.",
+			"%v",
+			err,
+		)
+	}
+	found, err := workers.Look(ctx, e.client, clusterNamespace(cluster))
+	if err != nil {
+		return failed("Check the namespace and the rights of the key.", "%v", err)
+	}
+	text := fmt.Sprintf("%s, server %s, %s", e.places[0].Where, found.Server, sealedWith(keys))
+	var missing, advice []string
+	if !found.WorkerCommands {
+		missing = append(missing, "no worker commands")
+		advice = append(
+			advice,
+			"Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.",
+		)
+	}
+	if !found.Searchable {
+		missing = append(missing, found.Unsearchable())
+		advice = append(advice, unsearchable(found))
+	}
+	if lack, mend := d.checkDeployment(ctx, e); lack != "" {
+		missing, advice = append(missing, lack), append(advice, mend)
+	}
+	if len(missing) > 0 {
+		return warned(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
+	}
+	return passed("%s, worker commands on, search attributes there", text)
+}
+
+// checkDeployment says what keeps the workers of worker.deployment from getting work, and what to do about it; empty
+// when nothing does.
+func (d doctor) checkDeployment(ctx context.Context, e *engine) (lack, advice string) {
+	name := d.cfg.Worker.Deployment
+	if name == "" {
+		return "", ""
+	}
+	current, err := workers.CurrentBuild(ctx, e.client, name)
+	switch {
+	case errors.Is(err, workers.ErrNoDeployments):
+		return fmt.Sprintf("no worker starts: worker.deployment is %q, and %v", name, err),
+			"For worker.deployment, " + withoutDeployments + "."
+	case err != nil:
+		return err.Error(), "Check the rights of the key."
+	case current == "":
+		return fmt.Sprintf("no build of the Worker Deployment %s is its current version, so that no worker of it gets work",
+				name), fmt.Sprintf("Start a worker, and make its build the current version: temporal worker deployment "+
+				"set-current-version --deployment-name %s --build-id %s", name, e.buildID())
+	}
+	return "", ""
+}
+
+// unsearchable advises on a cluster that lacks the search attributes of dreams.
+func unsearchable(found workers.Cluster) string {
+	advice := "Dreams run all the same, but cannot be searched by agent, phase or spend."
+	if len(found.Missing) > 0 {
+		advice += " Add them: " + createCommand(found.Missing)
+	}
+	if len(found.Wrong) > 0 {
+		advice += " Remove the attributes of another type, or use a namespace of our own."
+	}
+	if found.Unlisted != "" {
+		advice += " Give the key the right to list them."
+	}
+	return advice
+}
+
+// createCommand is the temporal command that adds search attributes to a cluster.
+func createCommand(missing []workers.Attribute) string {
+	line := "temporal operator search-attribute create"
+	for _, a := range missing {
+		line += " --name " + a.Name + " --type " + a.Type
+	}
+	return line
+}
+
+func clusterNamespace(c config.Cluster) string {
+	if c.Options.Namespace == "" {
+		return config.DefaultNamespace
+	}
+	return c.Options.Namespace
+}
+
+// checkChild reports which server `oneiros up` would start.
+func (d doctor) checkChild() Finding {
+	if d.cfg.Temporal.Child == "never" {
+		return failed("Set temporal.address.", "no cluster is configured, and temporal.child is never")
+	}
+	binary, err := temporalchild.Find(d.Getenv("ONEIROS_TEMPORALD"), self(), lookPath)
+	if err != nil {
+		return failed("make build builds one.", "%v", err)
+	}
+	return passed("no cluster is configured and none of ours runs; oneiros up will start %s", binary.Path)
+}

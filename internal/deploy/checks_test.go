@@ -1,0 +1,84 @@
+package deploy
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// appOf is an app with a configuration of its own.
+func appOf(t *testing.T, yaml string) doctor {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "oneiros.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("data_dir: "+dir+"\n"+yaml), 0o600))
+	d := doctor{NewProcess([]string{"HOME=" + dir})}
+	require.NoError(t, d.Flags.Parse([]string{"--config", path}))
+	_, err := d.config()
+	require.NoError(t, err)
+	return d
+}
+
+func TestTheDoctorReportsAModelThatItsProviderDoesNotList(t *testing.T) {
+	t.Parallel()
+	for list, want := range map[string]string{
+		`{"data":[{"id":"small"},{"id":"vectors"}]}`:               "",
+		`{"data":[{"id":"models/small"},{"id":"vectors:latest"}]}`: "",
+		`{"data":[{"id":"small"}]}`:                                "lacks vectors",
+		`{"data":[]}`:                                              "",
+		`no list at all`:                                           "",
+		`{"data":[{"id":"vectors"},{"id":"` + strings.Repeat("x", 99) + `"}]}`: "lacks small",
+	} {
+		server := httptest.NewServer(
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list)) }))
+		d := appOf(t,
+			"providers:\n  house:\n    base_url: "+server.URL+
+				"/v1\n    profile: generic\n    models:\n      - {name: small, price: {in: 0, out: 0}}\n      - {name: vectors, price: {in: 0, out: 0}, embeds: true}\n"+
+				"roles:\n  generator: house/small\n  embedder: house/vectors\n")
+		found := d.checkProvider(t.Context(), "house")
+		if want == "" {
+			require.Equal(t, Well, found.State, found.Found)
+		} else {
+			require.Equal(t, Warning, found.State)
+			require.Contains(t, found.Found, want)
+		}
+		server.Close()
+	}
+}
+
+func TestTheDoctorChecksSealingKeysWithoutAServer(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "keys")
+	d := appOf(t, "seal:\n  keys_file: "+file+"\n")
+	require.Equal(t, Ill, d.checkSeal(t.Context()).State, "there is none")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.Contains(t, d.checkSeal(t.Context()).Found, "is empty")
+	require.NoError(t,
+		os.WriteFile(file,
+			[]byte("2026-11 "+base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789ABCDEF"))+"\n"),
+			0o600))
+	require.Equal(t, Well, d.checkSeal(t.Context()).State, d.checkSeal(t.Context()).Found)
+	require.NoError(t, os.Chmod(file, 0o644))
+	found := d.checkSeal(t.Context())
+	require.Equal(t, Warning, found.State)
+	require.Contains(t, found.Found, "its mode is 0644, and 0600 is right")
+	require.Equal(t, Well, appOf(t, "").checkSeal(t.Context()).State)
+	require.Equal(t, Well, appOf(t, "").checkFeeds(t.Context()).State)
+}
+
+func TestTheDoctorSkipsTheDiskWithoutADataFolder(t *testing.T) {
+	t.Parallel()
+	d := doctor{NewProcess(nil)}
+	require.NoError(t, d.Flags.Parse([]string{"--config", filepath.Join(t.TempDir(), "absent.yaml")}))
+	_, err := d.config()
+	require.Error(t, err)
+	found := d.checkDisk(t.Context())
+	require.Equal(t, Warning, found.State)
+	require.Contains(t, found.Found, "not checked")
+}

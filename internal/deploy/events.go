@@ -1,0 +1,134 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/archive"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
+)
+
+// openArchive returns how the console opens the archive; nil when none is configured.
+func (h *Deployment) openArchive() func() (*archive.Archive, error) {
+	if h.config.Archive.URL == "" {
+		return nil
+	}
+	return func() (*archive.Archive, error) {
+		bucket, err := archive.OpenReadOnly(h.config.Archive.URL)
+		return &archive.Archive{Log: h.store, Bucket: bucket, Now: time.Now, Every: h.config.Archive.Every}, err
+	}
+}
+
+// How long one pass of the archiver may take, and the last one when the process ends. The next pass takes up what one
+// left.
+const (
+	passWithin = 10 * time.Minute
+	lastWithin = 5 * time.Second
+	passAgain  = 30 * time.Second // after a failed pass, unless the next one is due sooner
+)
+
+// archiveEvents writes announced events into the archive until ctx ends, and then once more what has come since.
+func (e *engine) archiveEvents(ctx context.Context) {
+	every := e.deployment.config.Archive.Every
+	if e.deployment.config.Archive.URL == "" {
+		return
+	}
+	var a *archive.Archive
+	text := ""
+	for {
+		err := e.pass(ctx, &a, passWithin)
+		wait := every
+		if err != nil && ctx.Err() == nil {
+			if text != err.Error() { // log each error once, not in every pass
+				e.log.Warn("events could not be archived; they are kept, and the archive catches up", "error", err)
+			}
+			text, wait = err.Error(), min(every, passAgain)
+		} else if err == nil {
+			text = ""
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			if err := e.pass(context.WithoutCancel(ctx), &a, lastWithin); err != nil {
+				e.log.Info("the newest events are not archived yet; the next worker does it", "error", err)
+			}
+			return
+		}
+	}
+}
+
+// pass archives all waiting events. A bucket that could not be opened is opened again in the next pass.
+func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var done archive.Report
+	var err error
+	if *a == nil {
+		var bucket archive.Bucket
+		bucket, err = archive.Open(ctx, e.deployment.config.Archive.URL)
+		if err == nil {
+			*a = &archive.Archive{Log: e.deployment.store, Bucket: bucket, Now: time.Now}
+		}
+	}
+	if err == nil {
+		done, err = (*a).Once(ctx)
+	}
+	if e.meter != nil {
+		e.meter.Archived(done.Events, err)
+	}
+	return err
+}
+
+// measure starts counting for metrics and traces.
+func (e *engine) measure(ctx context.Context) error {
+	o := telemetry.Options{Log: e.deployment.store, Version: Version}
+	if e.deployment.config.Metrics.Agents {
+		o.Agents = e.deployment.store.Agents
+	}
+	e.meter = telemetry.New(o)
+	if err := e.meter.Begin(ctx); err != nil {
+		return &exit.Error{Code: exit.Unreachable, Err: fmt.Errorf("begin to count events: %w", err)}
+	}
+	return nil
+}
+
+// serveMetrics reports where events are archived, and serves GET /metrics where configured. When the port is taken,
+// most often by another worker of this host, this process serves no metrics: each worker counts the whole deployment.
+func (e *engine) serveMetrics(ctx context.Context) error {
+	if kept := e.deployment.config.Archive; kept.URL != "" {
+		if bucket, err := archive.OpenReadOnly(kept.URL); err == nil {
+			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
+		}
+	}
+	at := e.deployment.config.Metrics.Listen
+	if at == "" || !e.listens {
+		return nil
+	}
+	if err := e.measure(ctx); err != nil {
+		return err
+	}
+	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
+	if err != nil {
+		e.place("metrics", fmt.Sprintf("not served here: cannot listen on %s (%v)", at, innermost(err)))
+		return nil
+	}
+	server := &http.Server{
+		Handler:           e.meter.Handler(),
+		ReadHeaderTimeout: headWithin,
+		ReadTimeout:       wholeWithin,
+		WriteTimeout:      wholeWithin,
+		MaxHeaderBytes:    headBytes,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
+	}
+	e.files = append(e.files, server)
+	go func() { _ = server.Serve(line) }() // ends when Stop closes it
+	e.place("metrics", fmt.Sprintf("http://%s/metrics", line.Addr()))
+	return nil
+}

@@ -1,0 +1,158 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// store is everything that a deployment stores, in either SQLite or Redis (decision 9).
+type store interface {
+	memory.Store
+	memory.Feeds
+	memory.Talks
+	memory.EmbedQueue
+	fabric.Log
+	presence.Store
+	presence.WakeBus
+	access.Store
+	Close() error
+}
+
+// openedStore is an open store with its ledger and the name shown to users.
+type openedStore struct {
+	store
+	ledger spend.Ledger
+	name   string
+}
+
+// openStore opens the configured store: the Redis server of store.url, else the SQLite file.
+func openStore(ctx context.Context, c config.Config, path string) (openedStore, error) {
+	if c.Store.URL != "" {
+		return openRedis(ctx, c)
+	}
+	found := traces(c.DataDir)
+	if len(found) == 0 {
+		return openFile(ctx, c, path)
+	}
+	k, err := openFile(ctx, c, path, sqlitestore.MustExist())
+	if errors.Is(err, sqlitestore.ErrAbsent) {
+		return k,
+			fmt.Errorf(
+				"%w, and the data folder %s is that of a deployment (%s is there): restore the file from a copy, correct store.path or "+
+					"store.url, or begin without the old memories, ledger and keys: oneiros store new",
+				err,
+				c.DataDir,
+				strings.Join(found, ", "),
+			)
+	}
+	return k, err
+}
+
+// openFile opens the SQLite file at a path and marks the data folder as having one.
+func openFile(ctx context.Context, c config.Config, path string, options ...sqlitestore.Option) (openedStore, error) {
+	if err := folder(filepath.Dir(path)); err != nil {
+		return openedStore{}, err
+	}
+	s, err := sqlitestore.Open(ctx, path, options...)
+	if err != nil {
+		return openedStore{}, err
+	}
+	err = note(c.DataDir, storeMadeFile, storeMadeText)
+	if err != nil {
+		slog.Warn("the data folder could not be marked: a store that is lost would not be noticed", "error", err)
+	}
+	return openedStore{store: s, ledger: s.Ledger(), name: path}, nil
+}
+
+// storeMadeFile is written to the data folder once a store was made, so that a lost or empty file is noticed.
+const storeMadeFile = "store-made"
+
+const storeMadeText = "A store was made for this data folder. When its file is missing or empty, oneiros says so instead of beginning anew.\n" +
+	"Do not remove this file. To begin anew: oneiros store new.\n"
+
+// traces lists the files of a data folder that show that a deployment has used it.
+func traces(dataDir string) (found []string) {
+	for _, name := range []string{storeMadeFile, keysRequiredFile, TemporalFile} {
+		if _, err := os.Stat(filepath.Join(dataDir, name)); err == nil {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// note writes a text file into the data folder, unless it exists.
+func note(dataDir, name, text string) error {
+	if err := folder(dataDir); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(dataDir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func openRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (openedStore, error) {
+	u, err := url.Parse(c.Store.URL)
+	if err != nil {
+		return openedStore{}, errors.New("store.url cannot be read")
+	}
+	name := u.Redacted()
+	password, err := c.StorePassword()
+	if err != nil {
+		return openedStore{}, exit.AsUsage(fmt.Errorf("password of the store %s: %w", name, err))
+	}
+	if password != "" {
+		u.User = url.UserPassword(u.User.Username(), password)
+	}
+	if c.Store.TrustServer {
+		options = append(options, redisstore.TrustServer())
+	}
+	s, err := redisstore.Open(ctx, u.String(), options...)
+	if errors.Is(err, redisstore.ErrCredentials) {
+		return openedStore{},
+			exit.AsUsage(
+				fmt.Errorf(
+					"%w; store.url names the user, store.password_env or store.password_file where its password is",
+					err))
+	}
+	if err != nil {
+		return openedStore{}, inKnobs(err)
+	}
+	return openedStore{store: s, ledger: s.Ledger(), name: name}, nil
+}
+
+// knobError is an error whose text names the configuration's knobs.
+type knobError struct {
+	error
+	output string
+}
+
+func (k knobError) Error() string { return k.output }
+func (k knobError) Unwrap() error { return k.error }
+
+// inKnobs names the knob that trusts a server where the library names its option.
+func inKnobs(err error) error {
+	return knobError{err, strings.ReplaceAll(err.Error(), "(TrustServer)", "(store.trust_server: true)")}
+}

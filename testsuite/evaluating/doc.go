@@ -1,0 +1,2 @@
+// Package evaluating kills evaluations while they run, and lets a provider count what they could be billed.
+package evaluating

@@ -1,0 +1,2 @@
+// Package resolving kills servers while they resolve predictions and count claims.
+package resolving
