@@ -301,7 +301,7 @@ func undoIfWorse(ctx context.Context, run *core.Run, record *dream.Record,
 		return record, e, nil, fmt.Errorf("note why %s is undone: %w", run.Dream, err)
 	}
 	if _, err := run.PutNote(ctx, verdictNote, body); err != nil &&
-		!errors.Is(err, memory.ErrFenced) {
+		!errors.Is(err, memory.ErrFenced) && !errors.Is(err, memory.ErrWoken) {
 		return record, e, nil, err
 	}
 	undone, err := run.Memory.Undo(ctx, run.Agent, run.Dream)

@@ -121,16 +121,19 @@ func (v Vector) Validate() error {
 
 // Check refuses a write of a stretch that does not hold the slot (ErrFenced) or that was woken (ErrWoken), given the
 // holder of the agent's slot and the agent's epoch. late is for what may still be written after the wake: Write.Late,
-// and notes under LateNote.
+// and notes under LateNote. A stretch that was woken and has freed the slot is told of the wake: its workflow may not
+// know yet that it freed the slot, when the answer to the server was lost.
 func (f Fence) Check(holder Fence, epoch int64, late bool) error {
 	if f.Awake() {
 		return nil
 	}
-	if !holder.Same(f) || f.Same(Fence{}) {
+	woken := epoch > f.Epoch && !late
+	freed := woken && holder.Same(Fence{})
+	if !holder.Same(f) && !freed || f.Same(Fence{}) {
 		return fmt.Errorf("dream %q run %q does not hold the slot, dream %q run %q does: %w",
 			f.Dream, f.Run, holder.Dream, holder.Run, ErrFenced)
 	}
-	if epoch > f.Epoch && !late {
+	if woken {
 		return fmt.Errorf("the stretch of dream %q began at epoch %d, and the agent's epoch is %d: %w",
 			f.Dream, f.Epoch, epoch, ErrWoken)
 	}

@@ -81,14 +81,18 @@ func TestAFenceIsCheckedForHolderAndEpoch(t *testing.T) {
 		late          bool
 		want          error
 	}{
-		"awake":                  {memory.Fence{}, holder, 3, false, nil},
-		"holder":                 {at(holder, 3), holder, 3, false, nil},
-		"a newer stretch":        {at(holder, 4), holder, 3, false, nil},
-		"woken":                  {at(holder, 2), holder, 3, false, memory.ErrWoken},
-		"woken, the last write":  {at(holder, 2), holder, 3, true, nil},
-		"another run":            {memory.Fence{Dream: "d", Run: "s"}, holder, 0, true, memory.ErrFenced},
-		"nobody holds it":        {holder, memory.Fence{}, 0, false, memory.ErrFenced},
-		"an epoch without names": {memory.Fence{Epoch: 1}, memory.Fence{}, 0, false, memory.ErrFenced},
+		"awake":                   {memory.Fence{}, holder, 3, false, nil},
+		"holder":                  {at(holder, 3), holder, 3, false, nil},
+		"a newer stretch":         {at(holder, 4), holder, 3, false, nil},
+		"woken":                   {at(holder, 2), holder, 3, false, memory.ErrWoken},
+		"woken, the last write":   {at(holder, 2), holder, 3, true, nil},
+		"another run":             {memory.Fence{Dream: "d", Run: "s"}, holder, 0, true, memory.ErrFenced},
+		"nobody holds it":         {holder, memory.Fence{}, 0, false, memory.ErrFenced},
+		"woken, and it was freed": {at(holder, 2), memory.Fence{}, 3, false, memory.ErrWoken},
+		"freed, the last write":   {at(holder, 2), memory.Fence{}, 3, true, memory.ErrFenced},
+		"woken, another holds it": {memory.Fence{Dream: "d", Run: "s"}, holder, 3, false, memory.ErrFenced},
+		"woken, without names":    {memory.Fence{Epoch: 1}, memory.Fence{}, 3, false, memory.ErrFenced},
+		"an epoch without names":  {memory.Fence{Epoch: 1}, memory.Fence{}, 0, false, memory.ErrFenced},
 	} {
 		err := c.fence.Check(c.holder, c.epoch, c.late)
 		if c.want == nil {

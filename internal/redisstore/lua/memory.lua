@@ -211,11 +211,13 @@ local function fenced(f, late)
     return nil
   end
   local held = call('HMGET', slot, 'dream', 'run')
-  if held[1] ~= f.dream or held[2] ~= f.run then
+  local epoch = number('epoch')
+  local woken = not late and epoch > f.epoch
+  local freed = woken and not held[1] and f.dream ~= ''
+  if (held[1] ~= f.dream or held[2] ~= f.run) and not freed then
     return {'fenced', held[1] or '', held[2] or ''}
   end
-  local epoch = number('epoch')
-  if not late and epoch > f.epoch then
+  if woken then
     return {'woken', epoch}
   end
   return nil

@@ -72,6 +72,10 @@ func lateWriteKept(t *testing.T, s Store) {
 	require.ErrorIs(t, commit(t.Context(), s, stranger), memory.ErrFenced)
 	require.NoError(t, s.FreeSlot(t.Context(), echo, f), "a woken stretch frees the slot")
 	require.ErrorIs(t, commit(t.Context(), s, late), memory.ErrFenced)
+	require.ErrorIs(t, commit(t.Context(), s, remember(f, "stranger")), memory.ErrWoken,
+		"it freed the slot, and its workflow may not know")
+	_, err = s.PutNote(t.Context(), echo, f, "plan", []byte("x"))
+	require.ErrorIs(t, err, memory.ErrWoken)
 	_, err = s.PutNote(t.Context(), echo, f, memory.LateNote+"8", []byte("x"))
 	require.ErrorIs(t, err, memory.ErrFenced)
 	require.Equal(t, 1, countStored(t, s, "last words", "stranger"))
