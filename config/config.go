@@ -32,6 +32,7 @@ type Config struct {
 	Archive   Archive             `json:"archive"`
 	Metrics   Metrics             `json:"metrics"`
 	Serve     Serve               `json:"serve"`
+	Rooms     Rooms               `json:"rooms"`
 	Log       Log                 `json:"log"`
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`

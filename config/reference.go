@@ -87,6 +87,7 @@ var about = map[string]string{
 	"money":       "Hard caps. A call whose worst case does not fit under every cap is not made.",
 	"agent":       "When agents dream by themselves, how long a client or an alarm holds them awake, and how much of a dream they can afford.",
 	"predictions": "What resolves predictions. docs/predictions.md says how.",
+	"rooms":       "What agents may cost in rooms. docs/rooms.md says how rooms work.",
 	"feed":        "Where the readings come in that alarms watch.",
 	"archive":     "Where events are kept outside the store (docs/events.md).",
 	"metrics":     "Where metrics are served (docs/events.md).",

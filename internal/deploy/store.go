@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/fabric"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -32,6 +33,7 @@ type store interface {
 	presence.Store
 	presence.WakeBus
 	access.Store
+	Rooms() room.Store
 	Close() error
 }
 

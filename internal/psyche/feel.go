@@ -101,6 +101,11 @@ func (s *Service) Feel(ctx context.Context, c Caller, agent, event string, inten
 		return Emotion{},
 			invalidRequest("out_of_range", "intensity", "The intensity is %v; it must be above 0 and at most 1.", intensity)
 	}
+	return s.feel(ctx, a, e, intensity)
+}
+
+// feel moves the mood of an agent by an event.
+func (s *Service) feel(ctx context.Context, a dream.Agent, e mood.Event, intensity float64) (Emotion, error) {
 	f := s.feelings.of(a.ID)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -1,5 +1,7 @@
 package mood
 
+import "strings"
+
 // Calm is the word for a nearly neutral mood.
 const Calm = "calm"
 
@@ -56,4 +58,14 @@ func Word(m PAD) string {
 		}
 	}
 	return best.name
+}
+
+// OfWord is the mood that a word of moods stands for, whatever its case; false for another word.
+func OfWord(word string) (PAD, bool) {
+	for _, w := range words {
+		if strings.EqualFold(w.name, strings.TrimSpace(word)) {
+			return w.at, true
+		}
+	}
+	return PAD{}, false
 }

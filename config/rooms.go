@@ -1,0 +1,9 @@
+package config
+
+import "github.com/seed-56a03226/oneiros/activities/port/budget"
+
+// Rooms bounds what agents cost in rooms.
+type Rooms struct {
+	AgentDay    budget.Micros `json:"agent_day"`    // calls of one agent in one day of its zone
+	StrangerDay budget.Micros `json:"stranger_day"` // of them, those by strangers
+}

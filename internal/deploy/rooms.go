@@ -1,0 +1,73 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	tlog "go.temporal.io/sdk/log"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/starter"
+)
+
+// rooms returns the rooms of the deployment, as this process runs them. The caller must close them before the mind that
+// answers there.
+func (h *Deployment) rooms(s *starter.Starter, being *psyche.Service) *rooms.Service {
+	c := h.config
+	return rooms.New(rooms.Ports{
+		Rooms:  h.store.Rooms(),
+		Agents: h.store,
+		Minds:  being,
+		Waker:  s.ForPsyche(),
+		Now:    time.Now,
+		Log:    h.log,
+	}, h.Holder, rooms.Options{
+		AgentDay:    capped(c.Rooms.AgentDay),
+		StrangerDay: capped(c.Rooms.StrangerDay),
+		Hold:        c.Agent.ClientTimeout,
+	})
+}
+
+// capped is a cap as rooms take it, where 0 is none. A cap of nothing is the smallest there is.
+func capped(m budget.Micros) budget.Micros {
+	if m == budget.Unlimited {
+		return 0
+	}
+	return max(m, 1)
+}
+
+// RoomSession is the rooms of a deployment for one command.
+type RoomSession struct {
+	*rooms.Service
+	being  *psyche.Service
+	engine *engine
+}
+
+// Rooms opens the rooms for one command. The command's own process answers what it posts; Temporal is told of it where
+// it can be reached.
+func (d *Process) Rooms(ctx context.Context, h *Deployment) (*RoomSession, error) {
+	e := newEngine(h)
+	e.log = tlog.NewStructuredLogger(slog.New(slog.DiscardHandler)) // the command prints its own messages
+	if _, err := e.dialIfAny(ctx); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	s := &RoomSession{being: h.service(e.starter), engine: e}
+	s.Service = h.rooms(e.starter, s.being)
+	return s, nil
+}
+
+// Close waits until what was posted is answered and remembered. When ctx ends before, the rest is left to a server.
+func (s *RoomSession) Close(ctx context.Context) error {
+	err := s.Service.Close(ctx)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
+	defer cancel()
+	if closing := s.being.Close(last); closing != nil {
+		err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
+	}
+	return errors.Join(err, s.engine.Stop())
+}

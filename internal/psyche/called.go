@@ -1,0 +1,215 @@
+package psyche
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+)
+
+// Call is a call of an agent outside of a talk: a post of a room names it, somebody sends it a message, or a set time
+// has come.
+type Call struct {
+	Step     string // of the paid answer: a call with the same step returns what was bought
+	Owner    Caller // what it may recall, and to whom belongs what is remembered of it
+	Client   string // names the lease that holds the agent awake
+	Session  string // where it was said, as memories tell
+	Wake     prompt.WakeInput
+	Query    string           // for which memory is searched
+	Accounts []budget.Account // that pay beside the agent's
+	Heard    []Heard          // what is remembered of it
+}
+
+// Heard is something that was said where the agent could hear it.
+type Heard struct {
+	Text    string
+	Taint   dream.Taint
+	Speaker string
+}
+
+// CallAnswer is what an agent made of a call.
+type CallAnswer struct {
+	prompt.WakeAnswer
+	Model    string
+	Estimate budget.Micros // the most that the call could cost
+	Cost     budget.Micros
+	Woke     bool    // the call woke the agent, or ended its dream
+	Felt     Emotion // how the agent feels after it
+}
+
+// Limits of a call.
+const (
+	callTokens = 1024 // of an answer: what a post of a room holds on a screen
+	callIdle   = time.Minute
+)
+
+// Called wakes an agent as a client does, recalls what bears on the call, and asks its model for a post or for silence.
+// What was said is remembered afterwards.
+func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer, error) {
+	a, err := s.findAgent(ctx, agent)
+	if err != nil {
+		return CallAnswer{}, err
+	}
+	spec, err := s.talkModel(ctx, &a)
+	if err != nil {
+		return CallAnswer{}, err
+	}
+	lease, woken, err := s.leases.connect(ctx, a.ID, c.Client)
+	if err != nil {
+		return CallAnswer{}, err
+	}
+	defer s.leases.release(lease)
+	on := s.switched(&a, Switches{})
+	seen := s.talks.seenForgettings(a.ID)
+	taints := []dream.Taint{dream.FromAgent}
+	for _, h := range c.Heard {
+		taints = append(taints, h.Taint)
+	}
+	if on.recall {
+		for i, m := range s.recalledFor(ctx, a, c) {
+			c.Wake.Memory = append(c.Wake.Memory, prompt.Line{Ref: fmt.Sprintf("m%d", i+1), Text: clipped(m.Content, longestQuote)})
+			taints = append(taints, m.Taint)
+		}
+	}
+	c.Wake.Self = prompt.Self{Handle: a.Handle, Persona: a.Persona, Interests: a.Interests}
+	if on.affect {
+		felt, err := s.emotion(ctx, a)
+		if err != nil {
+			return CallAnswer{}, err
+		}
+		c.Wake.Mood = felt.Word
+	}
+	answer, err := s.buyCall(ctx, &a, &c, &spec)
+	if err != nil {
+		return answer, err
+	}
+	answer.Woke = woken.Raised
+	answer.Felt, err = s.feelWord(ctx, a, answer.Emotion, on.affect)
+	if err != nil {
+		s.Log.WarnContext(ctx, "a call moved no mood", "agent", a.Handle, "error", err)
+	}
+	if on.store {
+		heard := c.Heard
+		if !answer.Silent {
+			heard = append(heard, Heard{answer.Response, dream.LeastTrusted(taints...), a.Handle})
+		}
+		s.keepHeard(ctx, a, c.Owner, c.Session, heard, seen)
+	}
+	return answer, nil
+}
+
+// recalledFor finds what bears on a call, within the budget of a turn.
+func (s *Service) recalledFor(ctx context.Context, a dream.Agent, c Call) []Memory {
+	if strings.TrimSpace(c.Query) == "" {
+		return nil
+	}
+	within := s.within(ctx, a)
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	found, _, err := s.search(ctx, a, c.Owner, RecallRequest{Query: clipped(c.Query, longestKept), Limit: s.o.Items}, nil,
+		within-within/4)
+	if err != nil {
+		s.Log.WarnContext(ctx, "a call goes on without memories", "agent", a.Handle, "error", err)
+		return nil
+	}
+	s.used(ctx, a.ID, found)
+	return found
+}
+
+// buyCall asks the model, with one attempt at a repair of an answer that cannot be read.
+func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *inference.Spec) (CallAnswer, error) {
+	text := prompt.Wake(c.Wake)
+	request := inference.Request{
+		Model: spec.Name,
+		Messages: []inference.Message{
+			{Role: "system", Content: text.System},
+			{Role: "user", Content: text.User()},
+		},
+		MaxTokens: callTokens,
+		Reasoning: s.o.Thinking,
+		IdleToken: callIdle,
+		Schema:    &inference.Schema{Name: text.Name, JSON: text.Schema},
+	}
+	answer := CallAnswer{Model: spec.Name}
+	if !costsNothing(spec) {
+		answer.Estimate = spend.GenerationCost(*spec, request)
+	}
+	charge := s.charge(a, &Caller{})
+	charge.Step = c.Step
+	charge.Phase = "call"
+	charge.Accounts = append(charge.Accounts, c.Accounts...)
+	for _, step := range []string{c.Step, c.Step + "/repair"} {
+		charge.Step = step
+		paid, err := s.Guard.Generate(ctx, charge, request, nil)
+		if err != nil {
+			return answer, relayFault(ctx, err)
+		}
+		answer.Cost += paid.Cost
+		problem := inference.ReadJSON(paid.Text, &answer.WakeAnswer)
+		if problem == nil {
+			return answer, nil
+		}
+		request.Messages = append(request.Messages, inference.Repair(problem, paid.Text)...)
+	}
+	return answer, Refuse(502, "malformed", "", "The agent's model gave no answer that can be read, nor did its repair.")
+}
+
+// feltShare is the strength of the word by which an agent says how a call feels: a third of what the word means. An
+// event that happens to an agent moves it more than its own remark.
+const feltShare = .3
+
+// feelWord moves the mood toward a word, if it is one that moods have, and returns how the agent feels.
+func (s *Service) feelWord(ctx context.Context, a dream.Agent, word string, on bool) (Emotion, error) {
+	pad, known := mood.OfWord(word)
+	if !known || !on {
+		return s.emotion(ctx, a)
+	}
+	return s.feel(ctx, a, mood.Event{Name: "called/" + word, Move: mood.PAD{}.Toward(pad, feltShare)}, 1)
+}
+
+// Hear remembers what was said where an agent could hear it, without calling it.
+func (s *Service) Hear(ctx context.Context, agent string, owner Caller, session string, heard []Heard) error {
+	a, err := s.findAgent(ctx, agent)
+	if err != nil {
+		return err
+	}
+	if s.switched(&a, Switches{}).store {
+		s.keepHeard(ctx, a, owner, session, heard, s.talks.seenForgettings(a.ID))
+	}
+	return nil
+}
+
+// keepHeard queues what was said for storing.
+func (s *Service) keepHeard(ctx context.Context, a dream.Agent, owner Caller, session string, heard []Heard,
+	seen memory.SeenForgettings,
+) {
+	lines := make([]line, len(heard))
+	for i, h := range heard {
+		lines[i] = line{clipped(h.Text, longestKept), h.Taint, cmp.Or(h.Speaker, "somebody")}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	now := s.now()
+	s.enqueue(a.ID, task{context.WithoutCancel(ctx), func(ctx context.Context) {
+		err := s.remember(ctx, a, owner, session, lines, nil, seen, now)
+		if errors.Is(err, memory.ErrForgotten) {
+			s.counts.forgotten.Add(1)
+			return
+		}
+		if err != nil {
+			s.counts.failed.Add(1)
+			s.Log.WarnContext(ctx, "what was said in a room could not be remembered", "agent", a.Handle, "error", err)
+		}
+	}})
+}

@@ -1,0 +1,415 @@
+package rooms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dormancy"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
+	"github.com/seed-56a03226/oneiros/internal/admission"
+	"github.com/seed-56a03226/oneiros/internal/admission/chatter"
+)
+
+// attendance is what this process does for one agent in one room.
+type attendance struct {
+	mu   sync.Mutex // one call at a time: what comes meanwhile becomes the next call
+	last time.Time  // when the last call began
+}
+
+func (s *Service) attendanceOf(agent, id string) *attendance {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := agent + "\x00" + id
+	if s.attended[key] == nil {
+		s.attended[key] = &attendance{}
+	}
+	return s.attended[key]
+}
+
+// Waits and limits of answers.
+const (
+	lookAgain   = 30 * time.Second // until a dream is looked at again whose end an agent's call waits for
+	inOrder     = 30 * time.Second // how long a reply waits for that of an agent that the same post named before
+	mostTries   = 3                // of an item, before it counts as failed
+	firstRetry  = 5 * time.Second
+	mostAtOnce  = 50 // items of one call
+	attendWaits = time.Minute
+)
+
+// look asks an attendant to go on with an agent.
+func (s *Service) look(ctx context.Context, agent string) {
+	if s.Attendants == nil {
+		return
+	}
+	a, err := s.Agents.Agent(ctx, agent)
+	if err != nil {
+		s.Log.Warn("nobody goes on with what waits for an agent", "agent", agent, "error", err)
+		return
+	}
+	s.Attendants.Look(a)
+}
+
+// answer lets the agents of one post answer beside the caller: all at once, with their replies in the order in which
+// the post names them.
+func (s *Service) answer(called []room.Delivered) {
+	var before chan struct{}
+	for _, d := range called {
+		previous, done := before, make(chan struct{})
+		before = done
+		agent, id := d.Wake.Agent, d.Wake.Room
+		s.detach(func(ctx context.Context) {
+			defer close(done)
+			if err := s.pass(ctx, agent, id, previous); err != nil && ctx.Err() == nil {
+				s.Log.Warn("an agent could not answer; it is tried again", "agent", agent, "room", id, "error", err)
+				s.look(ctx, agent)
+			}
+		})
+	}
+}
+
+// Attend does what is due for an agent: it ends levels whose time is over, carries out what was held, and answers what
+// waits and may be answered. It returns when to attend again; zero when nothing waits. A durable workflow calls it.
+func (s *Service) Attend(ctx context.Context, agent string) (time.Time, error) {
+	a, err := s.Agents.Agent(ctx, agent)
+	if errors.Is(err, memory.ErrNotFound) {
+		return time.Time{}, nil // it was removed, with everything that waited for it
+	}
+	if err != nil {
+		return time.Time{}, err
+	}
+	if err := s.expire(ctx, a, s.Now().UTC()); err != nil {
+		return time.Time{}, fmt.Errorf("end the levels of %s: %w", a.Handle, err)
+	}
+	if _, err := s.Rooms.Expire(ctx, a.ID, s.Now().UTC()); err != nil {
+		return time.Time{}, fmt.Errorf("end what waited too long for %s: %w", a.Handle, err)
+	}
+	if err := s.release(ctx, a); err != nil {
+		return time.Time{}, fmt.Errorf("carry out what was held for %s: %w", a.Handle, err)
+	}
+	open, err := s.Rooms.Inbox(ctx, a.ID, 0, true, 0)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var ids []string
+	for _, item := range open {
+		if !slices.Contains(ids, item.Room) {
+			ids = append(ids, item.Room)
+		}
+	}
+	var faults []error
+	for _, id := range ids {
+		faults = append(faults, s.pass(ctx, a.ID, id, nil))
+	}
+	next, err := s.next(ctx, a.ID)
+	return next, errors.Join(append(faults, err)...)
+}
+
+// next is when something is due for an agent; zero when nothing is.
+func (s *Service) next(ctx context.Context, agent string) (time.Time, error) {
+	var next time.Time
+	due := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	states, err := s.Rooms.Dormancy(ctx, agent)
+	if err != nil {
+		return next, err
+	}
+	for _, d := range states {
+		due(d.Until)
+	}
+	open, err := s.Rooms.Inbox(ctx, agent, 0, true, 0)
+	if err != nil {
+		return next, err
+	}
+	dreaming, err := s.dreaming(ctx, agent)
+	if err != nil {
+		return next, err
+	}
+	for _, item := range open {
+		due(item.Expires)
+		_, at := s.answerable(item, states, dreaming)
+		due(at)
+	}
+	return next, nil
+}
+
+func (s *Service) dreaming(ctx context.Context, agent string) (bool, error) {
+	slots, err := s.Agents.Slots(ctx)
+	_, dreaming := slots[agent]
+	return dreaming, err
+}
+
+// answerable says whether an item may be answered now, and otherwise when it is worth looking again; zero when only a
+// change of the agent's level lets it be answered.
+func (s *Service) answerable(item room.Item, states []room.Dormancy, dreaming bool) (bool, time.Time) {
+	now := s.Now()
+	fromAgent := item.From.Kind == dormancy.Agent
+	switch limited := admission.ReasonOf(admission.Often); {
+	case item.State == room.Taken && item.Until.After(now):
+		return false, item.Until
+	case item.State == room.Waiting && item.Until.After(now): // put back, to be tried again
+		return false, item.Until
+	case effective(states, item.Room).Level == dormancy.Sleep:
+		return false, time.Time{}
+	case dreaming && (fromAgent || item.Trigger == room.OnScheduled || item.Reason == string(admission.InDream)):
+		return false, now.Add(lookAgain)
+	case item.Reason == string(limited) && item.Created.Add(s.limited(item)).After(now):
+		return false, item.Created.Add(s.limited(item))
+	}
+	return true, now
+}
+
+// limited is how long an item waits that came beyond the limit of a person, or of strangers.
+func (s *Service) limited(item room.Item) time.Duration {
+	if item.Priority == chatter.StrangerPriority {
+		return s.o.Rules.Strangers.Per
+	}
+	return s.o.Rules.Person.Per
+}
+
+// pass answers what waits for an agent from one room, or of messages to it alone. before is closed when the reply may
+// be posted; nil: at once.
+func (s *Service) pass(ctx context.Context, agent, id string, before <-chan struct{}) error {
+	at := s.attendanceOf(agent, id)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if wait := chatter.Gather - s.Now().Sub(at.last); wait > 0 && wait <= chatter.Gather {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	keys, err := s.answerableKeys(ctx, agent, id)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	taken, err := s.Rooms.Take(ctx, room.Take{
+		Agent: agent, Holder: s.holder, Keys: keys, For: s.o.Lease, Limit: mostAtOnce, Now: s.Now().UTC(),
+	})
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	at.last = s.Now()
+	var faults []error
+	for _, group := range groups(taken) {
+		faults = append(faults, s.respond(ctx, agent, group, before))
+	}
+	return errors.Join(faults...)
+}
+
+func (s *Service) answerableKeys(ctx context.Context, agent, id string) ([]string, error) {
+	open, err := s.Rooms.Inbox(ctx, agent, 0, true, 0)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	states, err := s.Rooms.Dormancy(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	dreaming, err := s.dreaming(ctx, agent)
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for _, item := range open {
+		if ok, _ := s.answerable(item, states, dreaming); ok && item.Room == id {
+			keys = append(keys, item.Key)
+		}
+	}
+	return keys, nil
+}
+
+// groups divides taken items into those that one call answers. Each message has a call of its own. Posts that another
+// process had taken before are answered apart from new ones, so that the call that it may have paid for is found again.
+func groups(taken []room.Item) [][]room.Item {
+	slices.SortFunc(taken, func(a, b room.Item) int { return int(a.Number - b.Number) })
+	var all [][]room.Item
+	place := map[string]int{}
+	for _, item := range taken {
+		if item.Trigger != room.OnMention {
+			all = append(all, []room.Item{item})
+			continue
+		}
+		key := fmt.Sprintf("%s/%t", item.Room, item.Fence > 1)
+		if at, ok := place[key]; ok {
+			all[at] = append(all[at], item)
+			continue
+		}
+		place[key] = len(all)
+		all = append(all, []room.Item{item})
+	}
+	return all
+}
+
+// respond calls an agent once for a group of items, and ends them.
+func (s *Service) respond(ctx context.Context, agent string, group []room.Item, before <-chan struct{}) error {
+	a, err := s.Agents.Agent(ctx, agent)
+	if err != nil {
+		return err
+	}
+	group, err = s.unanswered(ctx, agent, group)
+	if err != nil || len(group) == 0 {
+		return err
+	}
+	trigger := triggerOf(group)
+	call, err := s.callOf(ctx, a, trigger, group)
+	if errors.Is(err, room.ErrNotFound) || errors.Is(err, room.ErrNotMember) {
+		return s.end(ctx, group, room.Finish{State: room.Dropped, Reason: "the post is gone"})
+	}
+	if err != nil {
+		return err
+	}
+	answer, err := s.Minds.Called(ctx, a.ID, call)
+	if err != nil {
+		return s.failedCall(ctx, a, group, err)
+	}
+	if before != nil {
+		timer := time.NewTimer(inOrder)
+		defer timer.Stop()
+		select {
+		case <-before:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	if answer.Silent {
+		return s.end(ctx, group, room.Finish{State: room.Declined, Cost: answer.Cost})
+	}
+	if trigger.Room == "" || trigger.Trigger != room.OnMention && trigger.Post == "" && trigger.Room == "" {
+		return s.end(ctx, group, room.Finish{State: room.Answered, Cost: answer.Cost, Reason: clip(answer.Response)})
+	}
+	return s.post(ctx, a, trigger, group, answer.Response, answer.Cost)
+}
+
+// clip cuts an answer to a message down to what a record holds.
+func clip(text string) string {
+	if len(text) <= room.MaxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:room.MaxText-3], "") + "…"
+}
+
+// triggerOf is the item of a group to which the agent replies: the newest of a person, or else the newest.
+func triggerOf(group []room.Item) room.Item {
+	for i := len(group) - 1; i >= 0; i-- {
+		if group[i].From.Kind == dormancy.Person {
+			return group[i]
+		}
+	}
+	return group[len(group)-1]
+}
+
+// answeredWith names, in the metadata of a reply, the other posts that it answers.
+const answeredWith = "answers"
+
+// unanswered leaves out, and ends, the items that a reply has answered whose process died before it could end them.
+func (s *Service) unanswered(ctx context.Context, agent string, group []room.Item) ([]room.Item, error) {
+	if group[0].Trigger != room.OnMention || group[0].Fence < 2 {
+		return group, nil
+	}
+	_, offset, err := room.ParsePostID(group[0].Post)
+	if err != nil {
+		return group, err
+	}
+	page, err := s.Rooms.History(ctx, room.Query{
+		Room: group[0].Room, As: room.AsOperator, From: room.Oldest, After: offset, Limit: room.MaxPage,
+	})
+	if err != nil {
+		return group, err
+	}
+	var left []room.Item
+	for _, item := range group {
+		at := slices.IndexFunc(page.Posts, func(p room.Post) bool {
+			return p.Author == room.AgentID(agent) && slices.Contains(strings.Split(p.Meta[answeredWith], " "), item.Post)
+		})
+		if at < 0 {
+			left = append(left, item)
+			continue
+		}
+		done := room.Finish{State: room.Answered, Reason: "with " + page.Posts[at].ReplyTo}
+		if err := s.end(ctx, []room.Item{item}, done); err != nil {
+			return group, err
+		}
+	}
+	return left, nil
+}
+
+// post posts an agent's reply, ends the items that it answers, and lets the agents that it names answer.
+func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, group []room.Item, text string,
+	cost budget.Micros,
+) error {
+	id := trigger.Room
+	members, err := s.Rooms.Members(ctx, room.AsOperator, id)
+	if err != nil {
+		return err
+	}
+	rule, notices, err := s.rule(ctx)
+	if err != nil {
+		return err
+	}
+	reply := room.Draft{Body: text}
+	reply.Mentions, _ = s.named(members, PostRequest{Body: text})
+	var others []string
+	for _, item := range group {
+		if item.Number != trigger.Number {
+			others = append(others, item.Post)
+		}
+	}
+	if len(others) > 0 {
+		reply.Meta = map[string]string{answeredWith: clip(strings.Join(others, " "))}
+	}
+	command, err := s.ordered(ctx, a.ID, text)
+	if err != nil {
+		return err
+	}
+	done, err := s.Rooms.Finish(ctx, room.Finish{
+		Agent: a.ID, Number: trigger.Number, Fence: trigger.Fence, State: room.Answered, Reply: &reply, Rule: rule,
+		Cost: cost, Now: s.Now().UTC(),
+	})
+	if errors.Is(err, room.ErrFenced) {
+		return nil // somebody else has answered it, or it was deleted
+	}
+	if err != nil {
+		return err
+	}
+	rest := slices.DeleteFunc(slices.Clone(group), func(i room.Item) bool { return i.Number == trigger.Number })
+	fault := s.end(ctx, rest, room.Finish{State: room.Answered, Reason: "with " + trigger.Post})
+	if done.Posted != nil {
+		s.after(ctx, members, *done.Posted, notices())
+		if command != nil {
+			_, err := s.obey(ctx, *command, done.Posted.Post)
+			fault = errors.Join(fault, err)
+		}
+	}
+	return fault
+}
+
+// end ends items with the same result. The first carries the cost.
+func (s *Service) end(ctx context.Context, group []room.Item, how room.Finish) error {
+	var faults []error
+	for i, item := range group {
+		f := how
+		f.Agent, f.Number, f.Fence, f.Now = item.Agent, item.Number, item.Fence, s.Now().UTC()
+		if i > 0 {
+			f.Cost = 0
+		}
+		_, err := s.Rooms.Finish(ctx, f)
+		if !errors.Is(err, room.ErrFenced) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,185 @@
+package rooms_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/prompt"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// owner is a caller without a key; ada has a key of role operator, and guest one of role client.
+var (
+	owner = psyche.Caller{Key: access.Key{Role: access.Owner, Principal: access.Local}}
+	ada   = psyche.Caller{Key: access.Key{ID: "key_ada", Role: access.Operator, Principal: "ada"}}
+	guest = psyche.Caller{Key: access.Key{ID: "key_guest", Role: access.Client, Principal: "guest"}}
+)
+
+// rig is a service over a file, with agents whose answers a test chooses.
+type rig struct {
+	*testing.T
+	*rooms.Service
+	store *sqlitestore.Store
+	minds *minds
+	waker *waker
+	ctx   context.Context
+
+	mu     sync.Mutex
+	offset time.Duration
+	looked []string
+}
+
+func newRig(t *testing.T, handles ...string) *rig {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "rooms.db"))
+	require.NoError(t, err)
+	r := &rig{T: t, store: store, minds: &minds{}, waker: &waker{}, ctx: t.Context()}
+	r.Service = r.another("here")
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		require.NoError(t, r.Close(ctx))
+	})
+	for _, handle := range handles {
+		require.NoError(t, store.PutAgent(t.Context(), dream.Agent{
+			ID: "id-" + handle, Handle: handle, Zone: "Europe/Berlin", Created: time.Now().UTC(),
+		}))
+	}
+	return r
+}
+
+// another is the service of another process over the same store.
+func (r *rig) another(holder string) *rooms.Service {
+	return rooms.New(rooms.Ports{
+		Rooms: r.store.Rooms(), Agents: r.store, Minds: r.minds, Waker: r.waker, Attendants: r, Now: r.now,
+	}, holder, rooms.Options{})
+}
+
+func (r *rig) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Add(r.offset)
+}
+
+// pass lets time pass.
+func (r *rig) pass(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.offset += d
+}
+
+// Look notes for whom an attendant was asked.
+func (r *rig) Look(a dream.Agent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.looked = append(r.looked, a.Handle)
+}
+
+// hall makes a room of ada's with these agents, who see every post, and the guest.
+func (r *rig) hall(handles ...string) {
+	r.Helper()
+	_, err := r.Create(r.ctx, ada, rooms.CreateRequest{ID: "hall", Join: handles})
+	require.NoError(r, err)
+	_, err = r.Join(r.ctx, ada, rooms.JoinRequest{Room: "hall", Person: "guest"})
+	require.NoError(r, err)
+}
+
+// say posts as a person, or as the agent as, and waits until nobody answers any more.
+func (r *rig) say(c psyche.Caller, as, body string) rooms.PostResult {
+	r.Helper()
+	done, err := r.Post(r.ctx, c, rooms.PostRequest{Room: "hall", As: as, Body: body})
+	require.NoError(r, err)
+	r.settle()
+	return done
+}
+
+func (r *rig) settle() {
+	r.Helper()
+	ctx, cancel := context.WithTimeout(r.ctx, 20*time.Second)
+	defer cancel()
+	require.NoError(r, r.Wait(ctx))
+}
+
+// heard is what stands in the hall: "name: text", oldest first, and "* text" for announcements.
+func (r *rig) heard() []string {
+	r.Helper()
+	page, err := r.History(r.ctx, owner, room.Query{Room: "hall", From: room.Oldest})
+	require.NoError(r, err)
+	var lines []string
+	for _, p := range page.Posts {
+		line := p.Name + ": " + p.Body
+		if p.Form == room.Announcement {
+			line = "* " + p.Body
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// minds are the agents' minds: each call gets what answer says.
+type minds struct {
+	mu     sync.Mutex
+	calls  []psyche.Call
+	of     []string // the agent of each call
+	heard  []string
+	answer func(agent string, c psyche.Call) (psyche.CallAnswer, error)
+}
+
+func (m *minds) Called(_ context.Context, agent string, c psyche.Call) (psyche.CallAnswer, error) {
+	m.mu.Lock()
+	m.calls, m.of = append(m.calls, c), append(m.of, agent)
+	answer := m.answer
+	m.mu.Unlock()
+	if answer == nil {
+		return psyche.CallAnswer{WakeAnswer: prompt.WakeAnswer{Response: "I hear you."}, Cost: 7}, nil
+	}
+	return answer(agent, c)
+}
+
+func (m *minds) Hear(_ context.Context, agent string, _ psyche.Caller, _ string, heard []psyche.Heard) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, h := range heard {
+		m.heard = append(m.heard, agent+" heard "+h.Text)
+	}
+	return nil
+}
+
+func (m *minds) asked() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.of)
+}
+
+// waker notes who is woken.
+type waker struct {
+	mu    sync.Mutex
+	woken []string
+}
+
+func (w *waker) Wake(_ context.Context, agent, _ string, _ time.Duration) (psyche.WakeResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.woken = append(w.woken, agent)
+	return psyche.WakeResult{}, nil
+}
+func (w *waker) Leave(context.Context, string, string) error { return nil }
+func (w *waker) Status(context.Context, string) (presence.Status, error) {
+	return presence.Status{}, nil
+}
+
+var _ rooms.Agents = memory.Store(nil)
