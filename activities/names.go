@@ -86,6 +86,9 @@ const (
 	// HooksExit reports an ended dream to the exit hooks.
 	HooksExit = "Hooks.Exit"
 
+	// RoomsAttend answers what waits for an agent in rooms, and ends the levels whose time is over.
+	RoomsAttend = "Rooms.Attend"
+
 	// FeedPoll reads a feed from its URL.
 	FeedPoll = "Feed.Poll"
 	// FeedDeliverAlarm wakes the agents that follow a feed, and resolves the predictions that wait for its rule.

@@ -27,6 +27,7 @@ type Ports struct {
 	Jobs     memory.EmbedQueue // nil: no background embedding
 	World    World             // nil: no recorded background, and nothing from outside
 	Hooks    Hooks             // the hooks configured in this process
+	Rooms    Attendant         // nil: this worker attends nobody in rooms
 
 	Predictions dream.PredictionRules // zero: everything that people and tools gave is evidence, and no model judges
 
@@ -52,6 +53,22 @@ type Executions interface {
 	// ClusterID is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
 	// elsewhere.
 	ClusterID() string
+}
+
+// Attendant does what is due for agents in rooms.
+type Attendant interface {
+	// Attend returns when something is due again; zero when nothing is.
+	Attend(ctx context.Context, agent string) (time.Time, error)
+}
+
+// AttendRequest names an agent by its id.
+type AttendRequest struct {
+	Agent string `json:"agent"`
+}
+
+// AttendResult says when something is due again for the agent.
+type AttendResult struct {
+	Next time.Time `json:"next,omitzero"` // zero: nothing is
 }
 
 // Planner prepares the spec of a dream that begins automatically.

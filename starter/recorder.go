@@ -331,6 +331,7 @@ func (s waking) recordMissing(ctx context.Context) {
 
 // Close stops reporting. Wakes that are not recorded stay marked in the store.
 func (s *Starter) Close() {
+	s.looks.end()
 	s.recording.mu.Lock()
 	s.recording.begin()
 	s.recording.close()

@@ -67,6 +67,7 @@ type Starter struct {
 
 	wokenAgents sync.Map // dream.Agent by the id or handle under which this process woke it or began its dream
 	recording   recorder
+	looks       looker
 	joined      sync.Map // epoch (int64) by agent id: the last one for which join reported a client to the workflow
 }
 

@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/attendance"
 	"github.com/seed-56a03226/oneiros/activities/awakening"
 	"github.com/seed-56a03226/oneiros/activities/dreamrun"
 	"github.com/seed-56a03226/oneiros/activities/feeds"
@@ -82,6 +83,8 @@ func RegisterActivities(r worker.ActivityRegistry, p activities.Ports, execution
 	awakening := &awakening.Awakening{Ports: p}
 	add(r, activities.AwakeningSurface, awakening.Surface)
 	add(r, activities.AwakeningSettleMood, awakening.SettleMood)
+
+	add(r, activities.RoomsAttend, (&attendance.Attendance{Ports: p}).Attend)
 
 	hooks := &hooks.Hooks{Ports: p}
 	add(r, activities.HooksEntry, hooks.Entry)

@@ -50,8 +50,8 @@ func (i UpgradeCheck) Find(ctx context.Context) ([]OpenExecution, error) {
 	}
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: i.Namespace,
-		Query: fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s', '%s')",
-			workflows.AgentType, workflows.DreamType, workflows.FeedType),
+		Query: fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s', '%s', '%s')",
+			workflows.AgentType, workflows.DreamType, workflows.FeedType, workflows.AttendType),
 	}
 	var found []OpenExecution
 	var faults []error

@@ -165,6 +165,7 @@ func Register(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Agent, pinned(AgentType))
 	r.RegisterWorkflowWithOptions(Dream, pinned(DreamType))
 	RegisterFeed(r)
+	r.RegisterWorkflowWithOptions(Attend, pinned(AttendType))
 }
 
 func pinned(name string) workflow.RegisterOptions {

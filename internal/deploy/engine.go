@@ -15,6 +15,8 @@ import (
 	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/starter"
@@ -34,6 +36,8 @@ type engine struct {
 	defaultPorts bool // the child listens at the default ports, with its user interface
 	listens      bool // it takes pushed readings of feeds
 	worker       *workers.Worker
+	attendant    *psyche.Service // answers for agents in rooms when Temporal asks this process to
+	attending    *rooms.Service
 	meter        *telemetry.Meter // nil when metrics are off
 	api          *apiServer       // nil when clients are not served
 	places       []Place
@@ -83,6 +87,7 @@ func (e *engine) Stop() error {
 	if e.worker != nil {
 		e.worker.Stop()
 	}
+	faults = append(faults, e.stopAttending())
 	if e.starter != nil {
 		e.starter.Close() // notices that were not delivered stay noted in the store
 	}

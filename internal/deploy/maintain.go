@@ -53,6 +53,9 @@ func (e *engine) startWorker(ctx context.Context) error {
 	}
 	ports := e.deployment.ports()
 	ports.World = e.starter.ForFeeds()
+	e.attendant = e.deployment.service(e.starter)
+	e.attending = e.deployment.rooms("worker", e.starter, e.attendant)
+	ports.Rooms = e.attending
 	e.worker = workers.New(e.client, ports, e.starter.Executions(), e.starter, workers.Options{
 		TaskQueue: c.Temporal.TaskQueue, Activities: c.Worker.Concurrent, StickyCache: c.Worker.Cache,
 		StopTimeout: c.Worker.StopWithin,
@@ -153,6 +156,7 @@ func (e *engine) maintain(ctx context.Context) {
 		if _, err := listener.ListenTo(ctx, agents); err != nil && ctx.Err() == nil {
 			e.log.Warn("triggers could not be checked", "error", err)
 		}
+		e.sweepRooms(ctx)
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
-// rooms returns the rooms of the deployment, as this process runs them. The caller must close them before the mind that
-// answers there.
-func (h *Deployment) rooms(s *starter.Starter, being *psyche.Service) *rooms.Service {
+// rooms returns the rooms of the deployment, as a part of this process runs them: "serve", "worker" or "command". The
+// caller must close them before the mind that answers there.
+func (h *Deployment) rooms(part string, s *starter.Starter, being *psyche.Service) *rooms.Service {
 	c := h.config
 	return rooms.New(rooms.Ports{
 		Rooms:  h.store.Rooms(),
@@ -26,7 +26,9 @@ func (h *Deployment) rooms(s *starter.Starter, being *psyche.Service) *rooms.Ser
 		Waker:  s.ForPsyche(),
 		Now:    time.Now,
 		Log:    h.log,
-	}, h.Holder, rooms.Options{
+
+		Attendants: s.ForRooms(),
+	}, h.Holder+"/"+part, rooms.Options{
 		AgentDay:    capped(c.Rooms.AgentDay),
 		StrangerDay: capped(c.Rooms.StrangerDay),
 		Hold:        c.Agent.ClientTimeout,
@@ -57,7 +59,7 @@ func (d *Process) Rooms(ctx context.Context, h *Deployment) (*RoomSession, error
 		return nil, errors.Join(err, e.Stop())
 	}
 	s := &RoomSession{being: h.service(e.starter), engine: e}
-	s.Service = h.rooms(e.starter, s.being)
+	s.Service = h.rooms("command", e.starter, s.being)
 	return s, nil
 }
 
@@ -70,4 +72,27 @@ func (s *RoomSession) Close(ctx context.Context) error {
 		err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
 	}
 	return errors.Join(err, s.engine.Stop())
+}
+
+// stopAttending ends what the worker's rooms are about, after the worker.
+func (e *engine) stopAttending() error {
+	if e.attending == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
+	defer cancel()
+	if err := e.attending.Close(ctx); err != nil {
+		e.plainLog.Warn("answers in rooms were cut off; they are given when a worker runs again", "error", err)
+	}
+	if err := e.attendant.Close(ctx); err != nil {
+		return fmt.Errorf("store what was said in rooms: %w", err)
+	}
+	return nil
+}
+
+// sweepRooms looks for what a process left in rooms that was killed before it could ask Temporal to go on.
+func (e *engine) sweepRooms(ctx context.Context) {
+	if err := e.attending.Sweep(ctx, 2*maintainEvery); err != nil && ctx.Err() == nil {
+		e.log.Warn("what is due in rooms could not be looked up", "error", err)
+	}
 }

@@ -29,7 +29,9 @@ func (e *engine) takeOver(ctx context.Context) {
 		e.log.Warn("not every workflow of earlier builds could be looked at", "error", err)
 	}
 	// dreams before agents: an agent is begun anew with the dreams that go on
-	for _, kind := range []string{workflows.DreamType, workflows.FeedType, workflows.AgentType} {
+	for _, kind := range []string{
+		workflows.DreamType, workflows.FeedType, workflows.AttendType, workflows.AgentType,
+	} {
 		for _, one := range found {
 			if one.Type != kind || one.Fault == nil {
 				continue
@@ -62,7 +64,7 @@ func (e *engine) succeed(ctx context.Context, one workers.OpenExecution) error {
 	}
 	agent, err := e.deployment.store.Agent(ctx, handle)
 	switch {
-	case one.Type == workflows.FeedType, errors.Is(err, memory.ErrNotFound), errors.Is(err, memory.ErrRemoved):
+	case one.Type == workflows.FeedType, one.Type == workflows.AttendType, errors.Is(err, memory.ErrNotFound), errors.Is(err, memory.ErrRemoved):
 		return e.terminate(ctx, one)
 	case err != nil:
 		return err

@@ -27,7 +27,7 @@ func AwaitEmbedding(ctx context.Context, r *Run) (result activities.StepResult, 
 	if r.Jobs == nil {
 		return activities.StepResult{}, false, nil
 	}
-	ctx, done := withHeartbeat(ctx)
+	ctx, done := WithHeartbeat(ctx)
 	defer done()
 	look := time.NewTicker(embeddingLook)
 	defer look.Stop()

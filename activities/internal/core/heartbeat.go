@@ -17,12 +17,12 @@ import (
 // before the heartbeat timeout, after which another worker may run the activity.
 const grace = 2 * activities.HeartbeatEvery
 
-// withHeartbeat sends heartbeats for a paid activity at a fixed interval, not per token, and cancels the call when the
+// WithHeartbeat sends heartbeats for a paid activity at a fixed interval, not per token, and cancels the call when the
 // workflow cancels the activity or the worker stops. A server that is unreachable for a moment cancels nothing: the
 // call is paid for, and its answer is recorded. The returned function must be called when the call is over.
 // Heartbeats do not use the call's context, because one that the end of the call cancelled would look like an
 // unreachable server.
-func withHeartbeat(ctx context.Context) (context.Context, func()) {
+func WithHeartbeat(ctx context.Context) (context.Context, func()) {
 	if !activity.IsActivity(ctx) {
 		return ctx, func() {}
 	}

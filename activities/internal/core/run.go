@@ -196,7 +196,7 @@ func (r *Run) Ask(ctx context.Context, c Call) (spend.PaidAnswer, activities.Cal
 func (r *Run) Buy(ctx context.Context, c Call, key string,
 	request inference.Request,
 ) (spend.PaidAnswer, activities.CallOutcome, error) {
-	ctx, done := withHeartbeat(ctx)
+	ctx, done := WithHeartbeat(ctx)
 	defer done()
 	began := r.Now()
 	charge := r.Charge(c, key)
@@ -250,7 +250,7 @@ func (r *Run) AskFor(ctx context.Context, c Call, into any) (spend.PaidAnswer, a
 func (r *Run) Embed(ctx context.Context, c Call, step string,
 	texts []string,
 ) (inference.Vectors, activities.CallOutcome, error) {
-	ctx, done := withHeartbeat(ctx)
+	ctx, done := WithHeartbeat(ctx)
 	defer done()
 	// the step contains the texts, because vectors of other texts are useless
 	sum := sha256.Sum256([]byte(strings.Join(texts, "\x00")))

@@ -143,6 +143,33 @@ func (s *Service) next(ctx context.Context, agent string) (time.Time, error) {
 	return next, nil
 }
 
+// Sweep asks attendants to go on with every agent for whom something is due within a time: what a process left that was
+// killed before it could ask.
+func (s *Service) Sweep(ctx context.Context, within time.Duration) error {
+	agents, err := s.Rooms.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("list the agents for whom something waits: %w", err)
+	}
+	states, err := s.Rooms.Dormant(ctx)
+	if err != nil {
+		return fmt.Errorf("list the dormant agents: %w", err)
+	}
+	for _, d := range states {
+		agents = append(agents, d.Agent)
+	}
+	slices.Sort(agents)
+	for _, agent := range slices.Compact(agents) {
+		next, err := s.next(ctx, agent)
+		if err != nil {
+			return fmt.Errorf("look what is due for %s: %w", agent, err)
+		}
+		if !next.IsZero() && next.Before(s.Now().Add(within)) {
+			s.look(ctx, agent)
+		}
+	}
+	return nil
+}
+
 func (s *Service) dreaming(ctx context.Context, agent string) (bool, error) {
 	slots, err := s.Agents.Slots(ctx)
 	_, dreaming := slots[agent]
