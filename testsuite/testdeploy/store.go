@@ -6,6 +6,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/fabric"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
@@ -18,6 +19,7 @@ type Store interface {
 	fabric.Log
 	presence.Store
 	presence.WakeBus
+	Rooms() room.Store
 	Ledger() spend.Ledger
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -54,6 +55,8 @@ type Config struct {
 	Settings   workflows.Settings `json:"settings"`   // settings of the agents
 	ResumeTTL  time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
 
+	RoomLease time.Duration `json:"room_lease"` // how long a process may take to answer in a room; 0: the service's own
+
 	Judge       *Judging              `json:"judge,omitempty"` // of the predictions of all agents; nil: nobody checks them
 	Predictions dream.PredictionRules `json:"predictions"`
 
@@ -93,6 +96,8 @@ type Deployment struct {
 	Client  client.Client
 	Ports   activities.Ports
 	Starter *starter.Starter
+
+	rooms []*Rooms
 }
 
 // Night is the current time of every test: the evening after the sample diaries end.
@@ -256,6 +261,7 @@ func (d *Deployment) embed(_ context.Context, texts []string) ([][]float32, stri
 func (d *Deployment) StartWorker() (worker.Worker, error) {
 	ports := d.Ports
 	ports.World = d.Starter.ForFeeds()
+	ports.Rooms = d.OpenRooms(fmt.Sprintf("worker %d", os.Getpid()))
 	options := workers.Options{
 		TaskQueue:   d.Config.Queue,
 		Activities:  d.Config.Activities,
@@ -279,6 +285,9 @@ func (d *Deployment) Result(ctx context.Context, dreamID string) (workflows.Resu
 
 // Close stops the starter and closes the store.
 func (d *Deployment) Close() error {
+	for _, r := range d.rooms {
+		r.stop()
+	}
 	d.Starter.Close()
 	return d.Store.Close()
 }

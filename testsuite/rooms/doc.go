@@ -1,0 +1,2 @@
+// Package rooms tests agents in rooms on a real Temporal server, with a scripted provider and real worker processes.
+package rooms
