@@ -131,7 +131,7 @@ func edge(m activities.Mark, t dream.Tally, now time.Time) []event.Payload {
 			Cycles:    m.Cycles,
 			Reason:    m.Reason,
 		})
-	case m.Name == "close" && m.Phase != dream.Return:
+	case (m.Name == "close" || m.State == "skipped") && m.Phase != dream.Return:
 		payloads = append(payloads, event.PhaseCompleted{
 			Phase: m.Phase,
 			Made:  m.Made,

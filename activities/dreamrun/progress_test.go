@@ -24,3 +24,17 @@ func TestTheDurationOfAnOnsetExcludesTimeAwake(t *testing.T) {
 	result := edge(m, dream.Tally{}, started.Add(2*time.Hour+30*time.Second))
 	require.Equal(t, []event.Payload{event.OnsetCompleted{Seconds: 30}}, result)
 }
+
+func TestASkippedPhaseIsAnnounced(t *testing.T) {
+	t.Parallel()
+	for phase, want := range map[dream.Phase][]event.Payload{
+		dream.Onset:       {event.OnsetSkipped{Reason: "off"}},
+		dream.NREM:        {event.PhaseCompleted{Phase: dream.NREM, State: "skipped", Reason: "off"}},
+		dream.REM:         {event.PhaseCompleted{Phase: dream.REM, State: "skipped", Reason: "off"}},
+		dream.Integration: {event.PhaseCompleted{Phase: dream.Integration, State: "skipped", Reason: "off"}},
+		dream.Return:      nil,
+	} {
+		m := activities.Mark{Phase: phase, Name: "skip", State: "skipped", Reason: "off"}
+		require.Equal(t, want, edge(m, dream.Tally{}, time.Time{}), phase)
+	}
+}
