@@ -22,6 +22,43 @@ import (
 type attendance struct {
 	mu   sync.Mutex // one call at a time: what comes meanwhile becomes the next call
 	last time.Time  // when the last call began
+
+	waits *attendance // whose reply is posted before that of the call; Service.mu guards it
+}
+
+// turn is the call of the agent that a post names before another one.
+type turn struct {
+	of   *attendance
+	done chan struct{}
+}
+
+// await returns when the reply before this one is posted. Two agents that two posts name in different orders would wait
+// for each other: then the second one does not wait.
+func (s *Service) await(ctx context.Context, at *attendance, before *turn) {
+	if before == nil || !s.wait(at, before.of) {
+		return
+	}
+	defer s.wait(at, nil)
+	timer := time.NewTimer(inOrder)
+	defer timer.Stop()
+	select {
+	case <-before.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// wait notes for whom a call waits, unless that one waits for it.
+func (s *Service) wait(at, before *attendance) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for other := before; other != nil; other = other.waits {
+		if other == at {
+			return false
+		}
+	}
+	at.waits = before
+	return true
 }
 
 func (s *Service) attendanceOf(agent, id string) *attendance {
@@ -60,13 +97,13 @@ func (s *Service) look(ctx context.Context, agent string) {
 // answer lets the agents of one post answer beside the caller: all at once, with their replies in the order in which
 // the post names them.
 func (s *Service) answer(called []room.Delivered) {
-	var before chan struct{}
+	var before *turn
 	for _, d := range called {
-		previous, done := before, make(chan struct{})
-		before = done
 		agent, id := d.Wake.Agent, d.Wake.Room
+		previous, now := before, &turn{s.attendanceOf(agent, id), make(chan struct{})}
+		before = now
 		s.detach(func(ctx context.Context) {
-			defer close(done)
+			defer close(now.done)
 			if err := s.pass(ctx, agent, id, previous); err != nil && ctx.Err() == nil {
 				s.Log.Warn("an agent could not answer; it is tried again", "agent", agent, "room", id, "error", err)
 				s.look(ctx, agent)
@@ -136,11 +173,19 @@ func (s *Service) next(ctx context.Context, agent string) (time.Time, error) {
 		return next, err
 	}
 	for _, item := range open {
-		due(item.Expires)
 		_, at := s.answerable(item, states, dreaming)
 		due(at)
+		if item.State != room.Taken || at.Before(item.Expires) { // nobody ends what is being answered
+			due(item.Expires)
+		}
 	}
-	return next, nil
+	held, err := s.Rooms.Held(ctx, agent, 0, 0)
+	for _, action := range held {
+		if effective(states, action.Room).Level != dormancy.Sleep {
+			due(s.Now())
+		}
+	}
+	return next, err
 }
 
 // Sweep asks attendants to go on with every agent for whom something is due within a time: what a process left that was
@@ -186,31 +231,33 @@ func (s *Service) answerable(item room.Item, states []room.Dormancy, dreaming bo
 		return false, item.Until
 	case item.State == room.Waiting && item.Until.After(now): // put back, to be tried again
 		return false, item.Until
-	case effective(states, item.Room).Level == dormancy.Sleep:
-		return false, time.Time{}
+	case effective(states, item.Room).Level == dormancy.Sleep && item.Priority < chatter.PersonPriority:
+		return false, time.Time{} // what a person asked before the agent fell asleep is answered still
 	case dreaming && (fromAgent || item.Trigger == room.OnScheduled || item.Reason == string(admission.InDream)):
 		return false, now.Add(lookAgain)
-	case item.Reason == string(limited) && item.Created.Add(s.limited(item)).After(now):
-		return false, item.Created.Add(s.limited(item))
+	case item.Reason == string(limited) && s.limited(item).After(now):
+		return false, s.limited(item)
 	}
 	return true, now
 }
 
-// limited is how long an item waits that came beyond the limit of a person, or of strangers.
-func (s *Service) limited(item room.Item) time.Duration {
+// limited is until when an item waits that came beyond the limit of a person, or of strangers: the end of a stretch of
+// that limit, so that all that came during it becomes one call.
+func (s *Service) limited(item room.Item) time.Time {
+	per := s.o.Rules.Person.Per
 	if item.Priority == chatter.StrangerPriority {
-		return s.o.Rules.Strangers.Per
+		per = s.o.Rules.Strangers.Per
 	}
-	return s.o.Rules.Person.Per
+	return item.Created.Truncate(per).Add(per)
 }
 
-// pass answers what waits for an agent from one room, or of messages to it alone. before is closed when the reply may
-// be posted; nil: at once.
-func (s *Service) pass(ctx context.Context, agent, id string, before <-chan struct{}) error {
+// pass answers what waits for an agent from one room, or of messages to it alone. Its reply is posted after that of
+// before; nil: at once.
+func (s *Service) pass(ctx context.Context, agent, id string, before *turn) error {
 	at := s.attendanceOf(agent, id)
 	at.mu.Lock()
 	defer at.mu.Unlock()
-	if wait := chatter.Gather - s.Now().Sub(at.last); wait > 0 && wait <= chatter.Gather {
+	if wait := s.o.Gather - s.Now().Sub(at.last); wait > 0 && wait <= s.o.Gather {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
@@ -224,7 +271,7 @@ func (s *Service) pass(ctx context.Context, agent, id string, before <-chan stru
 		return err
 	}
 	taken, err := s.Rooms.Take(ctx, room.Take{
-		Agent: agent, Holder: s.holder, Keys: keys, For: s.o.Lease, Limit: mostAtOnce, Now: s.Now().UTC(),
+		Agent: agent, Holder: s.taker(), Keys: keys, For: s.o.Lease, Limit: mostAtOnce, Now: s.Now().UTC(),
 	})
 	if err != nil || len(taken) == 0 {
 		return err
@@ -232,7 +279,10 @@ func (s *Service) pass(ctx context.Context, agent, id string, before <-chan stru
 	at.last = s.Now()
 	var faults []error
 	for _, group := range groups(taken) {
-		faults = append(faults, s.respond(ctx, agent, group, before))
+		faults = append(faults, s.respond(ctx, agent, group, func() { s.await(ctx, at, before) }))
+	}
+	if len(keys) > len(taken) {
+		s.look(ctx, agent)
 	}
 	return errors.Join(faults...)
 }
@@ -259,8 +309,9 @@ func (s *Service) answerableKeys(ctx context.Context, agent, id string) ([]strin
 	return keys, nil
 }
 
-// groups divides taken items into those that one call answers. Each message has a call of its own. Posts that another
-// process had taken before are answered apart from new ones, so that the call that it may have paid for is found again.
+// groups divides taken items into those that one call answers. Each message has a call of its own. Posts that were
+// taken before are answered apart from new ones, so that the call that may have been paid for is found again. Posts of
+// strangers are answered apart from others, so that nobody else waits when no money is left for strangers.
 func groups(taken []room.Item) [][]room.Item {
 	slices.SortFunc(taken, func(a, b room.Item) int { return int(a.Number - b.Number) })
 	var all [][]room.Item
@@ -270,7 +321,7 @@ func groups(taken []room.Item) [][]room.Item {
 			all = append(all, []room.Item{item})
 			continue
 		}
-		key := fmt.Sprintf("%s/%t", item.Room, item.Fence > 1)
+		key := fmt.Sprintf("%s/%t/%t", item.Room, item.Fence > 1, item.Priority == chatter.StrangerPriority)
 		if at, ok := place[key]; ok {
 			all[at] = append(all[at], item)
 			continue
@@ -281,8 +332,8 @@ func groups(taken []room.Item) [][]room.Item {
 	return all
 }
 
-// respond calls an agent once for a group of items, and ends them.
-func (s *Service) respond(ctx context.Context, agent string, group []room.Item, before <-chan struct{}) error {
+// respond calls an agent once for a group of items, and ends them. await returns when the reply may be posted.
+func (s *Service) respond(ctx context.Context, agent string, group []room.Item, await func()) error {
 	a, err := s.Agents.Agent(ctx, agent)
 	if err != nil {
 		return err
@@ -303,19 +354,11 @@ func (s *Service) respond(ctx context.Context, agent string, group []room.Item, 
 	if err != nil {
 		return s.failedCall(ctx, a, group, err)
 	}
-	if before != nil {
-		timer := time.NewTimer(inOrder)
-		defer timer.Stop()
-		select {
-		case <-before:
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
-	if answer.Silent {
+	await()
+	if answer.Silent || strings.TrimSpace(answer.Response) == "" {
 		return s.end(ctx, group, room.Finish{State: room.Declined, Cost: answer.Cost})
 	}
-	if trigger.Room == "" || trigger.Trigger != room.OnMention && trigger.Post == "" && trigger.Room == "" {
+	if trigger.Room == "" {
 		return s.end(ctx, group, room.Finish{State: room.Answered, Cost: answer.Cost, Reason: clip(answer.Response)})
 	}
 	return s.post(ctx, a, trigger, group, answer.Response, answer.Cost)
@@ -339,8 +382,11 @@ func triggerOf(group []room.Item) room.Item {
 	return group[len(group)-1]
 }
 
-// answeredWith names, in the metadata of a reply, the other posts that it answers.
+// answeredWith names, in the metadata of a reply, the other posts that it answers, by their offsets.
 const answeredWith = "answers"
+
+// offsetOf is the offset of a post in its room, as answeredWith names it.
+func offsetOf(post string) string { return post[strings.LastIndexByte(post, '/')+1:] }
 
 // unanswered leaves out, and ends, the items that a reply has answered whose process died before it could end them.
 func (s *Service) unanswered(ctx context.Context, agent string, group []room.Item) ([]room.Item, error) {
@@ -360,7 +406,7 @@ func (s *Service) unanswered(ctx context.Context, agent string, group []room.Ite
 	var left []room.Item
 	for _, item := range group {
 		at := slices.IndexFunc(page.Posts, func(p room.Post) bool {
-			return p.Author == room.AgentID(agent) && slices.Contains(strings.Split(p.Meta[answeredWith], " "), item.Post)
+			return p.Author == room.AgentID(agent) && slices.Contains(strings.Fields(p.Meta[answeredWith]), offsetOf(item.Post))
 		})
 		if at < 0 {
 			left = append(left, item)
@@ -392,7 +438,7 @@ func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, gr
 	var others []string
 	for _, item := range group {
 		if item.Number != trigger.Number {
-			others = append(others, item.Post)
+			others = append(others, offsetOf(item.Post))
 		}
 	}
 	if len(others) > 0 {
@@ -409,6 +455,9 @@ func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, gr
 	if errors.Is(err, room.ErrFenced) {
 		return nil // somebody else has answered it, or it was deleted
 	}
+	if errors.Is(err, room.ErrForbidden) || errors.Is(err, room.ErrNotMember) {
+		return s.end(ctx, group, room.Finish{State: room.Dropped, Reason: isReader, Cost: cost})
+	}
 	if err != nil {
 		return err
 	}
@@ -417,7 +466,7 @@ func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, gr
 	if done.Posted != nil {
 		s.after(ctx, members, *done.Posted, notices())
 		if command != nil {
-			_, err := s.obey(ctx, *command, done.Posted.Post)
+			_, err := s.obey(ctx, *command, *done.Posted)
 			fault = errors.Join(fault, err)
 		}
 	}

@@ -345,7 +345,11 @@ func (s *Service) Call(ctx context.Context, c psyche.Caller, agent string, r Cal
 	if err != nil {
 		return CallResponse{}, err
 	}
-	sent, err := s.Rooms.Send(ctx, direct, rule)
+	sent, err := s.Rooms.Send(ctx, direct, s.unlimited(a, rule))
+	var fault *psyche.Fault
+	if errors.As(err, &fault) {
+		return CallResponse{}, fault
+	}
 	if err != nil {
 		return CallResponse{}, failed("call "+a.Handle, err)
 	}
@@ -353,11 +357,24 @@ func (s *Service) Call(ctx context.Context, c psyche.Caller, agent string, r Cal
 		d.Sequence++
 		s.announce(ctx, a, d, awakeText(a))
 	}
-	if sent.Item == nil || sent.Wake.Reason != "" && !sent.Existing {
-		return CallResponse{}, psyche.Refuse(http.StatusTooManyRequests, "limited", "",
-			"%s is called too often; the call is not made (%s).", a.Handle, sent.Wake.Reason).After(s.o.Rules.Person.Per)
+	if len(sent.Woken) > 0 {
+		s.look(ctx, a.ID)
 	}
 	return s.callNow(ctx, c, a, r, w, *sent.Item)
+}
+
+// unlimited refuses a call that reaches a limit, instead of letting it wait: nobody would read the answer.
+func (s *Service) unlimited(a dream.Agent, rule room.Rule) room.Rule {
+	return func(m room.Situation) room.Decision {
+		d := rule(m)
+		for _, delivery := range d.Deliveries {
+			if delivery.Reason != "" {
+				d.Refuse = psyche.Refuse(http.StatusTooManyRequests, "limited", "",
+					"%s is called too often; the call is not made (%s).", a.Handle, delivery.Reason).After(s.o.Rules.Person.Per)
+			}
+		}
+		return d
+	}
 }
 
 // callNow makes the call of an item and ends it. A repeated call finds the answer that was bought.
@@ -366,7 +383,7 @@ func (s *Service) callNow(ctx context.Context, c psyche.Caller, a dream.Agent, r
 ) (CallResponse, error) {
 	if !item.State.Final() {
 		taken, err := s.Rooms.Take(ctx, room.Take{
-			Agent: a.ID, Holder: s.holder, Keys: []string{item.Key}, For: s.o.Lease, Now: s.Now().UTC(),
+			Agent: a.ID, Holder: s.taker(), Keys: []string{item.Key}, For: s.o.Lease, Now: s.Now().UTC(),
 		})
 		if err != nil {
 			return CallResponse{}, failed("call "+a.Handle, err)

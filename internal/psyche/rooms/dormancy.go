@@ -39,7 +39,8 @@ func (s *Service) ordered(ctx context.Context, agent, body string) (*order, erro
 
 // obey carries out a command that stands in a post, and returns what its author is answered. Repeating it changes
 // nothing.
-func (s *Service) obey(ctx context.Context, o order, p room.Post) (string, error) {
+func (s *Service) obey(ctx context.Context, o order, posted room.Posted) (string, error) {
+	p := posted.Post
 	if o.fault != nil {
 		return fmt.Sprintf("%v. %s", o.fault, selfcommand.Usage), nil
 	}
@@ -50,6 +51,11 @@ func (s *Service) obey(ctx context.Context, o order, p room.Post) (string, error
 	before := scopes(states, p.Room)
 	now := s.Now().In(zone(o.agent))
 	done := selfcommand.Apply(o.command, before, o.agent.Handle, now)
+	if posted.Existing {
+		if was, err := s.obeyed(ctx, p); was || err != nil {
+			return done.Reply, err
+		}
+	}
 	change := func(id string, was, is dormancy.State) error {
 		if was.Sequence == is.Sequence {
 			return nil
@@ -72,15 +78,32 @@ func (s *Service) obey(ctx context.Context, o order, p room.Post) (string, error
 	if done.Announce == "" {
 		return done.Reply, s.reply(ctx, p, done.Reply)
 	}
-	s.tell(ctx, p.Room, p.Author, "self/"+p.ID, done.Announce)
+	s.tell(ctx, p.Room, p.Author, selfKey(p), done.Announce)
 	s.look(ctx, o.agent.ID)
 	return done.Reply, nil
+}
+
+func selfKey(p room.Post) string   { return "self/" + p.ID }
+func statusKey(p room.Post) string { return "status/" + p.ID }
+
+// obeyed reports whether the command of a post was carried out: what follows it stands in the room.
+func (s *Service) obeyed(ctx context.Context, p room.Post) (bool, error) {
+	for _, key := range []string{selfKey(p), statusKey(p)} {
+		found, err := s.Rooms.FindKey(ctx, room.AsOperator, p.Room, key)
+		if err == nil && found.Author == p.Author {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, room.ErrNotFound) {
+			return false, failed("look what followed "+p.ID, err)
+		}
+	}
+	return false, nil
 }
 
 // reply says in a room what an agent is answered of which the room is not told otherwise.
 func (s *Service) reply(ctx context.Context, p room.Post, text string) error {
 	_, err := s.Rooms.Post(ctx, room.Draft{
-		Room: p.Room, Author: p.Author, Key: "status/" + p.ID, ReplyTo: p.ID, Form: room.Notice, Body: text,
+		Room: p.Room, Author: p.Author, Key: statusKey(p), ReplyTo: p.ID, Form: room.Notice, Body: text,
 		Now: s.Now().UTC(),
 	}, nil)
 	return failed("answer in "+p.Room, err)
@@ -155,15 +178,20 @@ func (s *Service) SetDormancy(ctx context.Context, c psyche.Caller, agent string
 	if err := change.Validate(); err != nil {
 		return room.Dormancy{}, invalid("level", err)
 	}
+	states, err := s.Rooms.Dormancy(ctx, a.ID)
+	if err != nil {
+		return room.Dormancy{}, failed("read the levels of "+a.Handle, err)
+	}
 	set, err := s.Rooms.SetDormancy(ctx, change)
 	if err != nil {
 		return set, failed("set the level of "+a.Handle, err)
 	}
-	text := selfcommand.AnnounceAwake(a.Handle, false)
-	if set.Dormant() {
-		text = selfcommand.AnnounceDormant(a.Handle, set.State, now.In(zone(a)))
+	switch {
+	case set.Dormant():
+		s.announce(ctx, a, set, selfcommand.AnnounceDormant(a.Handle, set.State, now.In(zone(a))))
+	case effective(states, r.Room).Dormant():
+		s.announce(ctx, a, set, awakeText(a))
 	}
-	s.announce(ctx, a, set, text)
 	s.look(ctx, a.ID)
 	return set, nil
 }

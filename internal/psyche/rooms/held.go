@@ -55,7 +55,11 @@ func (s *Service) release(ctx context.Context, a dream.Agent) error {
 			continue
 		}
 		state, reason := room.Done, ""
-		if err := s.carryOut(ctx, action); err != nil {
+		err := s.carryOut(ctx, action)
+		if errors.Is(err, errAsleep) {
+			return nil
+		}
+		if err != nil {
 			var fault *psyche.Fault
 			if !errors.As(err, &fault) || fault.Status >= 500 {
 				return err
@@ -69,6 +73,9 @@ func (s *Service) release(ctx context.Context, a dream.Agent) error {
 	return nil
 }
 
+// errAsleep says that the agent has fallen asleep again: what is held stays so.
+var errAsleep = errors.New("the agent sleeps")
+
 func (s *Service) carryOut(ctx context.Context, action room.Action) error {
 	if action.Name != posting {
 		return psyche.Refuse(400, "unknown_action", "name", "There is no action %q.", action.Name)
@@ -78,7 +85,10 @@ func (s *Service) carryOut(ctx context.Context, action room.Action) error {
 		return invalid("body", err)
 	}
 	r.Room, r.Key = action.Room, action.Key
-	_, err := s.say(ctx, room.AgentID(action.Agent), r)
+	done, err := s.say(ctx, room.AgentID(action.Agent), r)
+	if done.Held {
+		return errAsleep
+	}
 	return err
 }
 

@@ -101,7 +101,7 @@ func (s *Service) say(ctx context.Context, author room.Who, r PostRequest) (Post
 	result.Post = posted.Post
 	result.Reached, result.Woken = s.after(ctx, members, posted, notices())
 	if command != nil {
-		result.Self, err = s.obey(ctx, *command, posted.Post)
+		result.Self, err = s.obey(ctx, *command, posted)
 	}
 	return result, err
 }
@@ -187,6 +187,7 @@ func (s *Service) after(ctx context.Context, members []room.Member, posted room.
 		if name := handle(d.Agent); !slices.Contains(woken, name) {
 			woken = append(woken, name)
 			s.tell(ctx, p.Room, room.AgentID(d.Agent), "awake/"+p.ID+"/"+d.Agent, selfcommand.AnnounceAwake(name, false))
+			s.look(ctx, d.Agent) // what waits from other rooms, and what was held
 		}
 	}
 	var called []room.Delivered
@@ -202,7 +203,7 @@ func (s *Service) after(ctx context.Context, members []room.Member, posted room.
 			if w.Reason == string(admission.AtLevel) {
 				s.tellWaiting(ctx, p, w.Agent, handle(w.Agent))
 			}
-		case w.Level != dormancy.Sleep && p.Form == room.Message:
+		case w.Level != dormancy.Sleep && p.Form == room.Message && !posted.Existing:
 			s.hear(ctx, w.Agent, p)
 		}
 	}
@@ -210,9 +211,19 @@ func (s *Service) after(ctx context.Context, members []room.Member, posted room.
 		s.tell(ctx, p.Room, p.Author, fmt.Sprintf("notice/%s/%d", p.ID, i), text)
 	}
 	if !posted.Existing {
+		slices.SortStableFunc(called, func(a, b room.Delivered) int { return placeOf(p, a) - placeOf(p, b) })
 		s.answer(called)
 	}
 	return reached, woken
+}
+
+// placeOf is the place at which a post names an agent; those that it does not name come last.
+func placeOf(p room.Post, d room.Delivered) int {
+	at := slices.IndexFunc(p.Mentions, func(m room.Mention) bool { return m.Who == room.AgentID(d.Wake.Agent) })
+	if at < 0 {
+		return len(p.Mentions)
+	}
+	return at
 }
 
 func (s *Service) logReached(w room.Wake) {

@@ -1,15 +1,19 @@
 package rooms_test
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dormancy"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
@@ -28,25 +32,33 @@ var (
 	guest = psyche.Caller{Key: access.Key{ID: "key_guest", Role: access.Client, Principal: "guest"}}
 )
 
-// rig is a service over a file, with agents whose answers a test chooses.
+// sunday is when tests begin, at 1:45 PM in the zone of the agents.
+var sunday = time.Date(2026, 3, 1, 12, 45, 0, 0, time.UTC)
+
+// rig is a service over a file, with a clock that only the test moves and agents whose answers it chooses.
 type rig struct {
 	*testing.T
 	*rooms.Service
-	store *sqlitestore.Store
-	minds *minds
-	waker *waker
-	ctx   context.Context
+	store   *sqlitestore.Store
+	minds   *minds
+	waker   *waker
+	options rooms.Options
+	ctx     context.Context
 
-	mu     sync.Mutex
-	offset time.Duration
-	looked []string
+	mu       sync.Mutex
+	offset   time.Duration
+	looked   []string
+	dreaming map[string]memory.Slot
 }
 
 func newRig(t *testing.T, handles ...string) *rig {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "rooms.db"))
 	require.NoError(t, err)
-	r := &rig{T: t, store: store, minds: &minds{}, waker: &waker{}, ctx: t.Context()}
+	r := &rig{
+		T: t, store: store, minds: &minds{}, waker: &waker{}, ctx: t.Context(),
+		options: rooms.Options{Gather: -1}, // the clock stands still
+	}
 	r.Service = r.another("here")
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	t.Cleanup(func() {
@@ -56,7 +68,7 @@ func newRig(t *testing.T, handles ...string) *rig {
 	})
 	for _, handle := range handles {
 		require.NoError(t, store.PutAgent(t.Context(), dream.Agent{
-			ID: "id-" + handle, Handle: handle, Zone: "Europe/Berlin", Created: time.Now().UTC(),
+			ID: "id-" + handle, Handle: handle, Zone: "Europe/Berlin", Created: sunday,
 		}))
 	}
 	return r
@@ -65,14 +77,37 @@ func newRig(t *testing.T, handles ...string) *rig {
 // another is the service of another process over the same store.
 func (r *rig) another(holder string) *rooms.Service {
 	return rooms.New(rooms.Ports{
-		Rooms: r.store.Rooms(), Agents: r.store, Minds: r.minds, Waker: r.waker, Attendants: r, Now: r.now,
-	}, holder, rooms.Options{})
+		Rooms: r.store.Rooms(), Agents: r, Minds: r.minds, Waker: r.waker, Attendants: r, Now: r.now,
+	}, holder, r.options)
+}
+
+// Agent, Agents and Slots are what a service reads of agents; the test says who dreams.
+func (r *rig) Agent(ctx context.Context, name string) (dream.Agent, error) {
+	return r.store.Agent(ctx, name)
+}
+
+func (r *rig) Agents(ctx context.Context) ([]dream.Agent, error) { return r.store.Agents(ctx) }
+
+func (r *rig) Slots(context.Context) (map[string]memory.Slot, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.dreaming), nil
+}
+
+// dreams lets these agents dream, and no others.
+func (r *rig) dreams(handles ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dreaming = map[string]memory.Slot{}
+	for _, handle := range handles {
+		r.dreaming["id-"+handle] = memory.Slot{}
+	}
 }
 
 func (r *rig) now() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return time.Now().Add(r.offset)
+	return sunday.Add(r.offset)
 }
 
 // pass lets time pass.
@@ -101,10 +136,53 @@ func (r *rig) hall(handles ...string) {
 // say posts as a person, or as the agent as, and waits until nobody answers any more.
 func (r *rig) say(c psyche.Caller, as, body string) rooms.PostResult {
 	r.Helper()
-	done, err := r.Post(r.ctx, c, rooms.PostRequest{Room: "hall", As: as, Body: body})
+	return r.post(c, rooms.PostRequest{As: as, Body: body})
+}
+
+// post posts in the hall and waits until nobody answers any more.
+func (r *rig) post(c psyche.Caller, p rooms.PostRequest) rooms.PostResult {
+	r.Helper()
+	p.Room = cmp.Or(p.Room, "hall")
+	done, err := r.Post(r.ctx, c, p)
 	require.NoError(r, err)
 	r.settle()
 	return done
+}
+
+// attend does what is due for an agent, as the workflow does, until nothing is due now, and returns when it is.
+func (r *rig) attend(handle string) time.Time {
+	r.Helper()
+	for range 100 {
+		next, err := r.Attend(r.ctx, "id-"+handle)
+		require.NoError(r, err)
+		r.settle()
+		if next.IsZero() || next.After(r.now()) {
+			return next
+		}
+	}
+	require.Fail(r, "something is due for ever", handle)
+	return time.Time{}
+}
+
+// level is how reachable an agent is in general; active when nothing is set.
+func (r *rig) level(handle string) dormancy.Level {
+	r.Helper()
+	states, err := r.Dormancy(r.ctx, ada, handle)
+	require.NoError(r, err)
+	if len(states) == 0 {
+		return dormancy.Active
+	}
+	require.Empty(r, states[0].Room)
+	return states[0].Level
+}
+
+// last is the last wake record of an agent.
+func (r *rig) last(handle string) room.Wake {
+	r.Helper()
+	calls, err := r.Calls(r.ctx, ada, handle, 0, 0)
+	require.NoError(r, err)
+	require.NotEmpty(r, calls)
+	return calls[len(calls)-1]
 }
 
 func (r *rig) settle() {
@@ -157,6 +235,27 @@ func (m *minds) Hear(_ context.Context, agent string, _ psyche.Caller, _ string,
 		m.heard = append(m.heard, agent+" heard "+h.Text)
 	}
 	return nil
+}
+
+// answers lets agents answer people with a text. They say nothing to agents, and the others say nothing at all.
+func answers(texts map[string]string) func(string, psyche.Call) (psyche.CallAnswer, error) {
+	return func(agent string, c psyche.Call) (psyche.CallAnswer, error) {
+		text := texts[strings.TrimPrefix(agent, "id-")]
+		silent := text == "" || c.Wake.Caller.Agent
+		return psyche.CallAnswer{WakeAnswer: prompt.WakeAnswer{Response: text, Silent: silent}, Cost: 7}, nil
+	}
+}
+
+// callsOf are the calls of an agent.
+func (m *minds) callsOf(handle string) (calls []psyche.Call) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i, c := range m.calls {
+		if m.of[i] == "id-"+handle {
+			calls = append(calls, c)
+		}
+	}
+	return calls
 }
 
 func (m *minds) asked() []string {

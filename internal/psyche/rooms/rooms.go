@@ -12,7 +12,9 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -62,6 +64,8 @@ type Options struct {
 	Hold        time.Duration // how long a wake without a message holds the agent awake; 0: one minute
 	// Lease is how long the process that takes an item has to answer it; then another may. 0: two minutes.
 	Lease time.Duration
+	// Gather is how long posts are gathered after a call, and become the next one. 0: chatter.Gather; below: not at all.
+	Gather time.Duration
 }
 
 // Service runs the rooms of a deployment. Several processes may share one store.
@@ -69,6 +73,7 @@ type Service struct {
 	Ports
 	o      Options
 	holder string // names this process in what it takes
+	takes  atomic.Int64
 
 	running context.Context // of answers under way
 	stop    context.CancelFunc
@@ -95,6 +100,7 @@ func New(p Ports, holder string, o Options) *Service {
 		o.Rules = chatter.Default
 	}
 	o.Lease, o.Hold = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Hold, defaultHold)
+	o.Gather = cmp.Or(o.Gather, chatter.Gather)
 	s := &Service{Ports: p, o: o, holder: holder, attended: map[string]*attendance{}}
 	s.running, s.stop = context.WithCancel(context.Background())
 	return s
@@ -111,6 +117,9 @@ func (s *Service) Close(ctx context.Context) error {
 	s.beside.Wait()
 	return ctx.Err()
 }
+
+// taker names one take of this process: a take that is repeated raises the fence, like that of another process.
+func (s *Service) taker() string { return s.holder + "/" + strconv.FormatInt(s.takes.Add(1), 10) }
 
 // detach runs do beside the caller, unless the service is closed.
 func (s *Service) detach(do func(ctx context.Context)) {

@@ -14,6 +14,7 @@ import (
 // Reasons of skips beside those of admission.
 const (
 	isNotice  = "notice" // agents answer no notice of an agent
+	isReader  = "reader" // the agent may not write in the room
 	inboxFull = "full"   // too much waits in the inbox
 )
 
@@ -39,6 +40,9 @@ func (s *Service) rule(ctx context.Context) (rule room.Rule, notices func() []st
 // decide applies admission to every listener of a situation.
 func decide(m room.Situation, rules chatter.Rules, dreaming map[string]bool) (room.Decision, []string) {
 	g := guards{read: m.Guard, changed: map[string][]byte{}}
+	if _, sender := caller(m); sender == admission.Person && m.Direct == nil {
+		g.spoken(m.Room.ID)
+	}
 	d := room.Decision{}
 	var notices []string
 	for _, l := range m.Listeners {
@@ -74,6 +78,9 @@ func address(m room.Situation, l room.Listener) admission.Address {
 
 func deliver(m room.Situation, l room.Listener, rules chatter.Rules, dreaming bool, g *guards) (room.Delivery, string) {
 	from, sender := caller(m)
+	if l.Role == room.Reader {
+		return room.Delivery{Agent: l.ID, Outcome: room.Skipped, Reason: isReader}, ""
+	}
 	if m.Post.Form == room.Notice && sender == admission.Agent {
 		return room.Delivery{Agent: l.ID, Outcome: room.Skipped, Reason: isNotice}, ""
 	}
@@ -155,6 +162,15 @@ func (g *guards) admit(rules chatter.Rules, call chatter.Call, from room.Who, ag
 		}
 	}
 	return limit, notice
+}
+
+// spoken notes that a person has spoken in a room, whether or not that calls anybody.
+func (g *guards) spoken(place string) {
+	key := room.GuardKey("alone", place)
+	var alone chatter.Alone
+	if json.Unmarshal(g.of(key), &alone) == nil && alone != (chatter.Alone{}) {
+		g.changed[key] = []byte(encoded(chatter.Alone{}))
+	}
 }
 
 func (g *guards) of(key string) []byte {
