@@ -53,10 +53,11 @@ type Item struct {
 	Reason   string    `json:"reason,omitempty"`
 	Reply    string    `json:"reply,omitempty"` // id of the post that answers it
 
-	Fence  int64     `json:"fence,omitempty"` // rises each time that somebody else takes it
-	Holder string    `json:"holder,omitempty"`
-	Until  time.Time `json:"until,omitzero"` // when others may take it from its holder
-	Ended  time.Time `json:"ended,omitzero"`
+	Fence  int64  `json:"fence,omitempty"` // rises each time that somebody else takes it
+	Holder string `json:"holder,omitempty"`
+	// Until is when others may take it from its holder; of an item that waits, before when nobody may take it.
+	Until time.Time `json:"until,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
 }
 
 // Text is a direct message.
@@ -75,6 +76,7 @@ type Direct struct {
 	Message  *Text // nil for a scheduled call without words
 	Room     string
 	Priority int
+	Due      time.Time // nobody takes it before; zero: at once
 	Expires  time.Time
 	Now      time.Time
 }
@@ -110,6 +112,7 @@ type Finish struct {
 	// Failed makes the outcome of the wake failed, whatever the state.
 	Failed bool
 	Cost   budget.Micros // that the wake has cost
+	Due    time.Time     // of an item that is put back: nobody takes it before; zero: at once
 	Now    time.Time
 }
 

@@ -198,7 +198,7 @@ func (s *Service) putBack(ctx context.Context, group []room.Item, reason string,
 	var faults []error
 	for _, item := range group {
 		_, err := s.Rooms.Finish(ctx, room.Finish{
-			Agent: item.Agent, Number: item.Number, Fence: item.Fence, State: room.Waiting, Reason: reason, Now: from,
+			Agent: item.Agent, Number: item.Number, Fence: item.Fence, State: room.Waiting, Reason: reason, Due: from, Now: s.Now().UTC(),
 		})
 		if !errors.Is(err, room.ErrFenced) {
 			faults = append(faults, err)

@@ -31,7 +31,7 @@ func (t *tx) settle(f room.Finish) room.Finished {
 	}
 	if f.State == room.Waiting {
 		i.State, i.Reason, i.Holder = room.Waiting, f.Reason, ""
-		i.Until = utc(f.Now)
+		i.Until = utc(f.Due)
 		t.set(itemName(i.Agent, i.Number), i)
 		w, _ := t.wakeOf(i.Agent, i.Key)
 		w.Cost += f.Cost

@@ -48,6 +48,7 @@ func (t *tx) send(d room.Direct, rule room.Rule) room.Sent {
 		Room:    d.Room,
 		Message: d.Message,
 		From:    d.From,
+		Until:   utc(d.Due),
 	})
 	if t.err != nil {
 		return room.Sent{}
@@ -122,7 +123,7 @@ func (t *tx) take(take room.Take) []room.Item {
 			continue
 		}
 		mine := i.State == room.Taken && i.Holder == take.Holder
-		if i.State == room.Taken && !mine && i.Until.After(take.Now) {
+		if !mine && i.Until.After(take.Now) { // taken by another holder, or not due yet
 			continue
 		}
 		if !mine && over(i, take.Now) {

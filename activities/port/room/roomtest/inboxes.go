@@ -18,6 +18,7 @@ var inboxes = []clause{
 	{"AnAnswerIsPostedOnce", answeredOnce},
 	{"SilenceFailureAndDroppingAreRecorded", otherEnds},
 	{"AnItemCanBePutBack", putBack},
+	{"AMessageWaitsUntilItIsDue", dueLater},
 	{"ItemsExpire", expiring},
 	{"ARuleDecidesAboutAMessage", fullInbox},
 }
@@ -209,9 +210,30 @@ func putBack(t *testing.T, s room.Store) {
 	require.ErrorIs(t, err, room.ErrFenced)
 	next := take(t, s, echo, "h")
 	require.EqualValues(t, 2, next[0].Fence)
+	later := answer(next[0], "")
+	later.State, later.Reply, later.Due = room.Waiting, nil, taking(echo, "h").Now.Add(time.Minute)
+	_, err = s.Finish(t.Context(), later)
+	require.NoError(t, err)
+	require.Empty(t, take(t, s, echo, "h"), "nobody takes it before it is due")
+	due := taking(echo, "h")
+	due.Now = later.Due
+	next, err = s.Take(t.Context(), due)
+	require.NoError(t, err)
 	_, err = s.Finish(t.Context(), answer(next[0], "now"))
 	require.NoError(t, err)
-	require.EqualValues(t, 14, wakes(t, s, echo)[0].Cost)
+	require.EqualValues(t, 21, wakes(t, s, echo)[0].Cost)
+}
+
+func dueLater(t *testing.T, s room.Store) {
+	d := direct(echo, "a", 0)
+	d.Due = taking(echo, "h").Now.Add(time.Minute)
+	send(t, s, d)
+	require.Empty(t, take(t, s, echo, "h"))
+	due := taking(echo, "h")
+	due.Now = d.Due
+	items, err := s.Take(t.Context(), due)
+	require.NoError(t, err)
+	require.Len(t, items, 1)
 }
 
 func expiring(t *testing.T, s room.Store) {
