@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console/modelcmd"
 	"github.com/seed-56a03226/oneiros/internal/console/predictioncmd"
 	"github.com/seed-56a03226/oneiros/internal/console/reviewcmd"
+	"github.com/seed-56a03226/oneiros/internal/console/roomcmd"
 	"github.com/seed-56a03226/oneiros/internal/console/servecmd"
 	"github.com/seed-56a03226/oneiros/internal/console/storecmd"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
@@ -48,8 +49,12 @@ Try it without any configuration:  oneiros demo`,
 	root.SetFlagErrorFunc(cli.FlagError)
 	root.AddGroup(&cobra.Group{ID: cli.DreamGroup, Title: "Dreams:"},
 		&cobra.Group{ID: cli.MemoryGroup, Title: "Memory:"},
+		&cobra.Group{ID: cli.RoomGroup, Title: "Rooms:"},
 		&cobra.Group{ID: cli.DeploymentGroup, Title: "Deployment:"})
-	root.AddCommand(agentcmd.Agents(app), memorycmd.Memory(app), memorycmd.Playbook(app),
+	agents := agentcmd.Agents(app)
+	agents.AddCommand(roomcmd.Wake(app), roomcmd.Dormant(app), roomcmd.Dormancy(app))
+	root.AddCommand(agents, roomcmd.Rooms(app), roomcmd.Say(app))
+	root.AddCommand(memorycmd.Memory(app), memorycmd.Playbook(app),
 		predictioncmd.Morning(app), predictioncmd.Predictions(app), predictioncmd.Claims(app), dreamcmd.Fragments(app), dreamcmd.Scenarios(app), view.Journal(app),
 		dreamcmd.Dreams(app), healthcmd.Spend(app), healthcmd.Config(app), healthcmd.Doctor(app),
 		healthcmd.Version(app), cli.ExitCodes(), dreamcmd.Depth(app))

@@ -24,6 +24,7 @@ type backend struct {
 	dream  engines
 	hooks  hooks
 	stores stores
+	rooms  func(h *deploy.Deployment) *deploy.RoomSession
 }
 
 // engines are what commands on dreams call. Reach and Waker find no server when they are not set.
@@ -120,6 +121,13 @@ func (b backend) Serve(
 	note func(string, ...any),
 ) (deploy.Engine, error) {
 	return b.dream.Serve(ctx, h, note)
+}
+
+func (b backend) Rooms(_ context.Context, h *deploy.Deployment) (*deploy.RoomSession, error) {
+	if b.rooms == nil {
+		return nil, errNotSet
+	}
+	return b.rooms(h), nil
 }
 
 func (b backend) Waker(ctx context.Context, h *deploy.Deployment) (deploy.Waker, error) {

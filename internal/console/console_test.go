@@ -60,6 +60,10 @@ type fixture struct {
 
 	resolves dream.PredictionRules
 	judge    func() review.Judge // nil: none
+	minds    *minds              // that answer in rooms
+
+	until time.Duration // after which a command is interrupted; 0: never
+	later time.Duration // by which the time of a command is after now
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -124,6 +128,7 @@ func (d *fixture) run(width int, args ...string) int {
 		return &deploy.Deployment{
 			Wakes:   &d.hall,
 			Feeds:   d.store,
+			Rooms:   d.store.Rooms(),
 			Keys:    d.store,
 			Digest:  d.digest,
 			Private: d.private,
@@ -158,7 +163,7 @@ func (d *fixture) run(width int, args ...string) int {
 		In:       strings.NewReader(d.in),
 		Out:      &d.out,
 		Err:      &d.err,
-		Now:      func() time.Time { return now },
+		Now:      func() time.Time { return now.Add(d.later) },
 		Width:    width,
 		Zone:     "Europe/Berlin",
 		Version:  cli.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
@@ -168,9 +173,16 @@ func (d *fixture) run(width int, args ...string) int {
 			dream:  d.dream,
 			hooks:  d.hooks,
 			stores: d.stores,
+			rooms:  d.roomSession,
 		},
 	}
-	return console.Run(d.Context(), d.app, args)
+	ctx := d.Context()
+	if d.until > 0 {
+		interrupted, cancel := context.WithTimeout(ctx, d.until)
+		defer cancel()
+		ctx = interrupted
+	}
+	return console.Run(ctx, d.app, args)
 }
 
 // letters is an embedder for tests: the frequencies of eight letters.

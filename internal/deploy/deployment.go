@@ -48,6 +48,7 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 		Events:       store,
 		Wakes:        store,
 		Feeds:        store,
+		Rooms:        store.Rooms(),
 		Catalog:      c,
 		Roles:        c.Roles.Models(),
 		Caps:         c.Money.Caps(),

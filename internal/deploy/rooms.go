@@ -46,8 +46,8 @@ func capped(m budget.Micros) budget.Micros {
 // RoomSession is the rooms of a deployment for one command.
 type RoomSession struct {
 	*rooms.Service
-	being  *psyche.Service
-	engine *engine
+	// End ends what answers in the rooms, after the last answer; nil: nothing.
+	End func(ctx context.Context) error
 }
 
 // Rooms opens the rooms for one command. The command's own process answers what it posts; Temporal is told of it where
@@ -58,20 +58,26 @@ func (d *Process) Rooms(ctx context.Context, h *Deployment) (*RoomSession, error
 	if _, err := e.dialIfAny(ctx); err != nil {
 		return nil, errors.Join(err, e.Stop())
 	}
-	s := &RoomSession{being: h.service(e.starter), engine: e}
-	s.Service = h.rooms("command", e.starter, s.being)
-	return s, nil
+	being := h.service(e.starter)
+	return &RoomSession{Service: h.rooms("command", e.starter, being), End: func(ctx context.Context) error {
+		var err error
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
+		defer cancel()
+		if closing := being.Close(last); closing != nil {
+			err = fmt.Errorf("store the last turns: %w", closing)
+		}
+		return errors.Join(err, e.Stop())
+	}}, nil
 }
 
-// Close waits until what was posted is answered and remembered. When ctx ends before, the rest is left to a server.
+// Close waits until what was posted is answered and remembered. When ctx ends before, the rest is left to a server,
+// which is no error.
 func (s *RoomSession) Close(ctx context.Context) error {
-	err := s.Service.Close(ctx)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
-	defer cancel()
-	if closing := s.being.Close(last); closing != nil {
-		err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
+	_ = s.Service.Close(ctx) // only ever the end of ctx
+	if s.End == nil {
+		return nil
 	}
-	return errors.Join(err, s.engine.Stop())
+	return s.End(ctx)
 }
 
 // stopAttending ends what the worker's rooms are about, after the worker.

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -34,6 +35,7 @@ type Deployment struct {
 	Events  fabric.Log
 	Wakes   presence.Store
 	Feeds   memory.Feeds
+	Rooms   room.Store
 	Keys    access.Store
 	Catalog inference.Catalog
 	Roles   map[dream.Role]string // the configured model of each role

@@ -11,7 +11,7 @@ const (
 	OK       = 0
 	Failure  = 1 // something went wrong
 	Usage    = 2 // the command line or the configuration is wrong
-	NotFound = 3 // no such agent, item or dream
+	NotFound = 3 // no such agent, item, dream, room or post
 	// Refused: a cap, a missing consent, a client that holds the agent awake, a dream under way, an existing verdict,
 	// the policy or the review forbids it.
 	Refused     = 4

@@ -12,6 +12,11 @@ var clocks = []string{"15:04", "3pm", "3:04pm"}
 // dates are the forms of a day with a time of day, in the zone of the agent.
 var dates = []string{"2006-01-02t15:04", "2006-01-02t15:04:05", "2006-01-02 15:04", "2006-01-02 3pm", "2006-01-02 3:04pm"}
 
+// Until reads a time as a person writes it, in the zone of now: what a command may name after "until".
+func Until(text string, now time.Time) (time.Time, error) {
+	return until(strings.ToLower(strings.Join(strings.Fields(text), " ")), now)
+}
+
 // until reads a time: "5pm", "17:00", "noon", "midnight", "tomorrow 9am", "2026-03-02 17:00", or ISO 8601 with a zone.
 // A time of day is the next one, today or tomorrow; any other time must lie ahead, at most LongestDormancy away.
 func until(text string, now time.Time) (time.Time, error) {

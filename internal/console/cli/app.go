@@ -84,6 +84,8 @@ type Engines interface {
 	Serve(ctx context.Context, h *deploy.Deployment, tell func(string, ...any)) (deploy.Engine, error)
 	// ServeMCP serves an MCP client in this process until its input ends, without a worker.
 	ServeMCP(ctx context.Context, h *deploy.Deployment, s deploy.MCPSession) error
+	// Rooms opens the rooms for one command: this process answers what it posts.
+	Rooms(ctx context.Context, h *deploy.Deployment) (*deploy.RoomSession, error)
 	// Waker wakes sleeping agents without waiting for Temporal.
 	Waker(ctx context.Context, h *deploy.Deployment) (deploy.Waker, error)
 	// Active notifies the agent's workflow, where it can be reached, that the agent is used. Errors are dropped.
@@ -121,6 +123,7 @@ type Version struct {
 
 const (
 	DreamGroup      = "dreams"
+	RoomGroup       = "rooms"
 	MemoryGroup     = "minds"
 	DeploymentGroup = "house"
 )
