@@ -164,22 +164,27 @@ func beyondTokens() []string {
 	return names
 }
 
-// validTalk checks that the model for conversations is known, generates text, and has a price.
+// validTalk checks the models for conversations and for the gate of rooms.
 func (c Config) validTalk() error {
-	if c.Serve.Model == "" {
+	return errors.Join(c.writes("serve.model", c.Serve.Model), c.writes("rooms.gate", c.Rooms.Gate))
+}
+
+// writes checks that a model is known, generates text, and has a price; an empty name is valid.
+func (c Config) writes(knob, model string) error {
+	if model == "" {
 		return nil
 	}
-	spec, err := c.Spec(c.Serve.Model)
+	spec, err := c.Spec(model)
 	switch {
 	case err != nil:
-		return fmt.Errorf("serve.model: %w", err)
+		return fmt.Errorf("%s: %w", knob, err)
 	case spec.Embeds:
-		return fmt.Errorf(
-			"serve.model: %q is the wrong sort of model; it must be a model that writes, not an embedder", spec.Name)
+		return fmt.Errorf("%s: %q is the wrong sort of model; it must be a model that writes, not an embedder", knob,
+			spec.Name)
 	case spec.Price == nil:
 		return fmt.Errorf(
-			"serve.model: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
-			spec.Name, spec.Provider, spec.Wire)
+			"%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
+			knob, spec.Name, spec.Provider, spec.Wire)
 	}
 	return nil
 }

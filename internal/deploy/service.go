@@ -35,6 +35,7 @@ func (h *Deployment) service(s *starter.Starter) *psyche.Service {
 		MemoriesPerPrincipal: c.Serve.MemoriesPerPrincipal,
 		MemoriesPerUser:      c.Serve.MemoriesPerUser,
 		Talker:               c.Serve.Model,
+		Gate:                 c.Rooms.Gate,
 		Models:               h.Roles,
 		Hold:                 c.Agent.ClientTimeout,
 		Within:               c.Serve.RecallBudget,

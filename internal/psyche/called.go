@@ -28,6 +28,7 @@ type Call struct {
 	Query    string           // for which memory is searched
 	Accounts []budget.Account // that pay beside the agent's
 	Heard    []Heard          // what is remembered of it
+	Gated    bool             // Options.Gate is asked first whether the agent answers
 }
 
 // Heard is something that was said where the agent could hear it.
@@ -89,7 +90,7 @@ func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer,
 		}
 		c.Wake.Mood = felt.Word
 	}
-	answer, err := s.buyCall(ctx, &a, &c, &spec)
+	answer, err := s.gatedCall(ctx, &a, &c, &spec)
 	if err != nil {
 		return answer, err
 	}
@@ -126,20 +127,55 @@ func (s *Service) recalledFor(ctx context.Context, a dream.Agent, c Call) []Memo
 	return found
 }
 
-// buyCall asks the model, with one attempt at a repair of an answer that cannot be read.
-func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *inference.Spec) (CallAnswer, error) {
+// gateTokens bound what the gate says: whether the agent answers, and nothing else that is read.
+const gateTokens = 60
+
+// gatedCall asks a cheap model first whether the agent answers, where one is configured and the call is gated. A gate
+// that fails lets the call pass: it saves money, and decides nothing else.
+func (s *Service) gatedCall(ctx context.Context, a *dream.Agent, c *Call, spec *inference.Spec) (CallAnswer, error) {
+	if !c.Gated || s.o.Gate == "" || s.o.Gate == spec.Name {
+		return s.buyCall(ctx, a, c, spec)
+	}
+	gate, err := s.Guard.Catalog.Lookup(s.o.Gate)
+	if err != nil {
+		return CallAnswer{}, relayFault(ctx, err)
+	}
+	request := callRequest(c, &gate, gateTokens, s.o.Thinking)
+	charge := s.charge(a, &Caller{})
+	charge.Step, charge.Phase = c.Step+"/gate", "gate"
+	charge.Accounts = append(charge.Accounts, c.Accounts...)
+	paid, err := s.Guard.Generate(ctx, charge, request, nil)
+	if _, over := spend.AsOverCap(err); over || err != nil && ctx.Err() != nil {
+		return CallAnswer{}, relayFault(ctx, err)
+	}
+	var says prompt.WakeAnswer
+	if err == nil && inference.ReadJSON(paid.Text, &says) == nil && says.Silent {
+		return CallAnswer{WakeAnswer: prompt.WakeAnswer{Silent: true}, Model: gate.Name, Cost: paid.Cost}, nil
+	}
+	answer, err := s.buyCall(ctx, a, c, spec)
+	answer.Cost += paid.Cost
+	return answer, err
+}
+
+// callRequest is what a model is sent for a call.
+func callRequest(c *Call, spec *inference.Spec, tokens, thinking int) inference.Request {
 	text := prompt.Wake(c.Wake)
-	request := inference.Request{
+	return inference.Request{
 		Model: spec.Name,
 		Messages: []inference.Message{
 			{Role: "system", Content: text.System},
 			{Role: "user", Content: text.User()},
 		},
-		MaxTokens: callTokens,
-		Reasoning: s.o.Thinking,
+		MaxTokens: tokens,
+		Reasoning: thinking,
 		IdleToken: callIdle,
 		Schema:    &inference.Schema{Name: text.Name, JSON: text.Schema},
 	}
+}
+
+// buyCall asks the model, with one attempt at a repair of an answer that cannot be read.
+func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *inference.Spec) (CallAnswer, error) {
+	request := callRequest(c, spec, callTokens, s.o.Thinking)
 	answer := CallAnswer{Model: spec.Name}
 	if !costsNothing(spec) {
 		answer.Estimate = spend.GenerationCost(*spec, request)

@@ -55,6 +55,8 @@ type Options struct {
 	// MoodSampling sets the temperature by the mood when the client names none.
 	MoodSampling bool
 
+	Gate string // model that is asked first whether an agent answers what was not said to it; empty: none
+
 	Allowed []string // fields beyond tokens that paid models may get (inference.FieldsBeyondTokens)
 	Queue   int      // most exchanges that wait to be remembered, per worker; 0: 1024
 

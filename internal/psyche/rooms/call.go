@@ -54,6 +54,8 @@ func (s *Service) callOf(ctx context.Context, a dream.Agent, trigger room.Item, 
 		Trigger: prompt.ByMention, Caller: speech(p), Room: place.ID,
 		Categories: splitList(p.Meta["categories"]), Score: p.Meta["score"],
 	}
+	named := slices.ContainsFunc(p.Mentions, func(m room.Mention) bool { return m.Who == room.AgentID(a.ID) })
+	call.Gated = !named || p.Author.Kind != dormancy.Person
 	for _, m := range p.Mentions {
 		if m.Kind == dormancy.Agent && m.ID != a.ID {
 			call.Wake.Others = append(call.Wake.Others, m.Name)
