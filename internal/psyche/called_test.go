@@ -128,6 +128,7 @@ func TestACallThatACapForbidsIsNotMade(t *testing.T) {
 	var fault *psyche.Fault
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, "insufficient_quota", fault.Code)
+	require.Contains(t, fault.Message, "rooms.agent_day")
 	require.Empty(t, v.asked)
 }
 

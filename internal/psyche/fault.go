@@ -106,6 +106,10 @@ func capOf(o *spend.OverCap) string {
 		return fmt.Sprintf("%s a day that this key has", o.Limit)
 	case "fleet":
 		return fmt.Sprintf("%s a day that all agents have together", o.Limit)
+	case "calls":
+		return fmt.Sprintf("%s a day that the agent has for rooms (rooms.agent_day)", o.Limit)
+	case "strangers":
+		return fmt.Sprintf("%s a day that strangers may cost the agent (rooms.stranger_day)", o.Limit)
 	}
 	return fmt.Sprintf("%s a %s that the agent has", o.Limit, who)
 }
