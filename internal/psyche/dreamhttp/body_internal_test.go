@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
 // refusedWell checks that an error is the caller's, in one sentence that can be shown.
@@ -48,7 +49,7 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 		var agent string
 		request, err := readRequest(
 			httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))),
-			field{"agent", text(&agent)})
+			params.FieldOf("agent", params.Text(&agent)))
 		if err != nil {
 			refusedWell(t, err)
 			return
@@ -82,16 +83,16 @@ func FuzzAQueryIsReadOrRefused(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := httptest.NewRequest(http.MethodGet, "/v1/dreams", nil)
 		r.URL.RawQuery = raw
-		q, err := queryOf(r, "after", "limit", "type", "text")
+		q, err := params.QueryOf(r, "after", "limit", "type", "text")
 		if err != nil {
 			refusedWell(t, err)
 			return
 		}
-		limit, after := q.limit(), q.wholeNumber("after", 0)
-		q.boolean("text")
-		q.list("type")
-		if q.fault != nil {
-			refusedWell(t, q.fault)
+		limit, after := q.Limit(psyche.LargestPage), q.WholeNumber("after", 0)
+		q.Bool("text")
+		q.List("type")
+		if q.Fault != nil {
+			refusedWell(t, q.Fault)
 			return
 		}
 		require.True(t, limit >= 0 && limit <= psyche.LargestPage)

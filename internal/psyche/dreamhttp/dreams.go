@@ -7,6 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
 // Begin is the body of POST /v1/dreams. What is left out takes the agent's or the deployment's value.
@@ -36,9 +37,9 @@ type Changes struct {
 
 func (f *Handler) begin(w http.ResponseWriter, r *http.Request) {
 	var agent string
-	request, err := readRequest(r, field{"agent", text(&agent)})
+	request, err := readRequest(r, params.FieldOf("agent", params.Text(&agent)))
 	if err == nil && agent == "" {
-		err = badParam("agent", "agent is missing: the handle of the agent that is to dream")
+		err = params.Wrong("agent", "agent is missing: the handle of the agent that is to dream")
 	}
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -51,9 +52,9 @@ func (f *Handler) begin(w http.ResponseWriter, r *http.Request) {
 
 func (f *Handler) redream(w http.ResponseWriter, r *http.Request) {
 	var from string
-	request, err := readRequest(r, field{"from", text(&from)})
+	request, err := readRequest(r, params.FieldOf("from", params.Text(&from)))
 	if err == nil && from == "" {
-		err = badParam("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
+		err = params.Wrong("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
 	}
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -76,7 +77,7 @@ func (f *Handler) byID(
 	activity func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error),
 ) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if err := readFields(r, nil); err != nil {
+		if err := params.Read(r, nil); err != nil {
 			front.Refuse(w, r, err)
 			return
 		}
@@ -86,7 +87,7 @@ func (f *Handler) byID(
 }
 
 func (f *Handler) show(w http.ResponseWriter, r *http.Request) {
-	_, err := queryOf(r)
+	_, err := params.QueryOf(r)
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
@@ -96,20 +97,20 @@ func (f *Handler) show(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) list(w http.ResponseWriter, r *http.Request) {
-	q, err := queryOf(r, "after", "limit", "agent", "status", "include_archived")
+	q, err := params.QueryOf(r, "after", "limit", "agent", "status", "include_archived")
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
 	request := psyche.ListRequest{
-		Agent:    q.text("agent"),
-		Status:   dream.Status(q.text("status")),
-		After:    q.text("after"),
-		Limit:    q.limit(),
-		Archived: q.boolean("include_archived"),
+		Agent:    q.Text("agent"),
+		Status:   dream.Status(q.Text("status")),
+		After:    q.Text("after"),
+		Limit:    q.Limit(psyche.LargestPage),
+		Archived: q.Bool("include_archived"),
 	}
-	if q.fault != nil {
-		front.Refuse(w, r, q.fault)
+	if q.Fault != nil {
+		front.Refuse(w, r, q.Fault)
 		return
 	}
 	found, err := f.Dreams.List(r.Context(), front.CallerOf(r.Context()), request)
@@ -117,7 +118,7 @@ func (f *Handler) list(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) insights(w http.ResponseWriter, r *http.Request) {
-	_, err := queryOf(r)
+	_, err := params.QueryOf(r)
 	if err != nil {
 		front.Refuse(w, r, err)
 		return

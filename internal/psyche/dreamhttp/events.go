@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
 // The limits of a stream.
@@ -64,23 +65,23 @@ func (f *Handler) events(w http.ResponseWriter, r *http.Request) {
 
 // follow reads the request's parameters.
 func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error) {
-	q, err := queryOf(r, "agent", "dream", "after", "type", "text")
+	q, err := params.QueryOf(r, "agent", "dream", "after", "type", "text")
 	if err != nil {
 		return nil, err
 	}
-	s := &stream{handler: f, w: w, types: q.list("type"), after: q.wholeNumber("after", 0)}
+	s := &stream{handler: f, w: w, types: q.List("type"), after: q.WholeNumber("after", 0)}
 	for i, name := range s.types {
 		s.types[i] = event.CurrentType(name)
 		if !slices.Contains(event.Types(), s.types[i]) {
-			q.wrong("type",
+			q.Wrong("type",
 				"types of events with commas between them, such as DreamStarted,DreamEnded; oneiros events types names them")
 		}
 	}
-	text := q.boolean("text")
-	if q.fault != nil {
-		return nil, q.fault
+	text := q.Bool("text")
+	if q.Fault != nil {
+		return nil, q.Fault
 	}
-	s.sight, err = f.Dreams.See(r.Context(), front.CallerOf(r.Context()), q.text("agent"), q.text("dream"), text)
+	s.sight, err = f.Dreams.See(r.Context(), front.CallerOf(r.Context()), q.Text("agent"), q.Text("dream"), text)
 	if err != nil {
 		return nil, err
 	}
@@ -88,13 +89,13 @@ func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil || n < 0 {
 			return nil,
-				badParam("Last-Event-ID",
-					"Last-Event-ID is "+quoted(last)+"; it must be the number of the last event that was received")
+				params.Wrong("Last-Event-ID",
+					"Last-Event-ID is "+params.Quoted(last)+"; it must be the number of the last event that was received")
 		}
 		s.after = n
 		return s, nil
 	}
-	if !q.values.Has("after") && s.sight.Dream == "" { // only new events
+	if !q.Has("after") && s.sight.Dream == "" { // only new events
 		heads, err := f.Dreams.Events.Heads(r.Context())
 		if err != nil {
 			return nil, storeAwayFault(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
 func (f *Handler) fragments(w http.ResponseWriter, r *http.Request) {
@@ -28,34 +29,34 @@ func (f *Handler) predictionsOf(w http.ResponseWriter, r *http.Request) {
 
 // made returns the items of one kind that a dream made, as in the command line's --json.
 func made[T dream.Item](f *Handler, w http.ResponseWriter, r *http.Request, kind dream.Kind) {
-	q, err := queryOf(r, "after", "limit")
+	q, err := params.QueryOf(r, "after", "limit")
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	limit := q.limit()
-	if q.fault != nil {
-		front.Refuse(w, r, q.fault)
+	limit := q.Limit(psyche.LargestPage)
+	if q.Fault != nil {
+		front.Refuse(w, r, q.Fault)
 		return
 	}
 	found, err := psyche.ItemsOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("id"), kind,
-		q.text("after"), limit)
+		q.Text("after"), limit)
 	answer(w, r, http.StatusOK, found, err)
 }
 
 func (f *Handler) entries(w http.ResponseWriter, r *http.Request) {
-	q, err := queryOf(r, "after", "limit")
+	q, err := params.QueryOf(r, "after", "limit")
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	limit := q.limit()
-	if q.fault != nil {
-		front.Refuse(w, r, q.fault)
+	limit := q.Limit(psyche.LargestPage)
+	if q.Fault != nil {
+		front.Refuse(w, r, q.Fault)
 		return
 	}
 	found, err := psyche.ItemsOf[*dream.Journal](r.Context(), f.Dreams, front.CallerOf(r.Context()),
-		r.PathValue("id"), dream.KindJournal, q.text("after"), limit)
+		r.PathValue("id"), dream.KindJournal, q.Text("after"), limit)
 	answer(w, r, http.StatusOK, public(found), err)
 }
 
@@ -89,16 +90,16 @@ func (f *Handler) heldHypotheses(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) listHypotheses(r *http.Request) (psyche.Page[*dream.Hypothesis], error) {
-	q, err := queryOf(r, "after", "limit", "status")
+	q, err := params.QueryOf(r, "after", "limit", "status")
 	if err != nil {
 		return psyche.Page[*dream.Hypothesis]{}, err
 	}
-	limit, status := q.limit(), q.status(psyche.HypothesisStatuses)
-	if q.fault != nil {
-		return psyche.Page[*dream.Hypothesis]{}, q.fault
+	limit, status := q.Limit(psyche.LargestPage), q.OneOf("status", psyche.HypothesisStatuses)
+	if q.Fault != nil {
+		return psyche.Page[*dream.Hypothesis]{}, q.Fault
 	}
 	return f.Dreams.ListHypotheses(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), status,
-		q.text("after"), limit)
+		q.Text("after"), limit)
 }
 
 func (f *Handler) explainHypothesis(w http.ResponseWriter, r *http.Request) {
@@ -109,12 +110,12 @@ func (f *Handler) explainHypothesis(w http.ResponseWriter, r *http.Request) {
 
 // morning reports what is new for an agent.
 func (f *Handler) morning(w http.ResponseWriter, r *http.Request) {
-	q, err := queryOf(r, "since")
+	q, err := params.QueryOf(r, "since")
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	since, err := psyche.ReadSince(q.text("since"))
+	since, err := psyche.ReadSince(q.Text("since"))
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
@@ -136,7 +137,7 @@ type Check struct {
 
 func (f *Handler) checkPredictions(w http.ResponseWriter, r *http.Request) {
 	var c Check
-	if err := readOptional(r, []field{{"look_only", boolInto(&c.LookOnly)}}); err != nil {
+	if err := params.ReadOptional(r, []params.Field{params.FieldOf("look_only", boolInto(&c.LookOnly))}); err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
@@ -146,12 +147,12 @@ func (f *Handler) checkPredictions(w http.ResponseWriter, r *http.Request) {
 
 func (f *Handler) resolvePrediction(w http.ResponseWriter, r *http.Request) {
 	var v psyche.ResolveRequest
-	err := readFields(r, []field{
-		{"id", text(&v.Prediction)},
-		{"verdict", text(&v.Verdict)},
-		{"because", text(&v.Because)},
-		{"tool", text(&v.Tool)},
-		{"again", boolInto(&v.Again)},
+	err := params.Read(r, []params.Field{
+		params.FieldOf("id", params.Text(&v.Prediction)),
+		params.FieldOf("verdict", params.Text(&v.Verdict)),
+		params.FieldOf("because", params.Text(&v.Because)),
+		params.FieldOf("tool", params.Text(&v.Tool)),
+		params.FieldOf("again", boolInto(&v.Again)),
 	})
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -167,19 +168,19 @@ func liveItems[T dream.Item](f *Handler, r *http.Request, of memory.Query, statu
 	if statuses != nil {
 		names = append(names, "status")
 	}
-	q, err := queryOf(r, names...)
+	q, err := params.QueryOf(r, names...)
 	if err != nil {
 		return psyche.Page[T]{}, err
 	}
-	limit := q.limit()
-	if status := q.status(statuses); status != "" {
+	limit := q.Limit(psyche.LargestPage)
+	if status := q.OneOf("status", statuses); status != "" {
 		of.Statuses = []string{status}
 	}
-	if q.fault != nil {
-		return psyche.Page[T]{}, q.fault
+	if q.Fault != nil {
+		return psyche.Page[T]{}, q.Fault
 	}
 	return psyche.HeldOf[T](r.Context(), f.Dreams, front.CallerOf(r.Context()), r.PathValue("agent"), of,
-		q.text("after"), limit)
+		q.Text("after"), limit)
 }
 
 func public(p psyche.Page[*dream.Journal]) psyche.Page[journal.Public] {

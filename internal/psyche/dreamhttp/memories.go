@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
 // Add is the body of POST /v1/agents/{agent}/memories.
@@ -60,25 +61,25 @@ func (f *Handler) recalled(r *http.Request) (psyche.Found, error) {
 	if err != nil {
 		return psyche.Found{}, err
 	}
-	q, err := queryOf(r, "query", "limit", "include_dreamt")
+	q, err := params.QueryOf(r, "query", "limit", "include_dreamt")
 	if err != nil {
 		return psyche.Found{}, err
 	}
 	request := psyche.RecallRequest{
-		Query: q.text("query"), Limit: int(q.wholeNumber("limit", 1)),
-		Dreamt: q.boolean("include_dreamt"),
+		Query: q.Text("query"), Limit: int(q.WholeNumber("limit", 1)),
+		Dreamt: q.Bool("include_dreamt"),
 	}
 	if request.Limit > mostFound {
-		q.wrong("limit", fmt.Sprintf("1 to %d", mostFound))
+		q.Wrong("limit", fmt.Sprintf("1 to %d", mostFound))
 	}
 	if request.Limit == 0 {
 		request.Limit = usualFound
 	}
-	if request.Query == "" && q.fault == nil {
-		q.fault = badParam("query", "query is missing: what to look for, in plain words")
+	if request.Query == "" && q.Fault == nil {
+		q.Fault = params.Wrong("query", "query is missing: what to look for, in plain words")
 	}
-	if q.fault != nil {
-		return psyche.Found{}, q.fault
+	if q.Fault != nil {
+		return psyche.Found{}, q.Fault
 	}
 	memories, err := f.Memories.Recall(r.Context(), caller, r.PathValue("agent"), request)
 	return psyche.Found{Object: "list", Data: memories}, err
@@ -99,29 +100,33 @@ func (f *Handler) added(r *http.Request) (psyche.AddedMemory, error) {
 		return psyche.AddedMemory{}, err
 	}
 	var a psyche.AddRequest
-	err = readFields(r, []field{{"content", text(&a.Text)}, {"owner", text(&a.Owner)}, {"at", moment(&a.At)}})
+	err = params.Read(r, []params.Field{
+		params.FieldOf("content", params.Text(&a.Text)),
+		params.FieldOf("owner", params.Text(&a.Owner)),
+		params.FieldOf("at", moment(&a.At)),
+	})
 	if err != nil {
 		return psyche.AddedMemory{}, err
 	}
 	if a.Text == "" {
-		return psyche.AddedMemory{}, badParam("content", "content is missing: the statement to keep")
+		return psyche.AddedMemory{}, params.Wrong("content", "content is missing: the statement to keep")
 	}
 	return f.Memories.Add(r.Context(), caller, r.PathValue("agent"), a)
 }
 
 func (f *Handler) forget(w http.ResponseWriter, r *http.Request) {
 	var g psyche.ForgetRequest
-	err := readFields(r, []field{
-		{"ids", texts(&g.IDs)},
-		{"user", text(&g.User)},
-		{"owner", text(&g.Owner)},
-		{"conversation", text(&g.Session)},
-		{"since", moment(&g.Since)},
-		{"until", moment(&g.Until)},
-		{"texts", texts(&g.Texts)},
-		{"derived", boolInto(&g.Derived)},
-		{"only", boolInto(&g.ItemsOnly)},
-		{"dry_run", boolInto(&g.DryRun)},
+	err := params.Read(r, []params.Field{
+		params.FieldOf("ids", texts(&g.IDs)),
+		params.FieldOf("user", params.Text(&g.User)),
+		params.FieldOf("owner", params.Text(&g.Owner)),
+		params.FieldOf("conversation", params.Text(&g.Session)),
+		params.FieldOf("since", moment(&g.Since)),
+		params.FieldOf("until", moment(&g.Until)),
+		params.FieldOf("texts", texts(&g.Texts)),
+		params.FieldOf("derived", boolInto(&g.Derived)),
+		params.FieldOf("only", boolInto(&g.ItemsOnly)),
+		params.FieldOf("dry_run", boolInto(&g.DryRun)),
 	})
 	if err != nil {
 		front.Refuse(w, r, err)
@@ -132,7 +137,7 @@ func (f *Handler) forget(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) owners(w http.ResponseWriter, r *http.Request) {
-	if _, err := queryOf(r); err != nil {
+	if _, err := params.QueryOf(r); err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
@@ -141,19 +146,23 @@ func (f *Handler) owners(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) archived(w http.ResponseWriter, r *http.Request) {
-	q, err := queryOf(r, "dream")
+	q, err := params.QueryOf(r, "dream")
 	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
-	found, err := f.Memories.Archived(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), q.text("dream"))
+	found, err := f.Memories.Archived(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), q.Text("dream"))
 	answer(w, r, http.StatusOK, found, err)
 }
 
 func (f *Handler) restore(w http.ResponseWriter, r *http.Request) {
 	var ids []string
 	var dream string
-	if err := readFields(r, []field{{"ids", texts(&ids)}, {"dream", text(&dream)}}); err != nil {
+	err := params.Read(r, []params.Field{
+		params.FieldOf("ids", texts(&ids)),
+		params.FieldOf("dream", params.Text(&dream)),
+	})
+	if err != nil {
 		front.Refuse(w, r, err)
 		return
 	}
@@ -199,7 +208,7 @@ func moment(into *time.Time) func(json.RawMessage) error {
 func clippedValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
-		return quoted(text)
+		return params.Quoted(text)
 	}
 	return "no string"
 }
