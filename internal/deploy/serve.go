@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
@@ -25,6 +28,7 @@ import (
 type apiServer struct {
 	server        *front.Server
 	being         *psyche.Service
+	rooms         *rooms.Service
 	tools         *mcpserver.Handler
 	grace         time.Duration
 	over          chan error // the result of Serve
@@ -119,6 +123,7 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 		}
 	}
 	s := &apiServer{being: e.deployment.service(e.starter), grace: c.Grace, over: make(chan error, 1)}
+	s.rooms = e.deployment.rooms("serve", e.starter, s.being)
 	dreams := e.deployment.dreams(e.starter)
 	s.tools = mcpserver.New(s.being, dreams, mcpserver.Options{
 		Version:     Version,
@@ -130,12 +135,12 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 	})
 	hush, err := e.deployment.store.Listen(s.being.Reread)
 	if err != nil {
-		return errors.Join(fmt.Errorf("subscribe to wake notices: %w", err), s.close())
+		return errors.Join(fmt.Errorf("subscribe to wake notices: %w", err), s.close(ctx))
 	}
 	s.stopListening = hush
 	s.server, err = front.New(e.serverOptions(s))
 	if err != nil {
-		return errors.Join(err, s.close())
+		return errors.Join(err, s.close(ctx))
 	}
 	at, err := s.server.Listen(ctx, c.Listen)
 	if err != nil {
@@ -143,9 +148,9 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 		if errors.As(err, &op) {
 			e.unserved = fmt.Sprintf("cannot listen on %s (%v)", c.Listen, innermost(err))
 			e.place("serve", "no client is answered here: "+e.unserved)
-			return s.close()
+			return s.close(ctx)
 		}
-		return errors.Join(&exit.Error{Code: exit.Usage, Err: fmt.Errorf("serve: %w", err)}, s.close())
+		return errors.Join(&exit.Error{Code: exit.Usage, Err: fmt.Errorf("serve: %w", err)}, s.close(ctx))
 	}
 	e.api = s
 	s.stopWarming = reading(ctx, e.deployment.warm)
@@ -154,7 +159,7 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 	if c.TLSCert != "" {
 		scheme = "https"
 	}
-	e.place("serve", fmt.Sprintf("%s://%s/v1 (OpenAI), /mcp, /v1/dreams", scheme, at))
+	e.place("serve", fmt.Sprintf("%s://%s/v1 (OpenAI), /mcp, /v1/dreams, /v1/rooms", scheme, at))
 	return nil
 }
 
@@ -225,10 +230,11 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		Note: e.countTurn,
 	}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
+	together := &roomhttp.Handler{Rooms: s.rooms}
+	routes := slices.Concat(e.status(), talk.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
 	o := front.Options{
-		Routes: traced(append(append(append(e.status(), talk.Routes()...), s.tools.Routes()...), asleep.Routes()...),
-			e.deployment.tracing),
-		Keys: e.deployment.Keys, Keyless: c.Keyless(), Hosts: config.SplitList(c.Hosts),
+		Routes: traced(routes, e.deployment.tracing),
+		Keys:   e.deployment.Keys, Keyless: c.Keyless(), Hosts: config.SplitList(c.Hosts),
 		Origins: config.SplitList(c.Origins),
 		Limits: front.Limits{
 			Rate:      c.Rate,
@@ -311,17 +317,20 @@ func (s *apiServer) stop() error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil // answers were cut off, as serve.grace says
 	}
-	return errors.Join(err, <-s.over, s.close())
+	return errors.Join(err, <-s.over, s.close(ctx))
 }
 
-func (s *apiServer) close() error {
+// close lets agents answer in rooms until ctx ends, and stores the last turns. What is not answered then is answered
+// by another process, or when this one starts anew.
+func (s *apiServer) close(ctx context.Context) error {
 	if s.stopListening != nil {
 		s.stopListening()
 	}
 	s.tools.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), rememberWithin)
+	_ = s.rooms.Close(ctx) // its only error is that of ctx
+	last, cancel := context.WithTimeout(context.Background(), rememberWithin)
 	defer cancel()
-	if err := s.being.Close(ctx); err != nil {
+	if err := s.being.Close(last); err != nil {
 		return fmt.Errorf("store the last turns: %w", err)
 	}
 	return nil

@@ -28,6 +28,8 @@ type inspector struct {
 	doc     *described.Document
 	keys    map[string]string // secrets by caller
 	answers []described.Answer
+
+	principals map[string]string // by caller
 }
 
 // The callers: an owner, a client of iris alone, one with a limit of one request a minute, and one without a key.
@@ -165,11 +167,17 @@ func TestEveryAnswerMatchesItsDescription(t *testing.T) {
 		}
 		return 0
 	}
-	h := build(t, talker.Options{Fail: refuse, Call: hands},
+	called := func(a talker.Request) string {
+		if strings.Contains(string(a.Body), "should_respond") {
+			return `{"should_respond":true,"response":"It is stuck.","emotion":"calm"}`
+		}
+		return ""
+	}
+	h := build(t, talker.Options{Fail: refuse, Call: hands, Say: called},
 		provider.Options{Each: 3 * time.Millisecond, AtLeast: 40},
 		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared: true}`)
-	i := &inspector{deployment: h, doc: doc, keys: map[string]string{}}
+	i := &inspector{deployment: h, doc: doc, keys: map[string]string{}, principals: map[string]string{}}
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	h.must("agents", "add", "tally")
 	h.must("memory", "import", "--agent", "iris", diary(t))
@@ -179,16 +187,17 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared:
 		theOwner:  {"--role", "owner"},
 		theClient: {"--role", "client", "--agent", "iris"}, theSlow: {"--role", "client", "--rate", "1"},
 	} {
-		var made struct{ Secret string }
+		var made struct{ Principal, Secret string }
 		require.NoError(t,
 			json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", who}, flags...)...)), &made))
-		i.keys[who] = made.Secret
+		i.keys[who], i.principals[who] = made.Secret, made.Principal
 	}
 	h.begin("up")
 	i.server()
 	i.openai()
 	i.agents()
 	i.memories()
+	i.rooms()
 	i.protocol()
 	dream := i.dreams()
 	i.woken()
@@ -310,6 +319,61 @@ func (i *inspector) memories() {
 	require.Contains(i, i.expect(theOwner, "POST", at("/memories/restore"), `{"dream":"dream_iris_0001"}`, 200),
 		`"restored":[]`)
 	i.refused(theOwner, "POST", at("/memories/restore"), `{"ids":["none"]}`, 400, "invalid_value")
+}
+
+// rooms requests what concerns rooms, and how reachable agents are.
+func (i *inspector) rooms() {
+	i.Helper()
+	const hall, tally = "/v1/rooms/hall", "/v1/agents/tally"
+	i.expect(theOwner, "POST", "/v1/rooms", `{"id":"hall","title":"The hall","join":["tally"]}`, 201)
+	i.refused(theOwner, "POST", "/v1/rooms", `{"id":"The Hall"}`, 400, "invalid_value")
+	i.refused(theClient, "POST", "/v1/rooms", `{"id":"loft"}`, 403, "role_too_low")
+	i.refused(theClient, "GET", hall, "", 403, "not_a_member")
+	i.expect(theOwner, "POST", hall+"/members", `{"person":"`+i.principals[theClient]+`","name":"client"}`, 200)
+	i.some(theClient, "/v1/rooms")
+	require.Contains(i, i.expect(theOwner, "GET", hall, "", 200), `"name":"tally"`)
+	i.expect(theOwner, "PUT", hall+"/subscriptions", `{"agent":"tally","on":false}`, 200)
+
+	i.expect(theOwner, "PUT", tally+"/dormancy", `{"level":"sleep","for":"1h"}`, 200)
+	i.some(theOwner, tally+"/dormancy")
+	i.expect(theOwner, "POST", hall+"/posts", `{"as":"tally","body":"I say this when I wake."}`, 202)
+	i.some(theOwner, tally+"/held")
+	i.expect(theOwner, "GET", tally+"/inbox", "", 200)
+	i.refused(theClient, "GET", tally+"/held", "", 403, "role_too_low")
+	require.Contains(i, i.expect(theOwner, "POST", "/v1/agents/awaken", `{"agents":["tally"]}`, 200), `"success":true`)
+
+	i.expect(theClient, "POST", hall+"/posts", `{"body":"Is the vane stuck?"}`, 201)
+	i.some(theClient, hall+"/posts?from=oldest")
+	i.expect(theClient, "GET", hall+"/posts/1", "", 200)
+	var said struct{ Post struct{ Offset int64 } }
+	answer := i.expect(theClient, "POST", hall+"/posts", `{"body":"@tally is it?"}`, 201, "Idempotency-Key", "vane")
+	require.NoError(i, json.Unmarshal([]byte(answer), &said))
+	require.Equal(i, answer, i.expect(theClient, "POST", hall+"/posts", `{"body":"@tally is it?"}`, 201,
+		"Idempotency-Key", "vane"))
+	post := fmt.Sprintf("%s/posts/%d", hall, said.Post.Offset)
+	i.becomes(tally+"/calls", `"outcome":"answered"`)
+	i.some(theOwner, tally+"/calls?limit=5")
+	i.expect(theClient, "PATCH", post, `{"revision":1,"body":"It is stuck."}`, 200)
+	i.expect(theClient, "DELETE", post, "", 200)
+	i.refused(theClient, "GET", hall+"/posts/99", "", 404, "not_found")
+	i.some(theClient, hall+"/events?limit=3")
+	stream, _ := i.read(theClient, "GET", hall+"/events?after=0", "", 200, func(text string) bool {
+		return strings.Contains(text, "event: deleted\n") && strings.HasSuffix(text, "\n\n")
+	}, "Accept", "text/event-stream")
+	require.Contains(i, stream, "event: dormancy\n")
+	require.Contains(i, i.expect(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"direct","message":"Hello?"}`, 200),
+		`"should_respond":true`)
+	i.refused(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"whim"}`, 400, "invalid_value")
+	i.expect(theClient, "DELETE", hall+"/members/client", "", 204)
+	for _, request := range []string{
+		"GET /v1/rooms", "POST " + hall + "/members", "DELETE " + hall + "/members/client", "PUT " + hall + "/subscriptions",
+		"GET " + hall + "/posts", "POST " + hall + "/posts", "PATCH " + post, "DELETE " + post, "GET " + hall + "/events",
+		"GET " + tally + "/dormancy", "PUT " + tally + "/dormancy", "POST /v1/agents/awaken", "GET " + tally + "/inbox",
+		"GET " + tally + "/calls",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		i.refused(noBody, method, path, "", 401, "invalid_api_key")
+	}
 }
 
 // protocol uses the Model Context Protocol, with and without a session.

@@ -13,11 +13,14 @@ import (
 	"github.com/invopop/jsonschema"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dormancy"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/morning"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 )
 
 // object is a part of the description, with its keys in order.
@@ -42,6 +45,20 @@ var callings = map[reflect.Type]string{
 	reflect.TypeFor[refusal]():             "Error",
 	reflect.TypeFor[dreamhttp.Begin]():     "BeginRequest",
 	reflect.TypeFor[dreamhttp.Redream]():   "RedreamRequest",
+
+	reflect.TypeFor[room.Event]():               "RoomEvent",
+	reflect.TypeFor[psyche.Page[room.Event]]():  "RoomEventList",
+	reflect.TypeFor[room.Item]():                "InboxItem",
+	reflect.TypeFor[psyche.Page[room.Item]]():   "Inbox",
+	reflect.TypeFor[room.Text]():                "DirectMessage",
+	reflect.TypeFor[room.Wake]():                "CallRecord",
+	reflect.TypeFor[psyche.Page[room.Wake]]():   "CallRecordList",
+	reflect.TypeFor[room.Action]():              "HeldAction",
+	reflect.TypeFor[psyche.Page[room.Action]](): "HeldActionList",
+	reflect.TypeFor[dormancy.State]():           "DormancyState",
+	reflect.TypeFor[rooms.View]():               "RoomView",
+	reflect.TypeFor[rooms.CreateRequest]():      "CreateRoomRequest",
+	reflect.TypeFor[rooms.Author]():             "CallAuthor",
 }
 
 // choices are the values that a type may have.
@@ -57,6 +74,24 @@ var choices = map[reflect.Type][]any{
 		[]dream.Taint{dream.FromHuman, dream.FromAgent, dream.FromTool, dream.FromWeb, dream.FromDream}),
 	reflect.TypeFor[dream.State](): words(dream.States),
 	reflect.TypeFor[dream.Kind]():  words(dream.KindNames()),
+
+	reflect.TypeFor[dormancy.Level](): words(dormancy.Levels),
+	reflect.TypeFor[dormancy.Kind]():  words([]dormancy.Kind{dormancy.Person, dormancy.Agent}),
+	reflect.TypeFor[dormancy.Trust](): words(dormancy.Trusts),
+	reflect.TypeFor[room.Role]():      words([]room.Role{room.Reader, room.Writer, room.Owner}),
+	reflect.TypeFor[room.Form]():      words([]room.Form{room.Message, room.Notice, room.Announcement}),
+	reflect.TypeFor[room.PostState](): words([]room.PostState{room.Live, room.Emptied}),
+	reflect.TypeFor[room.Trigger]():   words([]room.Trigger{room.OnMention, room.OnDirect, room.OnScheduled}),
+	reflect.TypeFor[room.Outcome](): words(
+		[]room.Outcome{room.Queued, room.Replied, room.Silent, room.Failed, room.Skipped}),
+	reflect.TypeFor[room.ItemState](): words(
+		[]room.ItemState{room.Waiting, room.Taken, room.Answered, room.Declined, room.Expired, room.Dropped}),
+	reflect.TypeFor[room.ActionState](): words([]room.ActionState{room.Held, room.Done, room.Abandoned}),
+	reflect.TypeFor[room.EventType](): words(
+		[]room.EventType{
+			room.Created, room.Joined, room.Changed, room.Left, room.Added, room.Edited, room.Deleted, room.Reset,
+			room.Resolved,
+		}),
 }
 
 func words[S ~string](all []S) []any {
@@ -82,6 +117,7 @@ func newBook(t *testing.T) *book {
 	const port = "../activities/port/"
 	packages := []string{
 		"psyche", "psyche/dreamhttp", "journal", "morning", port + "dream", port + "event", port + "budget", port + "mood",
+		port + "room", port + "dormancy", "psyche/rooms", "psyche/roomhttp",
 	}
 	for _, folder := range packages {
 		from := filepath.Join("..", "..", folder)

@@ -16,12 +16,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
 )
 
 var update = flag.Bool("update", false, "write the description anew")
@@ -32,7 +34,7 @@ func served() []front.Route {
 	nothing := func(http.ResponseWriter, *http.Request) {}
 	var all []front.Route
 	for _, r := range slices.Concat((&dreamhttp.Handler{}).Routes(), (&openaihttp.Handler{}).Routes(),
-		mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
+		(&roomhttp.Handler{}).Routes(), mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
 			{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
 			{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: nothing},
 			{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: nothing},
@@ -53,7 +55,7 @@ var placeholder = regexp.MustCompile(`\{([a-z]+)(\.\.\.)?\}`)
 // operation describes a route.
 func (b *book) operation(r front.Route) object {
 	b.t.Helper()
-	result := operations[r.Method+" "+r.Path]
+	result := operationOf(r.Method, r.Path)
 	op := object{
 		"operationId": idOf(r), "summary": cmp.Or(result.summary, r.Method+" "+r.Path),
 		"tags": []string{tagOf(r.Path)},
@@ -81,7 +83,7 @@ func (b *book) operation(r front.Route) object {
 	if r.Once {
 		parameters = append(parameters, object{"$ref": "#/components/parameters/Idempotency"})
 	}
-	if r.Path == "/v1/events" {
+	if r.Path == "/v1/events" || r.Path == "/v1/rooms/{room}/events" {
 		parameters = append(parameters,
 			object{
 				"name": "Last-Event-ID", "in": "header", "schema": object{"type": "string"},
@@ -131,7 +133,7 @@ func (b *book) responses(answers map[int]any, fails string) object {
 }
 
 func idOf(r front.Route) string {
-	if result := operations[r.Method+" "+r.Path]; result.id != "" {
+	if result := operationOf(r.Method, r.Path); result.id != "" {
 		return result.id
 	}
 	return strings.ToLower(r.Method) +
@@ -142,6 +144,8 @@ func tagOf(path string) string {
 	switch {
 	case strings.HasPrefix(path, "/v1/dreams"):
 		return "dreams"
+	case strings.HasPrefix(path, "/v1/rooms"):
+		return "rooms"
 	case strings.HasPrefix(path, "/v1/agents"):
 		return "agents"
 	case path == "/v1/events":
@@ -169,6 +173,7 @@ func describe(t *testing.T) []byte {
 		at[strings.ToLower(r.Method)] = b.operation(r)
 	}
 	b.of(psyche.VisibleEvent{})
+	b.of(psyche.Page[room.Event]{})
 	responses := failures(b)
 	for name, schema := range borrowed {
 		require.Nil(t, b.schemas[name], "two schemas are called %s", name)
@@ -180,7 +185,7 @@ func describe(t *testing.T) []byte {
 		"info": object{
 			"title": "Oneiros", "version": "1",
 			"license":     object{"name": "see the project", "identifier": "LicenseRef-Oneiros"},
-			"description": "An agent awake and its dreams. Fields and paths are only added: ignore what you do not know. Where an answer is a stream of server-sent events, x-event-data is the schema of each one's data. Times are whole seconds since 1970 where a field ends in _at or _until, money is in micro-dollars where it ends in _micros.",
+			"description": "An agent awake, its dreams, and the rooms in which it talks. Fields and paths are only added: ignore what you do not know. Where an answer is a stream of server-sent events, x-event-data is the schema of each one's data. Times are whole seconds since 1970 where a field ends in _at or _until, money is in micro-dollars where it ends in _micros.",
 		},
 		"servers":  []object{{"url": "/"}},
 		"security": []object{{"key": []string{}}},
@@ -188,6 +193,7 @@ func describe(t *testing.T) []byte {
 			{"name": "dreams"},
 			{"name": "events"},
 			{"name": "agents"},
+			{"name": "rooms"},
 			{"name": "openai"},
 			{"name": "mcp"},
 			{"name": "server"},

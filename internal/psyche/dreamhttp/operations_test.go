@@ -34,6 +34,10 @@ var places = map[string]string{
 	"agent": "The agent's handle or id.",
 	"claim": "The claim's id, such as cl_8b3b862100f3b353.",
 
+	"room":   "The room's id, such as hall.",
+	"member": "The name of a member as the room shows it, or its id.",
+	"offset": "The number of the post in its room: 12 of hall/12.",
+
 	"hypothesis": "The hypothesis' id, such as dream/iris/0001/integration/1, with its slashes escaped as %2F.",
 }
 

@@ -257,6 +257,12 @@ func (s *Service) List(ctx context.Context, c psyche.Caller) ([]room.Room, error
 	return all, failed("list rooms", err)
 }
 
+// Get returns a room without its members.
+func (s *Service) Get(ctx context.Context, c psyche.Caller, id string) (room.Room, error) {
+	place, err := s.Rooms.Get(ctx, reader(c), id)
+	return place, failed("read room "+id, err)
+}
+
 // MemberView is a member as a list shows it.
 type MemberView struct {
 	room.Member

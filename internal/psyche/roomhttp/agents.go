@@ -1,0 +1,92 @@
+package roomhttp
+
+import (
+	"cmp"
+	"net/http"
+	"strconv"
+
+	"github.com/seed-56a03226/oneiros/activities/port/room"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+)
+
+func (f *Handler) dormancy(w http.ResponseWriter, r *http.Request) {
+	if _, err := params.QueryOf(r); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	states, err := f.Rooms.Dormancy(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	answer(w, r, http.StatusOK, page(states, false, func(d room.Dormancy) string { return d.Room }), err)
+}
+
+func (f *Handler) setDormancy(w http.ResponseWriter, r *http.Request) {
+	var request rooms.DormancyRequest
+	if err := object(r, &request); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	set, err := f.Rooms.SetDormancy(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
+	answer(w, r, http.StatusOK, set, err)
+}
+
+func (f *Handler) awaken(w http.ResponseWriter, r *http.Request) {
+	var request rooms.AwakenRequest
+	if err := object(r, &request); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	done, err := f.Rooms.Awaken(r.Context(), front.CallerOf(r.Context()), request)
+	answer(w, r, http.StatusOK, done, err)
+}
+
+// call waits for what the agent says.
+func (f *Handler) call(w http.ResponseWriter, r *http.Request) {
+	var request rooms.CallRequest
+	if err := object(r, &request); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	said, err := f.Rooms.Call(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
+	answer(w, r, http.StatusOK, said, err)
+}
+
+func (f *Handler) inbox(w http.ResponseWriter, r *http.Request) {
+	if _, err := params.QueryOf(r); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	items, err := f.Rooms.Inbox(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	answer(w, r, http.StatusOK, page(items, len(items) == room.MaxPage, func(i room.Item) string {
+		return number(i.Number)
+	}), err)
+}
+
+func (f *Handler) held(w http.ResponseWriter, r *http.Request) {
+	if _, err := params.QueryOf(r); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	actions, err := f.Rooms.Held(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	answer(w, r, http.StatusOK, page(actions, len(actions) == room.MaxPage, func(a room.Action) string {
+		return number(a.Number)
+	}), err)
+}
+
+func (f *Handler) calls(w http.ResponseWriter, r *http.Request) {
+	q, err := params.QueryOf(r, "after", "limit")
+	if refuse(w, r, q, err) {
+		return
+	}
+	after, limit := q.WholeNumber("after", 0), cmp.Or(q.Limit(room.MaxPage-1), usual)
+	if refuse(w, r, q, nil) {
+		return
+	}
+	records, err := f.Rooms.Calls(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), after, limit+1)
+	more := len(records) > limit
+	answer(w, r, http.StatusOK, page(records[:min(len(records), limit)], more, func(w room.Wake) string {
+		return number(w.Number)
+	}), err)
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
