@@ -10,7 +10,8 @@
 //	calls by people    ≤ n · p
 //
 // and as an agent writes one post a call, there are no more posts of agents than calls. A call costs at most what is
-// reserved for it.
+// reserved for it. Posts of strangers beyond their limit wait, at most MostWaiting for an agent, and become a few calls
+// when a stretch of Strangers.Per ends; an account of their own bounds what they cost.
 package chatter
 
 import (

@@ -141,14 +141,21 @@ func speech(p room.Post) prompt.Speech {
 
 // silent says since when an agent has said nothing in a room; empty when it never said anything there.
 func (s *Service) silent(ctx context.Context, a dream.Agent, id string) (string, error) {
-	page, err := s.Rooms.History(ctx, room.Query{Room: id, As: room.AgentID(a.ID), Limit: room.MaxPage})
-	if err != nil {
-		return "", err
-	}
-	for _, p := range readable(page.Posts) {
-		if p.Author == room.AgentID(a.ID) {
-			at := zone(a)
-			return silence(p.Created.In(at), s.Now().In(at)), nil
+	q := room.Query{Room: id, As: room.AgentID(a.ID)}
+	for _, q.Limit = range []int{2 * shown, room.MaxPage - 2*shown} { // it has mostly said something of late
+		page, err := s.Rooms.History(ctx, q)
+		if err != nil {
+			return "", err
+		}
+		for _, p := range page.Posts {
+			q.Before = p.Offset
+			if p.Author == q.As && p.Form != room.Announcement && p.State != room.Emptied {
+				at := zone(a)
+				return silence(p.Created.In(at), s.Now().In(at)), nil
+			}
+		}
+		if !page.More {
+			break
 		}
 	}
 	return "", nil

@@ -62,7 +62,7 @@ func (s *Service) obey(ctx context.Context, o order, posted room.Posted) (string
 		}
 		_, err := s.Rooms.SetDormancy(ctx, room.Change{
 			Agent: o.agent.ID, Room: id, Level: is.Level, Reason: is.Reason, Until: is.Until,
-			If: was.Sequence, Key: "self/" + p.ID, Now: s.Now().UTC(),
+			If: room.AnySequence, Key: "self/" + p.ID, Now: s.Now().UTC(), // what the agent says last holds
 		})
 		return err
 	}

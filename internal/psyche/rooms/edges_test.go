@@ -80,6 +80,18 @@ func TestANewLevelTakesOverTheOldTimer(t *testing.T) {
 	require.Equal(t, dormancy.HumanOnly, r.level("echo"))
 }
 
+func TestAnAgentGoesDormantAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "echo")
+	r.hall("echo")
+	for range 3 {
+		require.Contains(t, r.say(ada, "echo", "@self dormant sleep").Self, "Going dormant (sleep)")
+		require.Equal(t, dormancy.Sleep, r.level("echo"))
+		r.say(ada, "", "@echo good morning")
+		require.Equal(t, dormancy.Active, r.level("echo"))
+	}
+}
+
 // The timer of one process and a person's command reach the same state at once: it ends once, and a sleep that follows
 // is not touched by the timer of the former one.
 func TestATimerAndAWakeAtOnce(t *testing.T) {

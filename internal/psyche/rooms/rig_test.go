@@ -53,7 +53,12 @@ type rig struct {
 
 func newRig(t *testing.T, handles ...string) *rig {
 	t.Helper()
-	store, err := sqlitestore.Open(t.Context(), filepath.Join(t.TempDir(), "rooms.db"))
+	return newRigAt(t, filepath.Join(t.TempDir(), "rooms.db"), handles...)
+}
+
+func newRigAt(t *testing.T, path string, handles ...string) *rig {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
 	r := &rig{
 		T: t, store: store, minds: &minds{}, waker: &waker{}, ctx: t.Context(),
