@@ -26,25 +26,30 @@ type attendance struct {
 	waits *attendance // whose reply is posted before that of the call; Service.mu guards it
 }
 
-// turn is the call of the agent that a post names before another one.
+// turn is the call of an agent that a post names, after those that it names before.
 type turn struct {
-	of   *attendance
-	done chan struct{}
+	of     *attendance
+	done   chan struct{}
+	before *turn
 }
 
-// await returns when the reply before this one is posted. Two agents that two posts name in different orders would wait
-// for each other: then the second one does not wait.
+// await returns when the replies before this one are posted, or not due any more. Two agents that two posts name in
+// different orders would wait for each other: then the second one does not wait.
 func (s *Service) await(ctx context.Context, at *attendance, before *turn) {
-	if before == nil || !s.wait(at, before.of) {
-		return
-	}
-	defer s.wait(at, nil)
 	timer := time.NewTimer(inOrder)
 	defer timer.Stop()
-	select {
-	case <-before.done:
-	case <-timer.C:
-	case <-ctx.Done():
+	defer s.wait(at, nil)
+	for ; before != nil; before = before.before {
+		if !s.wait(at, before.of) {
+			continue
+		}
+		select {
+		case <-before.done:
+		case <-timer.C:
+			return
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 
@@ -100,7 +105,7 @@ func (s *Service) answer(called []room.Delivered) {
 	var before *turn
 	for _, d := range called {
 		agent, id := d.Wake.Agent, d.Wake.Room
-		previous, now := before, &turn{s.attendanceOf(agent, id), make(chan struct{})}
+		previous, now := before, &turn{s.attendanceOf(agent, id), make(chan struct{}), before}
 		before = now
 		s.detach(func(ctx context.Context) {
 			defer close(now.done)

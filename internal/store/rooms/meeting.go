@@ -160,7 +160,7 @@ func (m *meeting) deliver(d room.Delivery, call room.Item) *room.Delivered {
 		w.Ended = w.At
 		return &room.Delivered{Wake: m.setWake(w)}
 	}
-	call.Agent, call.Priority = d.Agent, d.Priority
+	call.Agent, call.Priority, call.Reason = d.Agent, d.Priority, d.Reason
 	call.Created, call.Expires = w.At, utc(d.Expires)
 	item := m.arrive(call)
 	return &room.Delivered{Wake: m.setWake(w), Item: &item}
