@@ -107,13 +107,16 @@ func (s *Service) answer(called []room.Delivered) {
 		agent, id := d.Wake.Agent, d.Wake.Room
 		previous, now := before, &turn{s.attendanceOf(agent, id), make(chan struct{}), before}
 		before = now
-		s.detach(func(ctx context.Context) {
+		answers := s.detach(func(ctx context.Context) {
 			defer close(now.done)
 			if err := s.pass(ctx, agent, id, previous); err != nil && ctx.Err() == nil {
 				s.Log.Warn("an agent could not answer; it is tried again", "agent", agent, "room", id, "error", err)
 				s.look(ctx, agent)
 			}
 		})
+		if !answers { // the service is closed, and its own context has ended
+			s.look(context.Background(), agent)
+		}
 	}
 }
 

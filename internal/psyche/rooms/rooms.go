@@ -121,14 +121,15 @@ func (s *Service) Close(ctx context.Context) error {
 // taker names one take of this process: a take that is repeated raises the fence, like that of another process.
 func (s *Service) taker() string { return s.holder + "/" + strconv.FormatInt(s.takes.Add(1), 10) }
 
-// detach runs do beside the caller, unless the service is closed.
-func (s *Service) detach(do func(ctx context.Context)) {
+// detach runs do beside the caller, unless the service is closed: then it returns false.
+func (s *Service) detach(do func(ctx context.Context)) bool {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if s.closed {
-		return
+		return false
 	}
 	s.beside.Go(func() { do(s.running) })
+	return true
 }
 
 // Wait returns when this process has nothing left to answer, or ctx ends.
