@@ -275,7 +275,11 @@ func (c *conversation) settle(ctx context.Context) (again time.Time, err error) 
 				continue
 			}
 			c.calls[i].Reason = items[at].Reason
-			if next := items[at].Until; !next.IsZero() && (again.IsZero() || next.Before(again)) {
+			next := items[at].Until
+			if items[at].State == room.Taken { // another process answers it
+				next = c.app.Now().Add(lookEvery)
+			}
+			if !next.IsZero() && (again.IsZero() || next.Before(again)) {
 				again = next
 			}
 		}
@@ -321,6 +325,7 @@ func reasonText(reason string, level dormancy.Level) string {
 		"dreaming":       "it dreams",
 		"notice":         "agents answer no notice",
 		"full":           "its inbox is full",
+		"reader":         "it may only read there",
 		"limit hops":     "agents have answered each other too often since a person spoke",
 		"limit alone":    "agents have talked among themselves for too long",
 		"limit pair":     "the author has called it too often",
@@ -360,6 +365,9 @@ func recordsOf(ctx context.Context, s *deploy.RoomSession, agent string) ([]room
 		all = append(all, page...)
 	}
 }
+
+// lookEvery is how often it is looked whether another process has answered.
+const lookEvery = 300 * time.Millisecond
 
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

@@ -141,7 +141,7 @@ func (f *follower) print(ctx context.Context, e room.Event) error {
 	case room.Left:
 		f.out.remark("%s leaves", name)
 	case room.Changed:
-		f.out.remark("%s is a member in another way now", name)
+		f.out.remark("what %s may do or see here has changed", name)
 	case room.Resolved:
 		f.resolved(name, e)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -127,15 +128,7 @@ func answerWaiting(ctx context.Context, app *cli.App, s *deploy.RoomSession, res
 		if err != nil {
 			return err
 		}
-		before, err := unanswered(ctx, s, handle, "wake/"+key+"/")
-		if err != nil {
-			return err
-		}
-		if _, err := s.Attend(waiting, a.ID); err != nil && waiting.Err() == nil {
-			return err
-		}
-		_ = s.Wait(waiting) // it fails only when waiting ends, which is looked at
-		found, err := endsOf(context.WithoutCancel(ctx), s, a, before)
+		found, err := attend(ctx, waiting, app, s, a, "wake/"+key+"/")
 		if err != nil {
 			return err
 		}
@@ -153,6 +146,46 @@ func answerWaiting(ctx context.Context, app *cli.App, s *deploy.RoomSession, res
 		return exit.Errorf(exit.Unreachable, "%s; oneiros rooms inbox shows what waits", strings.Join(late, ", "))
 	}
 	return nil
+}
+
+// attend lets an agent answer what waits for it, until nothing does or waiting ends, and returns what became of it.
+// message begins the key of the message that woke it.
+func attend(ctx, waiting context.Context, app *cli.App, s *deploy.RoomSession, a dream.Agent, message string) (
+	[]room.Wake, error,
+) {
+	keys, err := unanswered(ctx, s, a.Handle, message)
+	if err != nil {
+		return nil, err
+	}
+	end, _ := waiting.Deadline()
+	deadline := app.Now().Add(time.Until(end))
+	for {
+		next, err := s.Attend(waiting, a.ID)
+		if err != nil && waiting.Err() == nil {
+			return nil, err
+		}
+		_ = s.Wait(waiting) // it fails only when waiting ends, which is looked at
+		found, err := endsOf(context.WithoutCancel(ctx), s, a, keys)
+		if err != nil {
+			return nil, err
+		}
+		open := slices.ContainsFunc(found, func(w room.Wake) bool { return w.Outcome == room.Queued })
+		taken, err := elsewhere(context.WithoutCancel(ctx), s, a.Handle, keys)
+		if err != nil {
+			return nil, err
+		}
+		if !open || !taken && (next.IsZero() || next.After(deadline)) || pause(waiting, lookEvery) != nil {
+			return found, nil
+		}
+	}
+}
+
+// elsewhere says whether another process answers one of these calls.
+func elsewhere(ctx context.Context, s *deploy.RoomSession, agent string, keys []string) (bool, error) {
+	items, err := s.Inbox(ctx, local, agent)
+	return slices.ContainsFunc(items, func(item room.Item) bool {
+		return item.State == room.Taken && slices.Contains(keys, item.Key)
+	}), err
 }
 
 // unanswered are the keys of the calls of an agent that have not come to an end, and of the message that woke it.
