@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dormancy"
 	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
@@ -65,7 +66,7 @@ func drawItems(ctx context.Context, app *cli.App, items []room.Item, zone string
 		"WHY,flex,under,drop=1")
 	for _, item := range items {
 		t.Add(subject(item.Post, item.Trigger), out.name(ctx, item.From), cli.When(item.Created, zone), string(item.State),
-			cli.When(item.Until, zone), cli.When(item.Expires, zone), cli.OrDash(reasonText(item.Reason, "")))
+			cli.When(item.Until, zone), cli.When(item.Expires, zone), cli.OrDash(reasonText(item.Reason, dormancy.Sleep)))
 	}
 	t.Draw(app.Out, app.Width, app.Bold)
 }
