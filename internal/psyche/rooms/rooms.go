@@ -77,7 +77,7 @@ type Service struct {
 
 	running context.Context // of answers under way
 	stop    context.CancelFunc
-	beside  sync.WaitGroup
+	beside  underway
 	gate    sync.RWMutex // write-locked to set closed
 	closed  bool
 
@@ -114,7 +114,7 @@ func (s *Service) Close(ctx context.Context) error {
 	s.gate.Unlock()
 	defer s.stop()
 	defer context.AfterFunc(ctx, s.stop)()
-	s.beside.Wait()
+	<-s.beside.none()
 	return ctx.Err()
 }
 
@@ -128,23 +128,58 @@ func (s *Service) detach(do func(ctx context.Context)) bool {
 	if s.closed {
 		return false
 	}
-	s.beside.Go(func() { do(s.running) })
+	s.beside.run(func() { do(s.running) })
 	return true
 }
 
 // Wait returns when this process has nothing left to answer, or ctx ends.
 func (s *Service) Wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		s.beside.Wait()
-		close(done)
-	}()
 	select {
-	case <-done:
+	case <-s.beside.none():
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// underway counts what runs beside callers. Unlike of a sync.WaitGroup, more may begin while somebody waits.
+type underway struct {
+	mu   sync.Mutex
+	n    int
+	idle chan struct{} // closed when nothing is left
+}
+
+func (u *underway) run(do func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.n == 0 {
+		u.idle = make(chan struct{})
+	}
+	u.n++
+	go func() {
+		defer u.end()
+		do()
+	}()
+}
+
+func (u *underway) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.n--
+	if u.n == 0 {
+		close(u.idle)
+	}
+}
+
+// none is closed when nothing of what runs now is left.
+func (u *underway) none() <-chan struct{} {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.idle == nil {
+		u.idle = make(chan struct{})
+		close(u.idle)
+	}
+	return u.idle
 }
 
 // Local is the person of requests without a key.
