@@ -247,6 +247,16 @@ func TestMistakesAboutRoomsAreNamed(t *testing.T) {
 		{exit.Usage, []string{"rooms", "edit", "hall", "hello"}, `post id is "hall"; it has the form room/12`},
 		{exit.NotFound, []string{"rooms", "edit", "hall/99", "hello"}, "there is no post hall/99"},
 		{exit.Usage, []string{"rooms", "edit", "hall/1", " "}, "body is empty"},
+		{
+			exit.Refused,
+			[]string{"rooms", "edit", "hall/2", "hello"},
+			"hall/2 was written by iris, who alone may edit it (--as iris)",
+		},
+		{
+			exit.Refused,
+			[]string{"rooms", "delete", "hall/1", "--as", "iris"},
+			"hall/1 was written by local, who alone may delete it",
+		},
 		{exit.NotFound, []string{"rooms", "delete", "hall/99"}, "there is no post hall/99"},
 		{exit.Usage, []string{"rooms", "calls", "iris", "--outcome", "late"}, "outcomes are queued, answered, silent"},
 		{exit.Usage, []string{"rooms", "calls", "iris", "--limit", "-1"}, "--limit is -1; it must be 1 or more"},

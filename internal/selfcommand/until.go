@@ -12,8 +12,16 @@ var clocks = []string{"15:04", "3pm", "3:04pm"}
 // dates are the forms of a day with a time of day, in the zone of the agent.
 var dates = []string{"2006-01-02t15:04", "2006-01-02t15:04:05", "2006-01-02 15:04", "2006-01-02 3pm", "2006-01-02 3:04pm"}
 
-// Until reads a time as a person writes it, in the zone of now: what a command may name after "until".
+// Until reads a time as a person writes it, in the zone of now: what a command may name after "until". A time of
+// RFC 3339 may be as far away as one likes.
 func Until(text string, now time.Time) (time.Time, error) {
+	moment, err := time.Parse(time.RFC3339, text)
+	if err == nil && !moment.After(now) {
+		return time.Time{}, fmt.Errorf("until %q is past; it must lie ahead", short(text))
+	}
+	if err == nil {
+		return moment, nil
+	}
 	return until(strings.ToLower(strings.Join(strings.Fields(text), " ")), now)
 }
 

@@ -340,6 +340,9 @@ func (i *inspector) rooms() {
 	i.some(theOwner, tally+"/held")
 	i.expect(theOwner, "GET", tally+"/inbox", "", 200)
 	i.refused(theClient, "GET", tally+"/held", "", 403, "role_too_low")
+	i.expect(theOwner, "POST", tally+"/checkins", `{"at":"2099-01-01T00:00:00Z"}`, 400)
+	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	i.expect(theOwner, "POST", tally+"/checkins", `{"at":"`+soon+`","room":"hall"}`, 201)
 	require.Contains(i, i.expect(theOwner, "POST", "/v1/agents/awaken", `{"agents":["tally"]}`, 200), `"success":true`)
 
 	i.expect(theClient, "POST", hall+"/posts", `{"body":"Is the vane stuck?"}`, 201)

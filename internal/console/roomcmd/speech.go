@@ -143,6 +143,10 @@ func showPage(ctx context.Context, app *cli.App, s *deploy.RoomSession, q room.Q
 			More  bool        `json:"more"`
 		}{cli.OrEmpty(page.Posts), page.More})
 	}
+	if len(page.Posts) == 0 && q.Before > 0 {
+		app.Note("Nothing was said in %s before %s.", q.Room, room.PostID(q.Room, q.Before))
+		return nil
+	}
 	if len(page.Posts) == 0 {
 		app.Note("Nothing was said in %s yet. Say something: oneiros say %s TEXT", q.Room, q.Room)
 		return nil
@@ -164,6 +168,18 @@ func noPost(err error, post string) error {
 		return exit.NotFoundf("there is no post %s; oneiros rooms history %s shows what there is", post, id)
 	}
 	return err
+}
+
+// notYours words the error that a post may not be changed by who asks for it.
+func (s *speaker) notYours(ctx context.Context, err error, p room.Post, what string) error {
+	if !errors.Is(err, room.ErrForbidden) {
+		return err
+	}
+	text := fmt.Sprintf("%s was written by %s, who alone may %s it", p.ID, s.name(ctx, p.Author), what)
+	if p.Author.Kind == dormancy.Agent {
+		text += " (--as " + s.name(ctx, p.Author) + ")"
+	}
+	return exit.Refusedf("%s", text)
 }
 
 func edit(app *cli.App) *cobra.Command {
@@ -192,7 +208,10 @@ post.`,
 				}
 				r.Revision, r.As = p.Revision, bare(r.As)
 				c := newConversation(app, s, id, f)
-				return c.hold(ctx, func() (service.PostResult, error) { return s.Edit(ctx, local, r) })
+				return c.hold(ctx, func() (service.PostResult, error) {
+					done, err := s.Edit(ctx, local, r)
+					return done, c.out.notYours(ctx, err, p, "edit")
+				})
 			})
 		},
 	}
@@ -214,9 +233,13 @@ agent that has yet to answer it no longer does.`,
 				return exit.Usagef("POST: %w", err)
 			}
 			return within(app, cmd, func(ctx context.Context, s *deploy.RoomSession) error {
-				p, err := s.Delete(ctx, local, args[0], bare(as))
+				p, err := s.Find(ctx, local, args[0])
+				if err != nil {
+					return noPost(err, args[0])
+				}
+				deleted, err := s.Delete(ctx, local, p.ID, bare(as))
 				if err != nil || app.Json {
-					return orAnswer(app, noPost(err, args[0]), p)
+					return orAnswer(app, newSpeaker(app).notYours(ctx, err, p, "delete"), deleted)
 				}
 				app.Say("Deleted %s.", p.ID)
 				return nil

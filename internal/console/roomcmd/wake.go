@@ -123,12 +123,20 @@ func answerWaiting(ctx context.Context, app *cli.App, s *deploy.RoomSession, res
 	waiting, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
 	var late []string
+	keys := map[string][]string{} // of all, because they answer each other
+	for _, handle := range result.Woken {
+		waits, err := unanswered(ctx, s, handle, "wake/"+key+"/")
+		if err != nil {
+			return err
+		}
+		keys[handle] = waits
+	}
 	for _, handle := range result.Woken {
 		a, err := view.FindAgent(ctx, app.Deployment, handle)
 		if err != nil {
 			return err
 		}
-		found, err := attend(ctx, waiting, app, s, a, "wake/"+key+"/")
+		found, err := attend(ctx, waiting, app, s, a, keys[handle])
 		if err != nil {
 			return err
 		}
@@ -148,15 +156,11 @@ func answerWaiting(ctx context.Context, app *cli.App, s *deploy.RoomSession, res
 	return nil
 }
 
-// attend lets an agent answer what waits for it, until nothing does or waiting ends, and returns what became of it.
-// message begins the key of the message that woke it.
-func attend(ctx, waiting context.Context, app *cli.App, s *deploy.RoomSession, a dream.Agent, message string) (
+// attend lets an agent answer what waits for it, until nothing does or waiting ends, and returns what became of the
+// calls of these keys.
+func attend(ctx, waiting context.Context, app *cli.App, s *deploy.RoomSession, a dream.Agent, keys []string) (
 	[]room.Wake, error,
 ) {
-	keys, err := unanswered(ctx, s, a.Handle, message)
-	if err != nil {
-		return nil, err
-	}
 	end, _ := waiting.Deadline()
 	deadline := app.Now().Add(time.Until(end))
 	for {

@@ -30,6 +30,16 @@ func (f *Handler) setDormancy(w http.ResponseWriter, r *http.Request) {
 	answer(w, r, http.StatusOK, set, err)
 }
 
+func (f *Handler) checkIn(w http.ResponseWriter, r *http.Request) {
+	var request rooms.CheckInRequest
+	if err := object(r, &request); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	item, err := f.Rooms.CheckIn(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
+	answer(w, r, http.StatusCreated, item, err)
+}
+
 func (f *Handler) awaken(w http.ResponseWriter, r *http.Request) {
 	var request rooms.AwakenRequest
 	if err := object(r, &request); err != nil {
