@@ -85,6 +85,9 @@ func (f *filler) value(name string, s *jsonshape.Shape, sc *scene) []string {
 	case "number", "integer":
 		return []string{f.number(name, s, sc)}
 	case "boolean":
+		if strings.Contains(name, "respond") { // a model that recombines has something to say where it remembers something
+			return []string{strconv.FormatBool(len(f.answerable()) > 0)}
+		}
 		return []string{strconv.FormatBool(f.measure(name, sc) >= .5)}
 	}
 	return []string{"null"}

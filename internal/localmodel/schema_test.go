@@ -308,3 +308,26 @@ func FuzzSchema(f *testing.F) {
 		}
 	})
 }
+
+func TestACallIsAnsweredWhereSomethingIsRemembered(t *testing.T) {
+	t.Parallel()
+	w := prompt.WakeInput{
+		Trigger: prompt.ByMention, Room: "hall",
+		Caller: prompt.Speech{Author: "Ada", Text: "@iris when do you sail?"},
+	}
+	for _, remembered := range [][]string{nil, {"Ada keeps a boat at the pier.", "Ada sails on Saturdays."}} {
+		w.Memory = prompt.Lines("m", remembered...)
+		text := prompt.Wake(w)
+		for seed := range int64(10) {
+			answer, err := localmodel.New().Generate(t.Context(), inference.Request{
+				Model: localmodel.Associative, MaxTokens: 1024, Sampling: inference.Sampling{Seed: &seed},
+				Messages: []inference.Message{{Role: "system", Content: text.System}, {Role: "user", Content: text.User()}},
+				Schema:   &inference.Schema{Name: text.Name, JSON: text.Schema},
+			}, func(string) bool { return true })
+			require.NoError(t, err)
+			var says prompt.WakeAnswer
+			require.NoError(t, inference.ReadJSON(answer.Text, &says))
+			require.Equal(t, len(remembered) == 0, says.Silent, answer.Text)
+		}
+	}
+}
