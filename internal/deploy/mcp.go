@@ -35,11 +35,19 @@ func (d *Process) ServeMCP(ctx context.Context, h *Deployment, s MCPSession) (er
 		return err
 	}
 	being := h.service(e.starter)
+	places := h.rooms("mcp", e.starter, being)
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
 		defer cancel()
 		if closing := being.Close(last); closing != nil {
 			err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
+		}
+	}()
+	defer func() {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
+		defer cancel()
+		if places.Close(last) != nil {
+			h.log.Info("answers in rooms were cut off; a server gives them")
 		}
 	}()
 	var nights mcpserver.Dreams
@@ -49,6 +57,7 @@ func (d *Process) ServeMCP(ctx context.Context, h *Deployment, s MCPSession) (er
 	face := mcpserver.New(being, nights, mcpserver.Options{
 		Version:     Version,
 		Predictions: h.dreams(e.starter),
+		Rooms:       places,
 		Drain:       cmp.Or(h.config.Serve.Grace, -1),
 		Report:      e.report,
 	})

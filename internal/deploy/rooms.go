@@ -15,8 +15,8 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
-// rooms returns the rooms of the deployment, as a part of this process runs them: "serve", "worker" or "command". The
-// caller must close them before the mind that answers there.
+// rooms returns the rooms of the deployment, as a part of this process runs them: "serve", "worker", "mcp" or
+// "command". The caller must close them before the mind that answers there.
 func (h *Deployment) rooms(part string, s *starter.Starter, being *psyche.Service) *rooms.Service {
 	c := h.config
 	return rooms.New(rooms.Ports{

@@ -128,6 +128,7 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 	s.tools = mcpserver.New(s.being, dreams, mcpserver.Options{
 		Version:     Version,
 		Predictions: dreams,
+		Rooms:       s.rooms,
 		Hosts:       config.SplitList(c.Hosts),
 		Origins:     config.SplitList(c.Origins),
 		Sessions:    c.Sessions,

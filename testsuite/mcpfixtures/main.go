@@ -33,7 +33,7 @@ func main() {
 func serve(ctx context.Context, listen string) error {
 	being := &mcpservertest.Service{Handles: []string{"iris"}}
 	face := mcpserver.New(being, &mcpservertest.Dreams{Being: being},
-		mcpserver.Options{Version: "fixtures", Adjust: adjust, Extend: extend})
+		mcpserver.Options{Version: "fixtures", Rooms: &mcpservertest.Rooms{}, Adjust: adjust, Extend: extend})
 	defer face.Close()
 	server, err := front.New(front.Options{Routes: face.Routes(), Keys: accesstest.With(), Keyless: true})
 	if err != nil {

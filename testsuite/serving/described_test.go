@@ -348,12 +348,12 @@ func (i *inspector) rooms() {
 	i.expect(theClient, "POST", hall+"/posts", `{"body":"Is the vane stuck?"}`, 201)
 	i.some(theClient, hall+"/posts?from=oldest")
 	i.expect(theClient, "GET", hall+"/posts/1", "", 200)
-	var said struct{ Post struct{ Offset int64 } }
+	var posted struct{ Post struct{ Offset int64 } }
 	answer := i.expect(theClient, "POST", hall+"/posts", `{"body":"@tally is it?"}`, 201, "Idempotency-Key", "vane")
-	require.NoError(i, json.Unmarshal([]byte(answer), &said))
+	require.NoError(i, json.Unmarshal([]byte(answer), &posted))
 	require.Equal(i, answer, i.expect(theClient, "POST", hall+"/posts", `{"body":"@tally is it?"}`, 201,
 		"Idempotency-Key", "vane"))
-	post := fmt.Sprintf("%s/posts/%d", hall, said.Post.Offset)
+	post := fmt.Sprintf("%s/posts/%d", hall, posted.Post.Offset)
 	i.becomes(tally+"/calls", `"outcome":"answered"`)
 	i.some(theOwner, tally+"/calls?limit=5")
 	i.expect(theClient, "PATCH", post, `{"revision":1,"body":"It is stuck."}`, 200)

@@ -43,6 +43,7 @@ type Options struct {
 	Now func() time.Time // to find the session idle for longest; time.Now
 
 	Predictions Predictions // nil: no tool for predictions
+	Rooms       Rooms       // nil: no tools for rooms
 
 	Report func(error) // gets errors that clients are not shown; may be nil
 
@@ -190,6 +191,7 @@ func (f *Handler) toolset(s *mcp.Server, role access.Role, only *psyche.Caller) 
 	d.sessions()
 	d.dreamTools()
 	d.predictionTools(f.options.Predictions)
+	d.roomTools(f.options.Rooms)
 	d.resources()
 	return d
 }

@@ -43,8 +43,15 @@ func TestAnObjectIsReadIntoAStruct(t *testing.T) {
 		"meta":{"d":"e"},"one":{"name":"f"},"many":[{"name":"g"},{}]}`)
 	require.NoError(t, err)
 	require.Equal(t, outer{
-		Text: "a", On: &on, Count: -2, Score: &score, At: time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC),
-		Words: []string{"b", "c"}, Meta: map[string]string{"d": "e"}, One: &inner{"f"}, Many: []inner{{"g"}, {}},
+		Text:  "a",
+		On:    &on,
+		Count: -2,
+		Score: &score,
+		At:    time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC),
+		Words: []string{"b", "c"},
+		Meta:  map[string]string{"d": "e"},
+		One:   &inner{"f"},
+		Many:  []inner{{"g"}, {}},
 	}, got)
 	got, err = object(`{"text":null,"on":null,"one":null,"many":null}`)
 	require.NoError(t, err)

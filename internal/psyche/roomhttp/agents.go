@@ -57,8 +57,8 @@ func (f *Handler) call(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	said, err := f.Rooms.Call(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
-	answer(w, r, http.StatusOK, said, err)
+	response, err := f.Rooms.Call(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
+	answer(w, r, http.StatusOK, response, err)
 }
 
 func (f *Handler) inbox(w http.ResponseWriter, r *http.Request) {

@@ -87,19 +87,19 @@ func TestEventsAreReadPageByPage(t *testing.T) {
 	var types []room.EventType
 	after, more := "0", true
 	for more {
-		page := does[psyche.Page[room.Event]](r, 200, guest, "GET", "/v1/rooms/hall/events?limit=1&after="+after, "")
+		page := does[psyche.Page[room.Event]](r, 200, client, "GET", "/v1/rooms/hall/events?limit=1&after="+after, "")
 		require.Len(t, page.Data, 1)
 		types, after, more = append(types, page.Data[0].Type), page.Last, page.More
 	}
 	require.Equal(t, []room.EventType{room.Created, room.Joined, room.Changed, room.Joined}, types)
-	require.Empty(t, does[psyche.Page[room.Event]](r, 200, guest, "GET", "/v1/rooms/hall/events?after="+after, "").Data)
+	require.Empty(t, does[psyche.Page[room.Event]](r, 200, client, "GET", "/v1/rooms/hall/events?after="+after, "").Data)
 }
 
 func TestAStreamThatIsCutIsResumedWithoutLossOrDoubling(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.hall()
-	whole := r.listen(guest, "?after=0", "")
+	whole := r.listen(client, "?after=0", "")
 	const before, posts = 4, 12 // the room was made, and two joined
 	done := make(chan error)
 	go func() {
@@ -109,7 +109,7 @@ func TestAStreamThatIsCutIsResumedWithoutLossOrDoubling(t *testing.T) {
 			done <- err
 		}
 	}()
-	resumed, last := r.listen(guest, "?after=0", ""), ""
+	resumed, last := r.listen(client, "?after=0", ""), ""
 	for n := int64(1); n <= before+posts; n++ {
 		if n > before {
 			require.NoError(t, <-done)
@@ -118,7 +118,7 @@ func TestAStreamThatIsCutIsResumedWithoutLossOrDoubling(t *testing.T) {
 		last, e = resumed.event()
 		require.Equal(t, n, e.Offset)
 		resumed.hangUp()
-		resumed = r.listen(guest, "?after=0", last)
+		resumed = r.listen(client, "?after=0", last)
 		_, e = whole.event()
 		require.Equal(t, n, e.Offset)
 	}
@@ -129,7 +129,7 @@ func TestAStreamWithoutAfterBeginsWithWhatComesAndShowsThatItLives(t *testing.T)
 	t.Parallel()
 	r := newRig(t)
 	r.hall()
-	l := r.listen(guest, "", "")
+	l := r.listen(client, "", "")
 	l.line(": alive")
 	require.Equal(t, 201, r.ask(ada, "POST", "/v1/rooms/hall/posts", `{"body":"now"}`).status)
 	_, e := l.event()
@@ -143,8 +143,8 @@ func TestAStreamEndsForWhoHasLeftAndWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.hall()
-	left, stays := r.listen(guest, "", ""), r.listen(ada, "", "")
-	require.Equal(t, 204, r.ask(ada, "DELETE", "/v1/rooms/hall/members/guest", "").status)
+	left, stays := r.listen(client, "", ""), r.listen(ada, "", "")
+	require.Equal(t, 204, r.ask(ada, "DELETE", "/v1/rooms/hall/members/client", "").status)
 	ended := func(l *listener) {
 		soon := time.After(20 * time.Second)
 		for {
@@ -169,7 +169,7 @@ func TestAStreamBehindTheEndOfTheRoomIsToldSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.hall()
-	l := r.listen(guest, "", "700")
+	l := r.listen(client, "", "700")
 	require.Equal(t, "4", l.line("id: "))
 	require.Equal(t, "Rewound", l.line("event: "))
 	require.JSONEq(t, `{"after":700,"head":4}`, l.line("data: "))

@@ -34,7 +34,14 @@ func (f *Handler) Routes() []front.Route {
 		return front.Route{Method: http.MethodGet, Path: path, Role: role, Serve: serve}
 	}
 	write := func(method, path string, role access.Role, body int64, serve http.HandlerFunc) front.Route {
-		return front.Route{Method: method, Path: path, Role: role, Once: true, Body: body, Serve: serve}
+		return front.Route{
+			Method: method,
+			Path:   path,
+			Role:   role,
+			Once:   true,
+			Body:   body,
+			Serve:  serve,
+		}
 	}
 	return []front.Route{
 		write(http.MethodPost, "/v1/rooms", access.Operator, largestPost, f.create),

@@ -29,7 +29,7 @@ import (
 )
 
 // The callers: an owner, an operator, a client, and a client of another agent alone.
-const owner, ada, guest, stranger = "owner", "ada", "guest", "stranger"
+const owner, ada, client, stranger = "owner", "ada", "client", "stranger"
 
 // rig is a server with the API over a real store, and agents whose answers a test chooses.
 type rig struct {
@@ -54,7 +54,7 @@ func newRig(t *testing.T) *rig {
 		}))
 	}
 	for name, key := range map[string]access.Key{
-		owner: {Role: access.Owner}, ada: {Role: access.Operator}, guest: {Role: access.Client},
+		owner: {Role: access.Owner}, ada: {Role: access.Operator}, client: {Role: access.Client},
 		stranger: {Role: access.Client, Agents: []string{"iris"}},
 	} {
 		k, secret := access.New(name, key.Role, key.Agents, time.Now())
@@ -63,7 +63,11 @@ func newRig(t *testing.T) *rig {
 		r.keys[name] = secret
 	}
 	r.rooms = rooms.New(rooms.Ports{
-		Rooms: store.Rooms(), Agents: store, Minds: r.minds, Waker: waker{}, Now: time.Now,
+		Rooms:  store.Rooms(),
+		Agents: store,
+		Minds:  r.minds,
+		Waker:  waker{},
+		Now:    time.Now,
 	}, "here", rooms.Options{})
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -122,7 +126,11 @@ func (r *rig) ask(who, method, path, body string, header ...string) response {
 	require.NoError(r, err)
 	at := req.URL.EscapedPath()
 	require.NoError(r, doc.Holds(described.Answer{
-		Method: method, Path: at, Status: res.StatusCode, Header: res.Header, Body: text,
+		Method: method,
+		Path:   at,
+		Status: res.StatusCode,
+		Header: res.Header,
+		Body:   text,
 	}))
 	if res.StatusCode < 300 && body != "" {
 		require.NoError(r, doc.Takes(method, at, []byte(body)))
@@ -167,12 +175,12 @@ func (r *rig) refused(status int, code, param, hint, who, method, path, body str
 	require.NotEmpty(r, f.Request)
 }
 
-// hall makes a room of ada's with echo, who answers posts that name it, and the guest.
+// hall makes a room of ada's with echo, who answers posts that name it, and the client.
 func (r *rig) hall() {
 	r.Helper()
 	require.Equal(r, 201, r.ask(ada, "POST", "/v1/rooms", `{"id":"hall","title":"The hall","join":["echo"]}`).status)
 	require.Equal(r, 200, r.ask(ada, "PUT", "/v1/rooms/hall/subscriptions", `{"agent":"echo","on":false}`).status)
-	require.Equal(r, 200, r.ask(ada, "POST", "/v1/rooms/hall/members", `{"person":"guest"}`).status)
+	require.Equal(r, 200, r.ask(ada, "POST", "/v1/rooms/hall/members", `{"person":"client"}`).status)
 }
 
 // settle waits until nobody answers any more.
@@ -196,7 +204,8 @@ func (m *minds) Called(context.Context, string, psyche.Call) (psyche.CallAnswer,
 	answer := m.answer
 	m.mu.Unlock()
 	if answer == nil {
-		return psyche.CallAnswer{WakeAnswer: prompt.WakeAnswer{Response: "I hear you.", Emotion: "curious"}, Cost: 7}, nil
+		words := prompt.WakeAnswer{Response: "I hear you.", Emotion: "curious"}
+		return psyche.CallAnswer{WakeAnswer: words, Cost: 7}, nil
 	}
 	return answer()
 }
@@ -205,7 +214,7 @@ func (m *minds) Hear(context.Context, string, psyche.Caller, string, []psyche.He
 	return nil
 }
 
-func (m *minds) asked() int {
+func (m *minds) count() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.calls

@@ -24,24 +24,24 @@ func TestARoomIsMadeListedJoinedAndLeft(t *testing.T) {
 	require.Equal(t, map[string]string{"elsewhere": "7"}, listed.Data[0].Meta)
 	require.Equal(t, "hall", listed.Last)
 	require.Len(t, does[psyche.Page[room.Room]](r, 200, owner, "GET", "/v1/rooms", "").Data, 1)
-	require.Empty(t, does[psyche.Page[room.Room]](r, 200, guest, "GET", "/v1/rooms", "").Data)
-	r.refused(403, "not_a_member", "", "not a member", guest, "GET", "/v1/rooms/hall", "")
+	require.Empty(t, does[psyche.Page[room.Room]](r, 200, client, "GET", "/v1/rooms", "").Data)
+	r.refused(403, "not_a_member", "", "not a member", client, "GET", "/v1/rooms/hall", "")
 
 	joined := does[room.Member](r, 200, ada, "POST", "/v1/rooms/hall/members",
-		`{"person":"guest","name":"The Guest","role":"reader","trust":"stranger"}`)
+		`{"person":"client","name":"The Client","role":"reader","trust":"stranger"}`)
 	require.Equal(t, room.Reader, joined.Role)
 	changed := does[room.Member](r, 200, ada, "PUT", "/v1/rooms/hall/subscriptions", `{"agent":"echo","on":false}`)
 	require.False(t, changed.Subscribed)
-	view := does[rooms.View](r, 200, guest, "GET", "/v1/rooms/hall", "")
+	view := does[rooms.View](r, 200, client, "GET", "/v1/rooms/hall", "")
 	require.Equal(t, "The hall", view.Title)
 	var names []string
 	for _, m := range view.Members {
 		names = append(names, m.Name)
 	}
-	require.Equal(t, []string{"echo", "ada", "The Guest"}, names)
+	require.Equal(t, []string{"echo", "ada", "The Client"}, names)
 
-	r.refused(403, "role_required", "", "operator", guest, "DELETE", "/v1/rooms/hall/members/echo", "")
-	require.Equal(t, 204, r.ask(guest, "DELETE", "/v1/rooms/hall/members/guest", "").status)
+	r.refused(403, "role_required", "", "operator", client, "DELETE", "/v1/rooms/hall/members/echo", "")
+	require.Equal(t, 204, r.ask(client, "DELETE", "/v1/rooms/hall/members/client", "").status)
 	require.Equal(t, 204, r.ask(ada, "DELETE", "/v1/rooms/hall/members/echo", "").status)
 	require.Len(t, does[rooms.View](r, 200, ada, "GET", "/v1/rooms/hall", "").Members, 1)
 }
@@ -50,33 +50,33 @@ func TestAPostIsStoredAnsweredEditedAndDeleted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.hall()
-	posted := r.ask(guest, "POST", "/v1/rooms/hall/posts", `{"body":"@echo are you there? And @nobody?"}`)
+	posted := r.ask(client, "POST", "/v1/rooms/hall/posts", `{"body":"@echo are you there? And @nobody?"}`)
 	require.Equal(t, 201, posted.status, "%s", posted.body)
 	require.Equal(t, "/v1/rooms/hall/posts/1", posted.header.Get("Location"))
 	require.Contains(t, string(posted.body), `"absent":["nobody"]`)
 	require.Contains(t, string(posted.body), `"reached":[{"agent":"echo","outcome":"queued"`)
 	r.settle()
-	all := does[psyche.Page[room.Post]](r, 200, guest, "GET", "/v1/rooms/hall/posts?from=oldest", "")
+	all := does[psyche.Page[room.Post]](r, 200, client, "GET", "/v1/rooms/hall/posts?from=oldest", "")
 	require.Len(t, all.Data, 2)
 	require.Equal(t, "I hear you.", all.Data[1].Body)
 	require.Equal(t, []string{"hall/1", "hall/2"}, []string{all.First, all.Last})
-	first := does[psyche.Page[room.Post]](r, 200, guest, "GET", "/v1/rooms/hall/posts?from=oldest&limit=1", "")
+	first := does[psyche.Page[room.Post]](r, 200, client, "GET", "/v1/rooms/hall/posts?from=oldest&limit=1", "")
 	require.True(t, first.More)
-	rest := does[psyche.Page[room.Post]](r, 200, guest, "GET", "/v1/rooms/hall/posts?after=1", "")
+	rest := does[psyche.Page[room.Post]](r, 200, client, "GET", "/v1/rooms/hall/posts?after=1", "")
 	require.Equal(t, "hall/2", rest.First)
-	before := does[psyche.Page[room.Post]](r, 200, guest, "GET", "/v1/rooms/hall/posts?before=2", "")
+	before := does[psyche.Page[room.Post]](r, 200, client, "GET", "/v1/rooms/hall/posts?before=2", "")
 	require.Equal(t, "hall/1", before.First)
 
-	edited := does[rooms.PostResult](r, 200, guest, "PATCH", "/v1/rooms/hall/posts/1", `{"revision":1,"body":"Hello."}`)
+	edited := does[rooms.PostResult](r, 200, client, "PATCH", "/v1/rooms/hall/posts/1", `{"revision":1,"body":"Hello."}`)
 	require.Equal(t, 2, edited.Post.Revision)
-	r.refused(409, "conflict", "", "changed since", guest, "PATCH", "/v1/rooms/hall/posts/1",
+	r.refused(409, "conflict", "", "changed since", client, "PATCH", "/v1/rooms/hall/posts/1",
 		`{"revision":1,"body":"No."}`)
-	r.refused(403, "role_required", "", "role", guest, "DELETE", "/v1/rooms/hall/posts/2", "")
+	r.refused(403, "role_required", "", "role", client, "DELETE", "/v1/rooms/hall/posts/2", "")
 	require.Equal(t, "Hello.", does[room.Post](r, 200, ada, "GET", "/v1/rooms/hall/posts/1", "").Body)
-	require.Equal(t, room.Emptied, does[room.Post](r, 200, guest, "DELETE", "/v1/rooms/hall/posts/1", "").State)
+	require.Equal(t, room.Emptied, does[room.Post](r, 200, client, "DELETE", "/v1/rooms/hall/posts/1", "").State)
 	byAgent := does[room.Post](r, 200, ada, "DELETE", "/v1/rooms/hall/posts/2?as=echo", "")
 	require.Empty(t, byAgent.Body)
-	r.refused(404, "not_found", "", "hall/9", guest, "GET", "/v1/rooms/hall/posts/9", "")
+	r.refused(404, "not_found", "", "hall/9", client, "GET", "/v1/rooms/hall/posts/9", "")
 }
 
 func TestAThreadIsReadAlone(t *testing.T) {
@@ -117,10 +117,10 @@ func TestLevelsAreSetReadAndEnded(t *testing.T) {
 	require.False(t, set.Until.IsZero())
 	does[room.Dormancy](r, 200, ada, "PUT", "/v1/agents/echo/dormancy",
 		`{"level":"mention-only","room":"hall","until":"2999-01-01T00:00:00Z"}`)
-	states := does[psyche.Page[room.Dormancy]](r, 200, guest, "GET", "/v1/agents/echo/dormancy", "")
+	states := does[psyche.Page[room.Dormancy]](r, 200, client, "GET", "/v1/agents/echo/dormancy", "")
 	require.Len(t, states.Data, 2)
 	require.Equal(t, []string{"", "hall"}, []string{states.First, states.Last})
-	r.refused(403, "role_too_low", "", "operator", guest, "PUT", "/v1/agents/echo/dormancy", `{"level":"sleep"}`)
+	r.refused(403, "role_too_low", "", "operator", client, "PUT", "/v1/agents/echo/dormancy", `{"level":"sleep"}`)
 
 	require.Equal(t, 200, r.ask(ada, "PUT", "/v1/agents/echo/dormancy", `{"level":"sleep","room":"hall"}`).status)
 	held := r.ask(ada, "POST", "/v1/rooms/hall/posts", `{"as":"echo","body":"I dreamt of you."}`)
@@ -133,7 +133,7 @@ func TestLevelsAreSetReadAndEnded(t *testing.T) {
 	woken := does[rooms.Awoken](r, 200, ada, "POST", "/v1/agents/awaken", `{"all":true,"message":"Get up."}`)
 	require.Equal(t, rooms.Awoken{Success: true, Woken: []string{"echo"}}, woken)
 	r.settle()
-	require.Empty(t, does[psyche.Page[room.Dormancy]](r, 200, guest, "GET", "/v1/agents/echo/dormancy", "").Data)
+	require.Empty(t, does[psyche.Page[room.Dormancy]](r, 200, client, "GET", "/v1/agents/echo/dormancy", "").Data)
 	named := does[rooms.Awoken](r, 200, ada, "POST", "/v1/agents/awaken", `{"agents":["iris"]}`)
 	require.Equal(t, []string{"iris"}, named.Woken)
 	calls := does[psyche.Page[room.Wake]](r, 200, ada, "GET", "/v1/agents/echo/calls?limit=1", "")
@@ -152,23 +152,23 @@ func TestWhatAgentsSayToASleeperWaitsInItsInbox(t *testing.T) {
 	inbox := does[psyche.Page[room.Item]](r, 200, ada, "GET", "/v1/agents/echo/inbox", "")
 	require.Len(t, inbox.Data, 1)
 	require.Equal(t, room.Waiting, inbox.Data[0].State)
-	require.Zero(t, r.minds.asked())
+	require.Zero(t, r.minds.count())
 }
 
 func TestAnAgentIsCalledAndAnswers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	said := does[rooms.CallResponse](r, 200, guest, "POST", "/v1/agents/echo/wake", `{"trigger":"mention",
+	answer := does[rooms.CallResponse](r, 200, client, "POST", "/v1/agents/echo/wake", `{"trigger":"mention",
 		"post":{"id":"p1","content":"@echo come","author":{"name":"Ada","type":"user"},"categories":["a"],"score":0.5},
 		"thread":{"root_content":"It began.","root_author":"Iris",
 			"reply_chain":[{"author":"Iris","content":"Yes.","type":"agent"}]},
 		"other_mentions":["iris"],"agent":{"handle":"echo","interests":["tides"],"memory":["a boat"]}}`)
-	require.True(t, said.ShouldRespond)
-	require.Equal(t, "I hear you.", said.Response)
-	require.Equal(t, "curious", said.Emotion)
-	require.Equal(t, "echo", said.Metadata.Handle)
-	require.EqualValues(t, 7, said.Metadata.Cost)
-	does[rooms.CallResponse](r, 200, guest, "POST", "/v1/agents/echo/wake", `{"trigger":"direct","message":"Hello"}`)
+	require.True(t, answer.ShouldRespond)
+	require.Equal(t, "I hear you.", answer.Response)
+	require.Equal(t, "curious", answer.Emotion)
+	require.Equal(t, "echo", answer.Metadata.Handle)
+	require.EqualValues(t, 7, answer.Metadata.Cost)
+	does[rooms.CallResponse](r, 200, client, "POST", "/v1/agents/echo/wake", `{"trigger":"direct","message":"Hello"}`)
 	r.refused(404, "agent_not_found", "agent", "echo", stranger, "POST", "/v1/agents/echo/wake",
 		`{"trigger":"direct","message":"Hello"}`)
 }
@@ -181,26 +181,26 @@ func TestARequestUnderAnIdempotencyKeyIsDoneOnce(t *testing.T) {
 		{ada, "POST", "/v1/rooms", `{"id":"loft"}`},
 		{ada, "POST", "/v1/rooms/hall/members", `{"agent":"iris"}`},
 		{ada, "PUT", "/v1/rooms/hall/subscriptions", `{"agent":"iris","on":true}`},
-		{guest, "POST", "/v1/rooms/hall/posts", `{"body":"Once?"}`},
-		{guest, "PATCH", "/v1/rooms/hall/posts/1", `{"revision":1,"body":"Once."}`},
-		{guest, "POST", "/v1/agents/echo/wake", `{"trigger":"direct","message":"Hello"}`},
+		{client, "POST", "/v1/rooms/hall/posts", `{"body":"Once?"}`},
+		{client, "PATCH", "/v1/rooms/hall/posts/1", `{"revision":1,"body":"Once."}`},
+		{client, "POST", "/v1/agents/echo/wake", `{"trigger":"direct","message":"Hello"}`},
 		{ada, "PUT", "/v1/agents/echo/dormancy", `{"level":"human-only","for":"1h"}`},
 		{ada, "POST", "/v1/agents/awaken", `{"all":true}`},
-		{guest, "DELETE", "/v1/rooms/hall/posts/1", ""},
+		{client, "DELETE", "/v1/rooms/hall/posts/1", ""},
 		{ada, "DELETE", "/v1/rooms/hall/members/iris", ""},
 	} {
 		name := c.method + " " + c.path
 		first := r.ask(c.who, c.method, c.path, c.body, "Idempotency-Key", name)
 		require.Less(t, first.status, 300, "%s: %s", name, first.body)
 		r.settle()
-		asked := r.minds.asked()
+		calls := r.minds.count()
 		events := len(does[psyche.Page[room.Event]](r, 200, ada, "GET", "/v1/rooms/hall/events?limit=499", "").Data)
 		again := r.ask(c.who, c.method, c.path, c.body, "Idempotency-Key", name)
 		require.Equal(t, "true", again.header.Get("Idempotent-Replayed"), name)
 		require.Equal(t, string(first.body), string(again.body), name)
 		require.Equal(t, first.header.Get("Location"), again.header.Get("Location"), name)
 		r.settle()
-		require.Equal(t, asked, r.minds.asked(), name)
+		require.Equal(t, calls, r.minds.count(), name)
 		after := does[psyche.Page[room.Event]](r, 200, ada, "GET", "/v1/rooms/hall/events?limit=499", "")
 		require.Len(t, after.Data, events, name)
 	}
@@ -279,9 +279,9 @@ func TestEachRouteNeedsItsRole(t *testing.T) {
 		{"GET", "/v1/agents/echo/held"},
 		{"GET", "/v1/agents/echo/calls"},
 	} {
-		r.refused(403, "role_too_low", "", "operator", guest, c.method, c.path, "")
+		r.refused(403, "role_too_low", "", "operator", client, c.method, c.path, "")
 	}
-	r.refused(403, "role_required", "", "operator", guest, "POST", "/v1/rooms/hall/posts", `{"as":"echo","body":"I!"}`)
+	r.refused(403, "role_required", "", "operator", client, "POST", "/v1/rooms/hall/posts", `{"as":"echo","body":"I!"}`)
 	for i, c := range []struct{ method, path, body string }{
 		{"GET", "/v1/rooms/hall", ""},
 		{"GET", "/v1/rooms/hall/posts", ""},
