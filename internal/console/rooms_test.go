@@ -94,6 +94,9 @@ func TestAPersonWakesASleeperAndAnAgentWaitsForIt(t *testing.T) {
 	d.golden("say-held-80")
 	require.Contains(t, d.fits("rooms", "inbox", "iris"), "Held until iris wakes: a post in hall")
 	require.Contains(t, d.fits("say", "hall", "@iris wake up"), "* iris is awake and active again!")
+	require.Contains(t, d.out.String(), "I dream.", "what it asked for while it slept")
+	d.fits("rooms", "inbox", "iris")
+	require.Contains(t, d.err.String(), "Nothing waits for iris.")
 }
 
 func TestAgentsWakeEndsSleepAndAnswersWhatWaited(t *testing.T) {

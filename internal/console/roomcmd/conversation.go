@@ -65,7 +65,7 @@ func (c *conversation) hold(ctx context.Context, post func() (service.PostResult
 		return err
 	}
 	c.begin(v)
-	fault := c.wait(ctx)
+	fault := errors.Join(c.wait(ctx), c.release(ctx, v))
 	if !c.app.Json {
 		for _, m := range c.calls {
 			c.report(m)
@@ -90,6 +90,27 @@ func (c *conversation) endLevels(ctx context.Context, v service.View) error {
 		}
 	}
 	return nil
+}
+
+// release lets the agents that the post has woken go on with what waited while they slept, as a server does.
+func (c *conversation) release(ctx context.Context, v service.View) error {
+	if c.f.not || ctx.Err() != nil {
+		return nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.f.timeout)
+	defer cancel()
+	for _, m := range v.Members {
+		if m.Kind != dormancy.Agent || !slices.Contains(c.done.Woken, m.Name) {
+			continue
+		}
+		if _, err := c.s.Attend(waiting, m.ID); err != nil && waiting.Err() == nil {
+			return err
+		}
+	}
+	if len(c.done.Woken) == 0 {
+		return nil
+	}
+	return c.follow(ctx, waiting)
 }
 
 // begin prints the post, and who is not called by it.
