@@ -320,7 +320,8 @@ func TestAFloodOfStrangersStaysWithinItsLimits(t *testing.T) {
 	for _, handle := range c.agents {
 		calls := 0
 		for _, call := range c.minds.callsOf(handle) {
-			if slices.ContainsFunc(call.Accounts, func(a budget.Account) bool { return strings.HasPrefix(a.Scope, "strangers:") }) {
+			strange := func(a budget.Account) bool { return strings.HasPrefix(a.Scope, "strangers:") }
+			if slices.ContainsFunc(call.Accounts, strange) {
 				calls++
 			}
 		}

@@ -255,7 +255,8 @@ func (h *history) person() {
 	}
 	h.did("%s in %s: %q (%v)", done.Post.Author, r.Room, r.Body, err)
 	require.NoError(h, err)
-	if !slices.ContainsFunc(h.posts, func(p room.Post) bool { return p.ID == done.Post.ID }) && done.Post.State == room.Live {
+	known := slices.ContainsFunc(h.posts, func(p room.Post) bool { return p.ID == done.Post.ID })
+	if !known && done.Post.State == room.Live {
 		h.posts = append(h.posts, done.Post)
 	}
 }

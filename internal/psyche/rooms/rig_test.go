@@ -215,11 +215,12 @@ func (r *rig) heard() []string {
 
 // minds are the agents' minds: each call gets what answer says.
 type minds struct {
-	mu     sync.Mutex
-	calls  []psyche.Call
-	of     []string // the agent of each call
-	heard  []string
-	answer func(agent string, c psyche.Call) (psyche.CallAnswer, error)
+	mu      sync.Mutex
+	calls   []psyche.Call
+	of      []string // the agent of each call
+	heard   []string
+	answer  func(agent string, c psyche.Call) (psyche.CallAnswer, error)
+	hearing func(owner psyche.Caller, session string, heard []psyche.Heard) // may be nil
 }
 
 func (m *minds) Called(_ context.Context, agent string, c psyche.Call) (psyche.CallAnswer, error) {
@@ -233,9 +234,12 @@ func (m *minds) Called(_ context.Context, agent string, c psyche.Call) (psyche.C
 	return answer(agent, c)
 }
 
-func (m *minds) Hear(_ context.Context, agent string, _ psyche.Caller, _ string, heard []psyche.Heard) error {
+func (m *minds) Hear(_ context.Context, agent string, owner psyche.Caller, session string, heard []psyche.Heard) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.hearing != nil {
+		m.hearing(owner, session, heard)
+	}
 	for _, h := range heard {
 		m.heard = append(m.heard, agent+" heard "+h.Text)
 	}
