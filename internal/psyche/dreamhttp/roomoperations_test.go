@@ -95,8 +95,9 @@ var roomOperations = map[string]note{
 		answers: one(room.Dormancy{}), note: "The rooms concerned are told.",
 	},
 	"POST /v1/agents/{agent}/checkins": {
-		id: "checkIn", summary: "Call an agent at a time to come", body: rooms.CheckInRequest{}, answers: one(room.Item{}),
-		note: "It looks at the room, if one is named, and may say something there; mostly it stays silent.",
+		id: "checkIn", summary: "Call an agent at a time to come", body: rooms.CheckInRequest{},
+		answers: map[int]any{http.StatusCreated: room.Item{}},
+		note:    "It looks at the room, if one is named, and may say something there; mostly it stays silent.",
 	},
 	"POST /v1/agents/awaken": {
 		id: "awakenAgents", summary: "End the dormancy of agents", body: rooms.AwakenRequest{},
