@@ -178,7 +178,8 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 .PHONY: prove
 prove: bin/temporald redis ## The proofs in full, about an hour; written to docs/measurements/
 	@mkdir -p docs/measurements bin
-	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... ./internal/eval 2>&1; echo $$? >bin/prove.status; } | \
+	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... ./internal/eval ./internal/psyche/rooms 2>&1; \
+	echo $$? >bin/prove.status; } | \
 	grep -vE '^=== (RUN|PAUSE|CONT) ' | tee docs/measurements/prove.txt | grep -E '^(---|ok|FAIL|PASS|\?)' || true
 	@exit $$(cat bin/prove.status)
 
