@@ -506,6 +506,7 @@ func (h *history) play(steps int) []string {
 		h.revive()
 	}
 	h.beside.Wait()
+	faults = append(faults, h.finish(0)...)
 	faults = append(faults, h.wrong(true)...)
 	faults = append(faults, h.finish(100*24*time.Hour)...)
 	return append(faults, h.wrong(false)...)
@@ -615,7 +616,8 @@ func (h *history) wake(k record, agent string, w room.Wake, waiting bool, bad fu
 			bad("%s: %s is %s without a reason", agent, w.Key, w.Outcome)
 		}
 	case room.Queued:
-		if !waiting || !k.sleeps(agent, w.Room) || !kept || item.State != room.Waiting {
+		held := item.State == room.Taken && item.Until.After(h.now())
+		if !waiting || !k.sleeps(agent, w.Room) || !kept || item.State.Final() || held {
 			bad("%s: %s waits (%q), and nothing says why: %+v", agent, w.Key, w.Reason, item)
 		}
 		return
