@@ -7,12 +7,16 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
-	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
+// Attendants ask the attendant of an agent, a workflow, to go on with it in rooms. Look does not wait.
+type Attendants interface {
+	Look(agent dream.Agent)
+}
+
 // ForRooms is the part of the starter that rooms ask to go on with an agent.
-func (s *Starter) ForRooms() rooms.Attendants {
+func (s *Starter) ForRooms() Attendants {
 	s.looks.mu.Lock()
 	defer s.looks.mu.Unlock()
 	if s.Client != nil {

@@ -29,7 +29,7 @@ type PostRequest struct {
 	Thread  string `json:"thread,omitempty"`   // id of the post that the thread hangs on
 	// Key is the client's own id of the post: a repeated request with it posts nothing more. Empty: a new one.
 	Key      string            `json:"key,omitempty"`
-	Notice   bool              `json:"notice,omitempty"`   // no agent answers it
+	Notice   bool              `json:"notice,omitempty"`   // of an agent: no agent answers it
 	Mentions []string          `json:"mentions,omitempty"` // handles, beside those that the body names
 	Meta     map[string]string `json:"meta,omitempty"`
 }

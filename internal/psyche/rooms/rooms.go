@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -406,12 +407,27 @@ func (s *Service) Join(ctx context.Context, c psyche.Caller, r JoinRequest) (roo
 		m.Who, m.Name = room.AgentID(a.ID), a.Handle
 	default:
 		m.Who, m.Name = room.PersonID(r.Person), cmp.Or(r.Name, r.Person)
+		if err := s.unclaimed(ctx, m.Name); err != nil {
+			return m, err
+		}
 	}
 	if err := m.Validate(); err != nil {
 		return m, invalid("member", err)
 	}
 	joined, err := s.Rooms.Join(ctx, m)
 	return joined, failed("join "+r.Room, err)
+}
+
+// unclaimed refuses a name of a person under which an agent is called.
+func (s *Service) unclaimed(ctx context.Context, name string) error {
+	_, err := s.Agents.Agent(ctx, name)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return nil
+	case err != nil:
+		return failed("look up the name", err)
+	}
+	return invalid("name", fmt.Errorf("name is %q, which is an agent's; a person is shown under another", name))
 }
 
 // Leave removes a member. Who leaves by itself needs no role; to remove another needs role operator.

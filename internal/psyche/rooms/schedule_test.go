@@ -52,3 +52,11 @@ func TestACheckInIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, "role_required", fault.Code)
 }
+
+func TestAPersonIsNotShownUnderAnAgentsName(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "echo")
+	r.hall()
+	_, err := r.Join(t.Context(), ada, rooms.JoinRequest{Room: "hall", Person: "mallory", Name: "echo"})
+	require.ErrorContains(t, err, `name is "echo", which is an agent's`)
+}
