@@ -20,7 +20,7 @@ func (s *Starter) ForRooms() Attendants {
 	s.looks.mu.Lock()
 	defer s.looks.mu.Unlock()
 	if s.Client != nil {
-		s.looks.signal = s.attend
+		s.looks.signal = attending{s}.look
 	}
 	return &s.looks
 }
@@ -115,8 +115,11 @@ func (l *looker) end() {
 	closing()
 }
 
-// attend signals the attendant of an agent, starting it if needed.
-func (s *Starter) attend(ctx context.Context, a dream.Agent) error {
+// attending starts and signals the attendants of agents.
+type attending struct{ *Starter }
+
+// look signals the attendant of an agent, starting it if needed.
+func (s attending) look(ctx context.Context, a dream.Agent) error {
 	_, err := s.Client.SignalWithStartWorkflow(ctx, workflows.AttendID(a.Handle), workflows.SignalLook, nil,
 		s.Options.workflow("rooms of "+a.Handle, workflows.AttendMemo(a.Handle)), workflows.AttendType,
 		workflows.AttendRequest{Agent: a.ID, Handle: a.Handle})

@@ -358,7 +358,8 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (
 		return activities.Spec{}, "its models cost money, and automatic dreaming on a paid provider is switched off",
 			nil
 	}
-	if err := s.followYield(ctx, &d.spec); err != nil {
+	err = drafter{s}.followYield(ctx, &d.spec)
+	if err != nil {
 		return activities.Spec{}, "", err
 	}
 	spec, err := drafter{s}.nextSpec(ctx, d)

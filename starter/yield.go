@@ -13,7 +13,7 @@ const mostBranches = 16
 
 // followYield lets an automatic dream imagine more while many predictions of the agent's dreams come true. The caps
 // stay as they are, and so does a dream that the agent's vitality limits.
-func (s *Starter) followYield(ctx context.Context, spec *activities.Spec) error {
+func (s drafter) followYield(ctx context.Context, spec *activities.Spec) error {
 	if spec.Tier == dream.Core || spec.Behaviour.Worse(dream.Stable) {
 		return nil
 	}

@@ -64,15 +64,15 @@ func TestSayPrintsWhatAgentsAnswerAndWhoIsNotCalled(t *testing.T) {
 	d.golden("rooms-calls-80")
 	d.fits("rooms", "calls", "echo", "--outcome", "skipped")
 	d.golden("rooms-calls-skipped-80")
-	var said struct {
+	var replied struct {
 		Post    struct{ ID, Body string }
 		Replies []struct{ Name string }
 		Calls   []struct{ Agent, Outcome string }
 	}
-	require.NoError(t, json.Unmarshal([]byte(d.json("say", "hall", "@iris", "again")), &said))
-	require.Equal(t, "@iris again", said.Post.Body)
-	require.Equal(t, "iris", said.Replies[0].Name)
-	require.Equal(t, "answered", said.Calls[0].Outcome)
+	require.NoError(t, json.Unmarshal([]byte(d.json("say", "hall", "@iris", "again")), &replied))
+	require.Equal(t, "@iris again", replied.Post.Body)
+	require.Equal(t, "iris", replied.Replies[0].Name)
+	require.Equal(t, "answered", replied.Calls[0].Outcome)
 }
 
 func TestAnAgentMayChooseToBeSilent(t *testing.T) {
@@ -298,12 +298,12 @@ func TestMistakesAboutRoomsAreNamed(t *testing.T) {
 		require.Equal(t, c.code, d.run(0, c.args...), "%v: %s", c.args, d.err.String())
 		require.Contains(t, d.err.String(), c.want, c.args)
 		require.Equal(t, c.code, d.run(0, append(c.args, "--json")...), "%v: %s", c.args, d.err.String())
-		var said struct {
+		var replied struct {
 			Code  int
 			Error string
 		}
-		require.NoError(t, json.Unmarshal(d.err.Bytes(), &said), c.args)
-		require.Equal(t, c.code, said.Code)
+		require.NoError(t, json.Unmarshal(d.err.Bytes(), &replied), c.args)
+		require.Equal(t, c.code, replied.Code)
 	}
 }
 

@@ -43,7 +43,7 @@ func (m *minds) Called(ctx context.Context, agent string, _ psyche.Call) (psyche
 	return psyche.CallAnswer{WakeAnswer: prompt.WakeAnswer{Response: text, Silent: !speaks}, Cost: 1200}, nil
 }
 
-func (m *minds) Hear(context.Context, string, psyche.Caller, string, []psyche.Heard) error {
+func (m *minds) Hear(context.Context, string, psyche.Caller, string, []psyche.Statement) error {
 	return nil
 }
 
@@ -61,7 +61,11 @@ func (m *minds) Status(context.Context, string) (presence.Status, error) {
 // roomSession is the rooms of one command over the fixture's store.
 func (d *fixture) roomSession(h *deploy.Deployment) *deploy.RoomSession {
 	return &deploy.RoomSession{Service: rooms.New(rooms.Ports{
-		Rooms: h.Rooms, Agents: h.Store, Minds: d.minds, Waker: d.minds, Now: func() time.Time { return now.Add(d.later) },
+		Rooms:  h.Rooms,
+		Agents: h.Store,
+		Minds:  d.minds,
+		Waker:  d.minds,
+		Now:    func() time.Time { return now.Add(d.later) },
 	}, "console", rooms.Options{})}
 }
 

@@ -87,7 +87,7 @@ func (e *engine) Stop() error {
 	if e.worker != nil {
 		e.worker.Stop()
 	}
-	faults = append(faults, e.stopAttending())
+	faults = append(faults, stopAttending(e))
 	if e.starter != nil {
 		e.starter.Close() // notices that were not delivered stay noted in the store
 	}

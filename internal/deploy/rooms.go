@@ -81,7 +81,7 @@ func (s *RoomSession) Close(ctx context.Context) error {
 }
 
 // stopAttending ends what the worker's rooms are about, after the worker.
-func (e *engine) stopAttending() error {
+func stopAttending(e *engine) error {
 	if e.attending == nil {
 		return nil
 	}

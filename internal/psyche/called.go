@@ -20,19 +20,19 @@ import (
 // Call is a call of an agent outside of a talk: a post of a room names it, somebody sends it a message, or a set time
 // has come.
 type Call struct {
-	Step     string // of the paid answer: a call with the same step returns what was bought
-	Owner    Caller // what it may recall, and to whom belongs what is remembered of it
-	Client   string // names the lease that holds the agent awake
-	Session  string // where it was said, as memories tell
-	Wake     prompt.WakeInput
-	Query    string           // for which memory is searched
-	Accounts []budget.Account // that pay beside the agent's
-	Heard    []Heard          // what is remembered of it
-	Gated    bool             // Options.Gate is asked first whether the agent answers
+	Step       string // of the paid answer: a call with the same step returns what was bought
+	Owner      Caller // what it may recall, and to whom belongs what is remembered of it
+	Client     string // names the lease that holds the agent awake
+	Session    string // where it was said, as memories tell
+	Wake       prompt.WakeInput
+	Query      string           // for which memory is searched
+	Accounts   []budget.Account // that pay beside the agent's
+	Statements []Statement      // what is remembered of it
+	Gated      bool             // Options.Gate is asked first whether the agent answers
 }
 
-// Heard is something that was said where the agent could hear it.
-type Heard struct {
+// Statement is something that was said where the agent could hear it.
+type Statement struct {
 	Text    string
 	Taint   dream.Taint
 	Speaker string
@@ -73,7 +73,7 @@ func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer,
 	on := s.switched(&a, Switches{})
 	seen := s.talks.seenForgettings(a.ID)
 	taints := []dream.Taint{dream.FromAgent}
-	for _, h := range c.Heard {
+	for _, h := range c.Statements {
 		taints = append(taints, h.Taint)
 	}
 	if on.recall {
@@ -100,11 +100,11 @@ func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer,
 		s.Log.WarnContext(ctx, "a call moved no mood", "agent", a.Handle, "error", err)
 	}
 	if on.store {
-		heard := c.Heard
+		statements := c.Statements
 		if !answer.Silent {
-			heard = append(heard, Heard{answer.Response, dream.LeastTrusted(taints...), a.Handle})
+			statements = append(statements, Statement{answer.Response, dream.LeastTrusted(taints...), a.Handle})
 		}
-		s.keepHeard(ctx, a, c.Owner, c.Session, heard, seen)
+		s.keepStatements(ctx, a, c.Owner, c.Session, statements, seen)
 	}
 	return answer, nil
 }
@@ -206,31 +206,31 @@ const feltShare = .3
 
 // feelWord moves the mood toward a word, if it is one that moods have, and returns how the agent feels.
 func (s *Service) feelWord(ctx context.Context, a dream.Agent, word string, on bool) (Emotion, error) {
-	pad, known := mood.OfWord(word)
-	if !known || !on {
+	pad, existing := mood.OfWord(word)
+	if !existing || !on {
 		return s.emotion(ctx, a)
 	}
 	return s.feel(ctx, a, mood.Event{Name: "called/" + word, Move: mood.PAD{}.Toward(pad, feltShare)}, 1)
 }
 
 // Hear remembers what was said where an agent could hear it, without calling it.
-func (s *Service) Hear(ctx context.Context, agent string, owner Caller, session string, heard []Heard) error {
+func (s *Service) Hear(ctx context.Context, agent string, owner Caller, session string, statements []Statement) error {
 	a, err := s.findAgent(ctx, agent)
 	if err != nil {
 		return err
 	}
 	if s.switched(&a, Switches{}).store {
-		s.keepHeard(ctx, a, owner, session, heard, s.talks.seenForgettings(a.ID))
+		s.keepStatements(ctx, a, owner, session, statements, s.talks.seenForgettings(a.ID))
 	}
 	return nil
 }
 
-// keepHeard queues what was said for storing.
-func (s *Service) keepHeard(ctx context.Context, a dream.Agent, owner Caller, session string, heard []Heard,
+// keepStatements queues what was said for storing.
+func (s *Service) keepStatements(ctx context.Context, a dream.Agent, owner Caller, session string, statements []Statement,
 	seen memory.SeenForgettings,
 ) {
-	lines := make([]line, len(heard))
-	for i, h := range heard {
+	lines := make([]line, len(statements))
+	for i, h := range statements {
 		lines[i] = line{clipped(h.Text, longestKept), h.Taint, cmp.Or(h.Speaker, "somebody")}
 	}
 	if len(lines) == 0 {

@@ -18,17 +18,17 @@ import (
 // voice is a model that gives set answers in turn, the last one again and again, and counts what it was asked.
 type voice struct {
 	inference.Model
-	mu     sync.Mutex
-	says   []string
-	asked  []string // names of models
-	prompt string   // the last one
+	mu        sync.Mutex
+	says      []string
+	requested []string // names of models
+	prompt    string   // the last one
 }
 
 func (v *voice) Generate(_ context.Context, r inference.Request, _ func(string) bool) (inference.Answer, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	text := v.says[min(len(v.asked), len(v.says)-1)]
-	v.asked, v.prompt = append(v.asked, r.Model), r.Messages[1].Content
+	text := v.says[min(len(v.requested), len(v.says)-1)]
+	v.requested, v.prompt = append(v.requested, r.Model), r.Messages[1].Content
 	return inference.Answer{
 		Text: text, Finish: "stop", UsageFrom: inference.ByProvider, Tokens: budget.Tokens{In: 600, Out: 40},
 	}, nil
@@ -38,11 +38,15 @@ func inRoom(id string) psyche.Caller { return psyche.Caller{Key: access.Key{Prin
 
 func called(step, room, text string) psyche.Call {
 	return psyche.Call{
-		Step: "call/echo/" + step, Owner: inRoom(room), Client: "room/" + room, Session: "room/" + room, Query: text,
+		Step:    "call/echo/" + step,
+		Owner:   inRoom(room),
+		Client:  "room/" + room,
+		Session: "room/" + room,
+		Query:   text,
 		Wake: prompt.WakeInput{
 			Trigger: prompt.ByMention, Caller: prompt.Speech{Author: "Ada", Text: text}, Room: room,
 		},
-		Heard: []psyche.Heard{{Text: text, Taint: dream.FromHuman, Speaker: "Ada"}},
+		Statements: []psyche.Statement{{Text: text, Taint: dream.FromHuman, Speaker: "Ada"}},
 	}
 }
 
@@ -82,7 +86,7 @@ func TestACallIsAnsweredPaidAndRemembered(t *testing.T) {
 	again, err := r.Called(t.Context(), "echo", c)
 	require.NoError(t, err)
 	require.Equal(t, got.Response, again.Response)
-	require.Len(t, v.asked, 1, "the same step is bought once")
+	require.Len(t, v.requested, 1, "the same step is bought once")
 
 	r.settle()
 	_, err = r.Called(t.Context(), "echo", called("2", "hall", "When does the ferry to the island leave?"))
@@ -111,12 +115,12 @@ func TestAnUnreadableAnswerIsRepairedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "The tide turns at noon, Ada.", got.Response)
 	require.EqualValues(t, 1360, got.Cost)
-	require.Len(t, v.asked, 2)
+	require.Len(t, v.requested, 2)
 
 	r, v = voiced(t, "I would say yes.")
 	_, err = r.Called(t.Context(), "echo", called("1", "hall", "@echo?"))
 	require.ErrorContains(t, err, "no answer that can be read")
-	require.Len(t, v.asked, 2)
+	require.Len(t, v.requested, 2)
 }
 
 func TestACallThatACapForbidsIsNotMade(t *testing.T) {
@@ -129,16 +133,16 @@ func TestACallThatACapForbidsIsNotMade(t *testing.T) {
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, "insufficient_quota", fault.Code)
 	require.Contains(t, fault.Message, "rooms.agent_day")
-	require.Empty(t, v.asked)
+	require.Empty(t, v.requested)
 }
 
 func TestAGateKeepsTheDearModelFromWhatNobodyAsked(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		says  []string
-		gated bool
-		asked []string
-		quiet bool
+		says      []string
+		gated     bool
+		requested []string
+		quiet     bool
 	}{
 		"the gate says no":        {[]string{silent}, true, []string{"p/thinker"}, true},
 		"the gate says yes":       {[]string{answers}, true, []string{"p/thinker", "p/dear"}, false},
@@ -156,9 +160,9 @@ func TestAGateKeepsTheDearModelFromWhatNobodyAsked(t *testing.T) {
 			call.Gated = c.gated
 			got, err := r.Called(t.Context(), "echo", call)
 			require.NoError(t, err)
-			require.Equal(t, c.asked, v.asked)
+			require.Equal(t, c.requested, v.requested)
 			require.Equal(t, c.quiet, got.Silent)
-			require.EqualValues(t, 680*len(c.asked), got.Cost)
+			require.EqualValues(t, 680*len(c.requested), got.Cost)
 		})
 	}
 }

@@ -47,7 +47,11 @@ func openScene(t testing.TB, plan provider.Plan) *scene {
 	s := &scene{TB: t, ctx: ctx, server: temporal.Shared(t)}
 	var err error
 	s.upstream, err = provider.Start(provider.Options{
-		Seed: 7, First: 2 * time.Millisecond, Each: 5 * time.Millisecond, Plan: plan, Say: said,
+		Seed:  7,
+		First: 2 * time.Millisecond,
+		Each:  5 * time.Millisecond,
+		Plan:  plan,
+		Say:   replied,
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.upstream.Close)
@@ -66,8 +70,8 @@ func openScene(t testing.TB, plan provider.Plan) *scene {
 	return s
 }
 
-// said answers calls, and lets the server make up everything else.
-func said(r provider.Request) string {
+// replied answers calls, and lets the server make up everything else.
+func replied(r provider.Request) string {
 	if r.Schema != "wake" {
 		return ""
 	}

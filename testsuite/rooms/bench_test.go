@@ -38,11 +38,21 @@ func BenchmarkMentionOfADreamer(b *testing.B) {
 		_, err := s.deployment.Store.Rooms().Create(s.ctx, room.Room{
 			ID: id, By: room.PersonID("local"), Created: time.Now(),
 		}, room.Member{
-			Room: id, Who: room.PersonID("local"), Name: "local", Role: room.Owner, Trust: "own", Joined: time.Now(),
+			Room:   id,
+			Who:    room.PersonID("local"),
+			Name:   "local",
+			Role:   room.Owner,
+			Trust:  "own",
+			Joined: time.Now(),
 		})
 		require.NoError(b, err)
 		_, err = s.deployment.Store.Rooms().Join(s.ctx, room.Member{
-			Room: id, Who: room.AgentID(agent.ID), Name: agent.Handle, Role: room.Writer, Trust: "own", Joined: time.Now(),
+			Room:   id,
+			Who:    room.AgentID(agent.ID),
+			Name:   agent.Handle,
+			Role:   room.Writer,
+			Trust:  "own",
+			Joined: time.Now(),
 		})
 		require.NoError(b, err)
 		night := workflows.DreamID(agent.Handle, 1)

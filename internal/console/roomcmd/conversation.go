@@ -42,7 +42,13 @@ type made struct {
 }
 
 func newConversation(app *cli.App, s *deploy.RoomSession, id string, f waitFlags) *conversation {
-	return &conversation{app: app, s: s, out: newSpeaker(app), room: id, f: f}
+	return &conversation{
+		app:  app,
+		s:    s,
+		out:  newSpeaker(app),
+		room: id,
+		f:    f,
+	}
 }
 
 // hold posts, waits for the answers and prints both.

@@ -42,7 +42,13 @@ and the offset of its last event. A store that is away is waited for.`,
 					return exit.Usagef("--after is %d; %s has %s", after, place.ID,
 						cli.Plural(int(place.Events), "event", "events"))
 				}
-				f := &follower{app: app, s: s, out: newSpeaker(app), room: place.ID, after: after}
+				f := &follower{
+					app:   app,
+					s:     s,
+					out:   newSpeaker(app),
+					room:  place.ID,
+					after: after,
+				}
 				if err := f.run(ctx); ctx.Err() == nil {
 					return err
 				}

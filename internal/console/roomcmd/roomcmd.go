@@ -71,8 +71,8 @@ func asExit(err error) error {
 	if err == nil || !errors.As(err, &fault) || errors.As(err, &own) {
 		return err
 	}
-	code, known := codes[fault.Status]
-	if !known {
+	code, existing := codes[fault.Status]
+	if !existing {
 		code = exit.Failure
 	}
 	text := sentence(fault.Message)

@@ -19,7 +19,8 @@ import (
 
 // Say builds the command oneiros say.
 func Say(app *cli.App) *cobra.Command {
-	r, f, reply, thread := service.PostRequest{}, waitFlags{}, "", ""
+	r, f := service.PostRequest{}, waitFlags{}
+	reply, thread := "", ""
 	cmd := &cobra.Command{
 		Use: "say ROOM TEXT", Short: "Say something in a room, and read what agents answer", GroupID: cli.RoomGroup,
 		Args: cobra.MinimumNArgs(2), ValidArgsFunction: completes(app, rooms),
@@ -41,16 +42,19 @@ Exit codes: 0 posted, and every call has come to its end; 1 a call failed; 3 no 
 			}
 			r.Room = args[0]
 			var err error
-			if r.ReplyTo, err = postIn(r.Room, reply, "--reply-to"); err != nil {
+			r.ReplyTo, err = postIn(r.Room, reply, "--reply-to")
+			if err != nil {
 				return err
 			}
-			if r.Thread, err = postIn(r.Room, thread, "--thread"); err != nil {
+			r.Thread, err = postIn(r.Room, thread, "--thread")
+			if err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("as") && bare(r.As) == "" {
 				return exit.Usagef("--as is empty; it must be the handle of an agent")
 			}
-			if r.Body, err = textOf(app, args[1:]); err != nil {
+			r.Body, err = textOf(app, args[1:])
+			if err != nil {
 				return err
 			}
 			return within(app, cmd, func(ctx context.Context, s *deploy.RoomSession) error {

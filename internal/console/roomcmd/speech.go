@@ -99,7 +99,8 @@ func history(app *cli.App) *cobra.Command {
 				}
 				q := room.Query{Room: args[0], Limit: limit}
 				var err error
-				if q.Thread, err = postIn(args[0], thread, "--thread"); err != nil {
+				q.Thread, err = postIn(args[0], thread, "--thread")
+				if err != nil {
 					return err
 				}
 				until, err := postIn(args[0], before, "--before")

@@ -210,7 +210,7 @@ func (m *minds) Called(context.Context, string, psyche.Call) (psyche.CallAnswer,
 	return answer()
 }
 
-func (m *minds) Hear(context.Context, string, psyche.Caller, string, []psyche.Heard) error {
+func (m *minds) Hear(context.Context, string, psyche.Caller, string, []psyche.Statement) error {
 	return nil
 }
 

@@ -35,7 +35,7 @@ type turn struct {
 
 // await returns when the replies before this one are posted, or not due any more. Two agents that two posts name in
 // different orders would wait for each other: then the second one does not wait.
-func (s *Service) await(ctx context.Context, at *attendance, before *turn) {
+func (s *answering) await(ctx context.Context, at *attendance, before *turn) {
 	timer := time.NewTimer(inOrder)
 	defer timer.Stop()
 	defer s.wait(at, nil)
@@ -54,7 +54,7 @@ func (s *Service) await(ctx context.Context, at *attendance, before *turn) {
 }
 
 // wait notes for whom a call waits, unless that one waits for it.
-func (s *Service) wait(at, before *attendance) bool {
+func (s *answering) wait(at, before *attendance) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for other := before; other != nil; other = other.waits {
@@ -66,7 +66,7 @@ func (s *Service) wait(at, before *attendance) bool {
 	return true
 }
 
-func (s *Service) attendanceOf(agent, id string) *attendance {
+func (s *answering) attendanceOf(agent, id string) *attendance {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := agent + "\x00" + id
@@ -87,7 +87,7 @@ const (
 )
 
 // look asks an attendant to go on with an agent.
-func (s *Service) look(ctx context.Context, agent string) {
+func (s *core) look(ctx context.Context, agent string) {
 	if s.Attendants == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (s *Service) look(ctx context.Context, agent string) {
 
 // answer lets the agents of one post answer beside the caller: all at once, with their replies in the order in which
 // the post names them.
-func (s *Service) answer(called []room.Delivered) {
+func (s *answering) answer(called []room.Delivered) {
 	var before *turn
 	for _, d := range called {
 		agent, id := d.Wake.Agent, d.Wake.Room
@@ -158,7 +158,7 @@ func (s *Service) Attend(ctx context.Context, agent string) (time.Time, error) {
 }
 
 // next is when something is due for an agent; zero when nothing is.
-func (s *Service) next(ctx context.Context, agent string) (time.Time, error) {
+func (s *answering) next(ctx context.Context, agent string) (time.Time, error) {
 	var next time.Time
 	due := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
@@ -223,7 +223,7 @@ func (s *Service) Sweep(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-func (s *Service) dreaming(ctx context.Context, agent string) (bool, error) {
+func (s *core) dreaming(ctx context.Context, agent string) (bool, error) {
 	slots, err := s.Agents.Slots(ctx)
 	_, dreaming := slots[agent]
 	return dreaming, err
@@ -231,7 +231,7 @@ func (s *Service) dreaming(ctx context.Context, agent string) (bool, error) {
 
 // answerable says whether an item may be answered now, and otherwise when it is worth looking again; zero when only a
 // change of the agent's level lets it be answered.
-func (s *Service) answerable(item room.Item, states []room.Dormancy, dreaming bool) (bool, time.Time) {
+func (s *core) answerable(item room.Item, states []room.Dormancy, dreaming bool) (bool, time.Time) {
 	now := s.Now()
 	fromAgent := item.From.Kind == dormancy.Agent
 	switch limited := admission.ReasonOf(admission.Often); {
@@ -251,7 +251,7 @@ func (s *Service) answerable(item room.Item, states []room.Dormancy, dreaming bo
 
 // limited is until when an item waits that came beyond the limit of a person, or of strangers: the end of a stretch of
 // that limit, so that all that came during it becomes one call.
-func (s *Service) limited(item room.Item) time.Time {
+func (s *core) limited(item room.Item) time.Time {
 	per := s.o.Rules.Person.Per
 	if item.Priority == chatter.StrangerPriority {
 		per = s.o.Rules.Strangers.Per
@@ -261,7 +261,7 @@ func (s *Service) limited(item room.Item) time.Time {
 
 // pass answers what waits for an agent from one room, or of messages to it alone. Its reply is posted after that of
 // before; nil: at once.
-func (s *Service) pass(ctx context.Context, agent, id string, before *turn) error {
+func (s *answering) pass(ctx context.Context, agent, id string, before *turn) error {
 	at := s.attendanceOf(agent, id)
 	at.mu.Lock()
 	defer at.mu.Unlock()
@@ -279,7 +279,12 @@ func (s *Service) pass(ctx context.Context, agent, id string, before *turn) erro
 		return err
 	}
 	taken, err := s.Rooms.Take(ctx, room.Take{
-		Agent: agent, Holder: s.taker(), Keys: keys, For: s.o.Lease, Limit: mostAtOnce, Now: s.Now().UTC(),
+		Agent:  agent,
+		Holder: s.taker(),
+		Keys:   keys,
+		For:    s.o.Lease,
+		Limit:  mostAtOnce,
+		Now:    s.Now().UTC(),
 	})
 	if err != nil || len(taken) == 0 {
 		return err
@@ -295,7 +300,7 @@ func (s *Service) pass(ctx context.Context, agent, id string, before *turn) erro
 	return errors.Join(faults...)
 }
 
-func (s *Service) answerableKeys(ctx context.Context, agent, id string) ([]string, error) {
+func (s *answering) answerableKeys(ctx context.Context, agent, id string) ([]string, error) {
 	open, err := s.Rooms.Inbox(ctx, agent, 0, true, 0)
 	if err != nil || len(open) == 0 {
 		return nil, err
@@ -341,7 +346,7 @@ func groups(taken []room.Item) [][]room.Item {
 }
 
 // respond calls an agent once for a group of items, and ends them. await returns when the reply may be posted.
-func (s *Service) respond(ctx context.Context, agent string, group []room.Item, await func()) error {
+func (s *answering) respond(ctx context.Context, agent string, group []room.Item, await func()) error {
 	a, err := s.Agents.Agent(ctx, agent)
 	if err != nil {
 		return err
@@ -397,7 +402,7 @@ const answeredWith = "answers"
 func offsetOf(post string) string { return post[strings.LastIndexByte(post, '/')+1:] }
 
 // unanswered leaves out, and ends, the items that a reply has answered whose process died before it could end them.
-func (s *Service) unanswered(ctx context.Context, agent string, group []room.Item) ([]room.Item, error) {
+func (s *answering) unanswered(ctx context.Context, agent string, group []room.Item) ([]room.Item, error) {
 	if group[0].Trigger != room.OnMention || group[0].Fence < 2 {
 		return group, nil
 	}
@@ -406,7 +411,11 @@ func (s *Service) unanswered(ctx context.Context, agent string, group []room.Ite
 		return group, err
 	}
 	page, err := s.Rooms.History(ctx, room.Query{
-		Room: group[0].Room, As: room.AsOperator, From: room.Oldest, After: offset, Limit: room.MaxPage,
+		Room:  group[0].Room,
+		As:    room.AsOperator,
+		From:  room.Oldest,
+		After: offset,
+		Limit: room.MaxPage,
 	})
 	if err != nil {
 		return group, err
@@ -429,7 +438,7 @@ func (s *Service) unanswered(ctx context.Context, agent string, group []room.Ite
 }
 
 // post posts an agent's reply, ends the items that it answers, and lets the agents that it names answer.
-func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, group []room.Item, text string,
+func (s *answering) post(ctx context.Context, a dream.Agent, trigger room.Item, group []room.Item, text string,
 	cost budget.Micros,
 ) error {
 	id := trigger.Room
@@ -457,8 +466,14 @@ func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, gr
 		return err
 	}
 	done, err := s.Rooms.Finish(ctx, room.Finish{
-		Agent: a.ID, Number: trigger.Number, Fence: trigger.Fence, State: room.Answered, Reply: &reply, Rule: rule,
-		Cost: cost, Now: s.Now().UTC(),
+		Agent:  a.ID,
+		Number: trigger.Number,
+		Fence:  trigger.Fence,
+		State:  room.Answered,
+		Reply:  &reply,
+		Rule:   rule,
+		Cost:   cost,
+		Now:    s.Now().UTC(),
 	})
 	if errors.Is(err, room.ErrFenced) {
 		return nil // somebody else has answered it, or it was deleted
@@ -482,11 +497,12 @@ func (s *Service) post(ctx context.Context, a dream.Agent, trigger room.Item, gr
 }
 
 // end ends items with the same result. The first carries the cost.
-func (s *Service) end(ctx context.Context, group []room.Item, how room.Finish) error {
+func (s *answering) end(ctx context.Context, group []room.Item, how room.Finish) error {
 	var faults []error
 	for i, item := range group {
 		f := how
-		f.Agent, f.Number, f.Fence, f.Now = item.Agent, item.Number, item.Fence, s.Now().UTC()
+		f.Agent, f.Number, f.Fence = item.Agent, item.Number, item.Fence
+		f.Now = s.Now().UTC()
 		if i > 0 {
 			f.Cost = 0
 		}

@@ -23,7 +23,7 @@ import (
 const shown = 12
 
 // callOf is the call of an agent for a group of items, of which trigger is answered.
-func (s *Service) callOf(ctx context.Context, a dream.Agent, trigger room.Item, group []room.Item) (psyche.Call, error) {
+func (s *core) callOf(ctx context.Context, a dream.Agent, trigger room.Item, group []room.Item) (psyche.Call, error) {
 	call := psyche.Call{
 		Step:     fmt.Sprintf("call/%s/%d", a.ID, group[0].Number),
 		Client:   "room/" + trigger.Room,
@@ -70,16 +70,16 @@ func (s *Service) callOf(ctx context.Context, a dream.Agent, trigger room.Item, 
 			call.Wake.Chain = append(call.Wake.Chain, speech(b))
 		}
 		if b.Author != own {
-			call.Heard = append(call.Heard, psyche.Heard{Text: b.Body, Taint: b.Taint, Speaker: b.Name})
+			call.Statements = append(call.Statements, psyche.Statement{Text: b.Body, Taint: b.Taint, Speaker: b.Name})
 		}
 	}
-	call.Heard = append(call.Heard, psyche.Heard{Text: p.Body, Taint: p.Taint, Speaker: p.Name})
+	call.Statements = append(call.Statements, psyche.Statement{Text: p.Body, Taint: p.Taint, Speaker: p.Name})
 	call.Wake.Silent, err = s.silent(ctx, a, trigger.Room)
 	return call, err
 }
 
 // message is the call for a message to one agent, or for a set time.
-func (s *Service) message(ctx context.Context, a dream.Agent, item room.Item, call psyche.Call) (psyche.Call, error) {
+func (s *core) message(ctx context.Context, a dream.Agent, item room.Item, call psyche.Call) (psyche.Call, error) {
 	call.Owner.Key.Principal, call.Session = item.From.ID, "call"
 	if item.From.Kind != dormancy.Person {
 		call.Owner.Key.Principal = "agent:" + item.From.ID
@@ -91,7 +91,7 @@ func (s *Service) message(ctx context.Context, a dream.Agent, item room.Item, ca
 	if m := item.Message; m != nil {
 		call.Query = m.Body
 		call.Wake.Caller = prompt.Speech{Author: m.Name, Agent: item.From.Kind == dormancy.Agent, Text: m.Body}
-		call.Heard = []psyche.Heard{{Text: m.Body, Taint: m.Taint, Speaker: m.Name}}
+		call.Statements = []psyche.Statement{{Text: m.Body, Taint: m.Taint, Speaker: m.Name}}
 	}
 	if item.Room == "" {
 		return call, nil
@@ -111,9 +111,13 @@ func (s *Service) message(ctx context.Context, a dream.Agent, item room.Item, ca
 
 // before are the posts that an agent is shown before one that calls it: its thread, or the newest of the room, oldest
 // first.
-func (s *Service) before(ctx context.Context, a dream.Agent, p room.Post) ([]room.Post, error) {
+func (s *core) before(ctx context.Context, a dream.Agent, p room.Post) ([]room.Post, error) {
 	page, err := s.Rooms.History(ctx, room.Query{
-		Room: p.Room, As: room.AgentID(a.ID), Thread: p.Thread, Before: p.Offset, Limit: shown,
+		Room:   p.Room,
+		As:     room.AgentID(a.ID),
+		Thread: p.Thread,
+		Before: p.Offset,
+		Limit:  shown,
 	})
 	if err != nil {
 		return nil, err
@@ -140,7 +144,7 @@ func speech(p room.Post) prompt.Speech {
 }
 
 // silent says since when an agent has said nothing in a room; empty when it never said anything there.
-func (s *Service) silent(ctx context.Context, a dream.Agent, id string) (string, error) {
+func (s *core) silent(ctx context.Context, a dream.Agent, id string) (string, error) {
 	q := room.Query{Room: id, As: room.AgentID(a.ID)}
 	for _, q.Limit = range []int{2 * shown, room.MaxPage - 2*shown} { // it has mostly said something of late
 		page, err := s.Rooms.History(ctx, q)
@@ -162,7 +166,7 @@ func (s *Service) silent(ctx context.Context, a dream.Agent, id string) (string,
 }
 
 // accounts pay for a call beside the agent's own: that of its calls, and when a stranger called it that of strangers.
-func (s *Service) accounts(a dream.Agent, group []room.Item) []budget.Account {
+func (s *core) accounts(a dream.Agent, group []room.Item) []budget.Account {
 	day := s.Now().In(zone(a)).Format(time.DateOnly)
 	var accounts []budget.Account
 	if s.o.AgentDay > 0 {
@@ -177,7 +181,7 @@ func (s *Service) accounts(a dream.Agent, group []room.Item) []budget.Account {
 
 // failedCall ends or puts back items whose call failed. A cap ends them, and the room is told once a day; what may pass
 // is tried again, at most mostTries times.
-func (s *Service) failedCall(ctx context.Context, a dream.Agent, group []room.Item, err error) error {
+func (s *answering) failedCall(ctx context.Context, a dream.Agent, group []room.Item, err error) error {
 	var fault *psyche.Fault
 	reason := "the model could not be asked"
 	if errors.As(err, &fault) {
@@ -203,11 +207,17 @@ func (s *Service) failedCall(ctx context.Context, a dream.Agent, group []room.It
 }
 
 // putBack lets items be taken again from a time on.
-func (s *Service) putBack(ctx context.Context, group []room.Item, reason string, from time.Time) error {
+func (s *answering) putBack(ctx context.Context, group []room.Item, reason string, from time.Time) error {
 	var faults []error
 	for _, item := range group {
 		_, err := s.Rooms.Finish(ctx, room.Finish{
-			Agent: item.Agent, Number: item.Number, Fence: item.Fence, State: room.Waiting, Reason: reason, Due: from, Now: s.Now().UTC(),
+			Agent:  item.Agent,
+			Number: item.Number,
+			Fence:  item.Fence,
+			State:  room.Waiting,
+			Reason: reason,
+			Due:    from,
+			Now:    s.Now().UTC(),
 		})
 		if !errors.Is(err, room.ErrFenced) {
 			faults = append(faults, err)
@@ -341,7 +351,11 @@ func (s *Service) Call(ctx context.Context, c psyche.Caller, agent string, r Cal
 	w := r.input()
 	now := s.Now().UTC()
 	direct := room.Direct{
-		Agent: a.ID, Key: "call/" + Person(c).ID + "/" + keyOr(r.Key), Trigger: room.OnDirect, From: Person(c), Now: now,
+		Agent:   a.ID,
+		Key:     "call/" + Person(c).ID + "/" + keyOr(r.Key),
+		Trigger: room.OnDirect,
+		From:    Person(c),
+		Now:     now,
 		Message: &room.Text{Body: w.Caller.Text, Name: w.Caller.Author, Taint: dream.FromHuman},
 	}
 	if r.Trigger == room.OnScheduled {
@@ -373,7 +387,7 @@ func (s *Service) Call(ctx context.Context, c psyche.Caller, agent string, r Cal
 }
 
 // unlimited refuses a call that reaches a limit, instead of letting it wait: nobody would read the answer.
-func (s *Service) unlimited(a dream.Agent, rule room.Rule) room.Rule {
+func (s *core) unlimited(a dream.Agent, rule room.Rule) room.Rule {
 	return func(m room.Situation) room.Decision {
 		d := rule(m)
 		for _, delivery := range d.Deliveries {
@@ -387,12 +401,16 @@ func (s *Service) unlimited(a dream.Agent, rule room.Rule) room.Rule {
 }
 
 // callNow makes the call of an item and ends it. A repeated call finds the answer that was bought.
-func (s *Service) callNow(ctx context.Context, c psyche.Caller, a dream.Agent, r CallRequest, w prompt.WakeInput,
+func (s *answering) callNow(ctx context.Context, c psyche.Caller, a dream.Agent, r CallRequest, w prompt.WakeInput,
 	item room.Item,
 ) (CallResponse, error) {
 	if !item.State.Final() {
 		taken, err := s.Rooms.Take(ctx, room.Take{
-			Agent: a.ID, Holder: s.taker(), Keys: []string{item.Key}, For: s.o.Lease, Now: s.Now().UTC(),
+			Agent:  a.ID,
+			Holder: s.taker(),
+			Keys:   []string{item.Key},
+			For:    s.o.Lease,
+			Now:    s.Now().UTC(),
 		})
 		if err != nil {
 			return CallResponse{}, failed("call "+a.Handle, err)
@@ -405,10 +423,14 @@ func (s *Service) callNow(ctx context.Context, c psyche.Caller, a dream.Agent, r
 	}
 	owner := c
 	answer, err := s.Minds.Called(ctx, a.ID, psyche.Call{
-		Step:  fmt.Sprintf("call/%s/%d", a.ID, item.Number),
-		Owner: owner, Client: "call/" + Person(c).ID, Session: "call", Wake: w, Query: w.Caller.Text,
-		Accounts: append(s.accounts(a, []room.Item{item}), keyAccount(c, s.Now())...),
-		Heard:    heardOf(w),
+		Step:       fmt.Sprintf("call/%s/%d", a.ID, item.Number),
+		Owner:      owner,
+		Client:     "call/" + Person(c).ID,
+		Session:    "call",
+		Wake:       w,
+		Query:      w.Caller.Text,
+		Accounts:   append(s.accounts(a, []room.Item{item}), keyAccount(c, s.Now())...),
+		Statements: statementsOf(w),
 	})
 	if err != nil {
 		if !item.State.Final() {
@@ -434,9 +456,9 @@ func (s *Service) callNow(ctx context.Context, c psyche.Caller, a dream.Agent, r
 	}, nil
 }
 
-// heardOf is what is remembered of a call from outside: what the caller says. Its thread is somebody else's words, told
+// statementsOf is what is remembered of a call from outside: what the caller says. Its thread is somebody else's words, told
 // by the caller.
-func heardOf(w prompt.WakeInput) []psyche.Heard {
+func statementsOf(w prompt.WakeInput) []psyche.Statement {
 	if w.Caller.Text == "" {
 		return nil
 	}
@@ -444,7 +466,7 @@ func heardOf(w prompt.WakeInput) []psyche.Heard {
 	if w.Caller.Agent {
 		taint = dream.FromAgent
 	}
-	return []psyche.Heard{{Text: w.Caller.Text, Taint: taint, Speaker: w.Caller.Author}}
+	return []psyche.Statement{{Text: w.Caller.Text, Taint: taint, Speaker: w.Caller.Author}}
 }
 
 // keyAccount is the account of the caller's key, which pays for its calls too.

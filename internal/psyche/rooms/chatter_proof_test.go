@@ -49,8 +49,8 @@ type crowd struct {
 	began  time.Time
 	due    map[string]time.Time
 
-	purse sync.Mutex
-	spent map[string]budget.Micros
+	wallet sync.Mutex
+	spent  map[string]budget.Micros
 }
 
 func newCrowd(t *testing.T, o rooms.Options) *crowd {
@@ -81,8 +81,8 @@ func (c *crowd) all() string { return "@" + strings.Join(c.agents, " @") }
 
 // chat answers everything, as far as the accounts of the call reach.
 func (c *crowd) chat(_ string, call psyche.Call) (psyche.CallAnswer, error) {
-	c.purse.Lock()
-	defer c.purse.Unlock()
+	c.wallet.Lock()
+	defer c.wallet.Unlock()
 	for _, account := range call.Accounts {
 		if account.Limit != budget.Unlimited && c.spent[account.Scope]+callCosts > account.Limit {
 			return psyche.CallAnswer{}, psyche.Refuse(429, "insufficient_quota", "", "No money is left.")
@@ -106,10 +106,10 @@ func (c *crowd) serve() {
 	c.Helper()
 	for _, handle := range c.agents {
 		c.mu.Lock()
-		asked := slices.Contains(c.looked, handle)
+		requested := slices.Contains(c.looked, handle)
 		c.looked = slices.DeleteFunc(c.looked, func(h string) bool { return h == handle })
 		c.mu.Unlock()
-		if due := c.due[handle]; asked || !due.IsZero() && !due.After(c.now()) {
+		if due := c.due[handle]; requested || !due.IsZero() && !due.After(c.now()) {
 			c.due[handle] = c.attend(handle)
 		}
 	}
@@ -205,7 +205,7 @@ func TestTenAgentsThatAnswerEverythingStayInBounds(t *testing.T) {
 	dice := rand.New(rand.NewPCG(4, 4))
 	c := newCrowd(t, rooms.Options{AgentDay: budget.Unlimited})
 	people := 0
-	for said := int64(0); said < int64(posts); {
+	for replied := int64(0); replied < int64(posts); {
 		body := "What do you think?"
 		if dice.IntN(2) == 0 {
 			body = c.all() + ": " + body
@@ -213,7 +213,7 @@ func TestTenAgentsThatAnswerEverythingStayInBounds(t *testing.T) {
 		p := c.say(c.people[dice.IntN(3)], "", body)
 		people++
 		c.after(time.Duration(dice.ExpFloat64() * 7 * float64(time.Second)))
-		said = p.Post.Offset
+		replied = p.Post.Offset
 	}
 	c.rest()
 	stretch := c.now().Sub(c.began)
@@ -225,7 +225,7 @@ func TestTenAgentsThatAnswerEverythingStayInBounds(t *testing.T) {
 	most := bound(chatter.Default, people, stretch)
 	require.Positive(t, byAgents.calls, "agents do talk with each other")
 	require.LessOrEqual(t, byAgents.calls, most)
-	calls := len(c.minds.asked())
+	calls := len(c.minds.agentsCalled())
 	require.LessOrEqual(t, calls, byPeople.calls+byAgents.calls, "a burst is one call")
 	require.EqualValues(t, calls*callCosts, c.total("calls:"))
 	t.Logf("%d posts of people in %s: %d calls, of %d by agents at most %d; %d posts of agents were skipped: %v",
@@ -234,8 +234,8 @@ func TestTenAgentsThatAnswerEverythingStayInBounds(t *testing.T) {
 
 // total is what the accounts of a scope have paid.
 func (c *crowd) total(scope string) (sum budget.Micros) {
-	c.purse.Lock()
-	defer c.purse.Unlock()
+	c.wallet.Lock()
+	defer c.wallet.Unlock()
 	for account, spent := range c.spent {
 		if strings.HasPrefix(account, scope) {
 			sum += spent
@@ -250,19 +250,27 @@ func TestWithoutLimitsOnePostOfAPersonBlowsUp(t *testing.T) {
 	const most = 100
 	endless := chatter.Rate{Most: 1 << 20, Per: time.Minute}
 	free := chatter.Rules{
-		Hops: 1 << 20, Pair: endless, Mentions: endless, Room: endless, Agent: endless, Person: endless, Strangers: endless,
-		Warn: 1 << 20, Stop: 1 << 20, Rest: time.Minute,
+		Hops:      1 << 20,
+		Pair:      endless,
+		Mentions:  endless,
+		Room:      endless,
+		Agent:     endless,
+		Person:    endless,
+		Strangers: endless,
+		Warn:      1 << 20,
+		Stop:      1 << 20,
+		Rest:      time.Minute,
 	}
 	for _, rules := range []chatter.Rules{free, chatter.Default} {
 		c := newCrowd(t, rooms.Options{Rules: rules})
 		c.minds.answer = func(agent string, call psyche.Call) (psyche.CallAnswer, error) {
-			if len(c.minds.asked()) > most {
+			if len(c.minds.agentsCalled()) > most {
 				return psyche.CallAnswer{}, psyche.Refuse(400, "enough", "", "The test has seen enough.")
 			}
 			return c.chat(agent, call)
 		}
 		c.say(ada, "", c.all())
-		if calls := len(c.minds.asked()); rules == free {
+		if calls := len(c.minds.agentsCalled()); rules == free {
 			require.Greater(t, calls, most)
 		} else {
 			require.LessOrEqual(t, calls, talkers+chatter.Default.Stop)
@@ -288,7 +296,7 @@ func TestAFloodOfStrangersStaysWithinItsLimits(t *testing.T) {
 	}
 	dice := rand.New(rand.NewPCG(5, 5))
 	flood := upTo(5_000, 150)
-	asked, woken := 0, 0
+	requested, woken := 0, 0
 	sleeper := c.agents[0]
 	for i := range flood {
 		who := room.PersonID(fmt.Sprintf("stranger%d", dice.IntN(20)))
@@ -306,7 +314,7 @@ func TestAFloodOfStrangersStaysWithinItsLimits(t *testing.T) {
 			reached := c.say(c.people[dice.IntN(3)], "", "@"+c.agents[1]+" are you there?").Reached
 			at := slices.IndexFunc(reached, func(r rooms.Reached) bool { return r.Agent == c.agents[1] })
 			require.Empty(t, reached[at].Reason, "a person is answered at once")
-			asked++
+			requested++
 		}
 		c.after(time.Duration(dice.IntN(15)) * time.Second)
 	}
@@ -332,7 +340,7 @@ func TestAFloodOfStrangersStaysWithinItsLimits(t *testing.T) {
 	require.Positive(t, c.total("strangers:"))
 	require.LessOrEqual(t, c.total("strangers:"), budget.Micros(talkers*days*strangerDay))
 	require.Zero(t, fates["person"].outcomes[room.Failed], "the money of strangers is not that of people")
-	require.GreaterOrEqual(t, fates["person"].outcomes[room.Replied], asked)
+	require.GreaterOrEqual(t, fates["person"].outcomes[room.Replied], requested)
 	t.Logf("%d posts of strangers in %s: %d reached an inbox, skipped %v; they woke a sleeper %d times (at most %d) and "+
 		"paid %s (at most %s a day and agent)", flood, stretch.Round(time.Second), fates["stranger"].calls,
 		fates["stranger"].skipped, woken, atOnce, c.total("strangers:"), budget.Micros(strangerDay))

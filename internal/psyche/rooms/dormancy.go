@@ -17,15 +17,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/selfcommand"
 )
 
-// order is an "@self" command of an agent, or what is wrong with it.
-type order struct {
+// instruction is an "@self" command of an agent, or what is wrong with it.
+type instruction struct {
 	agent   dream.Agent
 	command selfcommand.Command
 	fault   error
 }
 
 // ordered reads the "@self" command of an agent's words; nil when there is none.
-func (s *Service) ordered(ctx context.Context, agent, body string) (*order, error) {
+func (s *core) ordered(ctx context.Context, agent, body string) (*instruction, error) {
 	a, err := s.Agents.Agent(ctx, agent)
 	if err != nil {
 		return nil, failed("look up the agent", err)
@@ -34,12 +34,12 @@ func (s *Service) ordered(ctx context.Context, agent, body string) (*order, erro
 	if !found && fault == nil {
 		return nil, nil
 	}
-	return &order{a, command, fault}, nil
+	return &instruction{a, command, fault}, nil
 }
 
 // obey carries out a command that stands in a post, and returns what its author is answered. Repeating it changes
 // nothing.
-func (s *Service) obey(ctx context.Context, o order, posted room.Posted) (string, error) {
+func (s *core) obey(ctx context.Context, o instruction, posted room.Posted) (string, error) {
 	p := posted.Post
 	if o.fault != nil {
 		return fmt.Sprintf("%v. %s", o.fault, selfcommand.Usage), nil
@@ -61,8 +61,14 @@ func (s *Service) obey(ctx context.Context, o order, posted room.Posted) (string
 			return nil
 		}
 		_, err := s.Rooms.SetDormancy(ctx, room.Change{
-			Agent: o.agent.ID, Room: id, Level: is.Level, Reason: is.Reason, Until: is.Until,
-			If: room.AnySequence, Key: "self/" + p.ID, Now: s.Now().UTC(), // what the agent says last holds
+			Agent:  o.agent.ID,
+			Room:   id,
+			Level:  is.Level,
+			Reason: is.Reason,
+			Until:  is.Until,
+			If:     room.AnySequence, // what the agent says last holds
+			Key:    "self/" + p.ID,
+			Now:    s.Now().UTC(),
 		})
 		return err
 	}
@@ -87,7 +93,7 @@ func selfKey(p room.Post) string   { return "self/" + p.ID }
 func statusKey(p room.Post) string { return "status/" + p.ID }
 
 // obeyed reports whether the command of a post was carried out: what follows it stands in the room.
-func (s *Service) obeyed(ctx context.Context, p room.Post) (bool, error) {
+func (s *core) obeyed(ctx context.Context, p room.Post) (bool, error) {
 	for _, key := range []string{selfKey(p), statusKey(p)} {
 		found, err := s.Rooms.FindKey(ctx, room.AsOperator, p.Room, key)
 		if err == nil && found.Author == p.Author {
@@ -101,10 +107,15 @@ func (s *Service) obeyed(ctx context.Context, p room.Post) (bool, error) {
 }
 
 // reply says in a room what an agent is answered of which the room is not told otherwise.
-func (s *Service) reply(ctx context.Context, p room.Post, text string) error {
+func (s *core) reply(ctx context.Context, p room.Post, text string) error {
 	_, err := s.Rooms.Post(ctx, room.Draft{
-		Room: p.Room, Author: p.Author, Key: statusKey(p), ReplyTo: p.ID, Form: room.Notice, Body: text,
-		Now: s.Now().UTC(),
+		Room:    p.Room,
+		Author:  p.Author,
+		Key:     statusKey(p),
+		ReplyTo: p.ID,
+		Form:    room.Notice,
+		Body:    text,
+		Now:     s.Now().UTC(),
 	}, nil)
 	return failed("answer in "+p.Room, err)
 }
@@ -163,7 +174,13 @@ func (s *Service) SetDormancy(ctx context.Context, c psyche.Caller, agent string
 	}
 	now := s.Now().UTC()
 	change := room.Change{
-		Agent: a.ID, Room: r.Room, Level: r.Level, Reason: r.Reason, If: room.AnySequence, Key: r.Key, Now: now,
+		Agent:  a.ID,
+		Room:   r.Room,
+		Level:  r.Level,
+		Reason: r.Reason,
+		If:     room.AnySequence,
+		Key:    r.Key,
+		Now:    now,
 	}
 	change.Until, err = r.end(now)
 	if err != nil {
@@ -197,7 +214,7 @@ func (s *Service) SetDormancy(ctx context.Context, c psyche.Caller, agent string
 }
 
 // announce tells the rooms concerned of a new state: that of its own, or for one in general every room of the agent.
-func (s *Service) announce(ctx context.Context, a dream.Agent, d room.Dormancy, text string) {
+func (s *core) announce(ctx context.Context, a dream.Agent, d room.Dormancy, text string) {
 	ids := []string{d.Room}
 	if d.Room == "" {
 		all, err := s.Rooms.List(ctx, room.AgentID(a.ID))
@@ -279,7 +296,7 @@ func (s *Service) Awaken(ctx context.Context, c psyche.Caller, r AwakenRequest) 
 }
 
 // dormant are the agents that are dormant anywhere and that the caller operates.
-func (s *Service) dormant(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {
+func (s *core) dormant(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {
 	states, err := s.Rooms.Dormant(ctx)
 	if err != nil {
 		return nil, failed("list the dormant agents", err)
@@ -290,15 +307,15 @@ func (s *Service) dormant(ctx context.Context, c psyche.Caller) ([]dream.Agent, 
 		if err != nil {
 			return nil, failed("look up the agent", err)
 		}
-		known := slices.ContainsFunc(agents, func(b dream.Agent) bool { return b.ID == a.ID })
-		if !known && c.May(access.Operator, a.Handle) {
+		existing := slices.ContainsFunc(agents, func(b dream.Agent) bool { return b.ID == a.ID })
+		if !existing && c.May(access.Operator, a.Handle) {
 			agents = append(agents, a)
 		}
 	}
 	return agents, nil
 }
 
-func (s *Service) awaken(ctx context.Context, c psyche.Caller, a dream.Agent, r AwakenRequest) error {
+func (s *answering) awaken(ctx context.Context, c psyche.Caller, a dream.Agent, r AwakenRequest) error {
 	now := s.Now().UTC()
 	wake := room.Awakening{Agent: a.ID, By: Person(c), Now: now}
 	if r.Message != "" {
@@ -331,7 +348,7 @@ func (s *Service) awaken(ctx context.Context, c psyche.Caller, a dream.Agent, r 
 }
 
 // expire ends the levels whose time is over, and tells the rooms concerned. A level that was changed meanwhile stays.
-func (s *Service) expire(ctx context.Context, a dream.Agent, now time.Time) error {
+func (s *core) expire(ctx context.Context, a dream.Agent, now time.Time) error {
 	states, err := s.Rooms.Dormancy(ctx, a.ID)
 	if err != nil {
 		return err
@@ -341,7 +358,11 @@ func (s *Service) expire(ctx context.Context, a dream.Agent, now time.Time) erro
 			continue
 		}
 		ended, err := s.Rooms.SetDormancy(ctx, room.Change{
-			Agent: a.ID, Room: d.Room, If: d.Sequence, Key: fmt.Sprintf("timer/%d", d.Sequence), Now: now,
+			Agent: a.ID,
+			Room:  d.Room,
+			If:    d.Sequence,
+			Key:   fmt.Sprintf("timer/%d", d.Sequence),
+			Now:   now,
 		})
 		if errors.Is(err, room.ErrStale) {
 			continue

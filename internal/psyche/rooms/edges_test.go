@@ -31,12 +31,12 @@ func TestAnAgentThatFallsAsleepInItsReply(t *testing.T) {
 	r.hall("echo", "iris")
 	_, err := r.Subscribe(t.Context(), ada, "hall", "iris", false)
 	require.NoError(t, err)
-	asked, reply := make(chan bool), make(chan bool)
+	requested, reply := make(chan bool), make(chan bool)
 	first := true
 	r.minds.answer = func(string, psyche.Call) (psyche.CallAnswer, error) {
 		if first {
 			first = false
-			asked <- true
+			requested <- true
 			<-reply
 			return says("Good night.\n@self dormant sleep because it is late")
 		}
@@ -47,12 +47,12 @@ func TestAnAgentThatFallsAsleepInItsReply(t *testing.T) {
 		require.NoError(t, err)
 	}
 	post(ada, "", "@echo still up?")
-	<-asked
-	post(guest, "", "@echo and tomorrow?")
+	<-requested
+	post(client, "", "@echo and tomorrow?")
 	reply <- true
 	r.settle()
 	require.Equal(t, dormancy.Sleep, r.level("echo"))
-	require.Contains(t, r.heard(), "* echo is now dormant (sleep). Mention them or use @self awake to wake.")
+	require.Contains(t, r.transcript(), "* echo is now dormant (sleep). Mention them or use @self awake to wake.")
 	calls := r.minds.callsOf("echo")
 	require.Len(t, calls, 2, "what a person asked before is answered still")
 	require.Equal(t, "guest", calls[1].Wake.Caller.Author)
@@ -60,7 +60,7 @@ func TestAnAgentThatFallsAsleepInItsReply(t *testing.T) {
 	r.settle()
 	require.Len(t, r.minds.callsOf("echo"), 2)
 	require.Equal(t, room.Queued, r.last("echo").Outcome)
-	states, err := r.Dormancy(t.Context(), guest, "echo")
+	states, err := r.Dormancy(t.Context(), client, "echo")
 	require.NoError(t, err)
 	require.Equal(t, "it is late", states[0].Reason)
 }
@@ -115,12 +115,12 @@ func TestATimerAndAWakeAtOnce(t *testing.T) {
 		r.settle()
 		require.Equal(t, dormancy.Active, r.level("echo"))
 		announced := 0
-		for _, line := range r.heard() {
+		for _, line := range r.transcript() {
 			if strings.Contains(line, "awake and active") {
 				announced++
 			}
 		}
-		require.Equal(t, 1, announced, "%q", r.heard())
+		require.Equal(t, 1, announced, "%q", r.transcript())
 		_, err := r.SetDormancy(r.ctx, ada, "echo", rooms.DormancyRequest{Level: dormancy.Sleep, For: "1h"})
 		require.NoError(t, err)
 		r.attend("echo")
@@ -137,9 +137,9 @@ func TestWakingAnActiveAgentTellsNobody(t *testing.T) {
 	require.Equal(t, rooms.Awoken{Success: true, Woken: []string{"echo"}}, done)
 	_, err = r.SetDormancy(t.Context(), ada, "echo", rooms.DormancyRequest{Level: dormancy.Active})
 	require.NoError(t, err)
-	require.Empty(t, r.heard())
+	require.Empty(t, r.transcript())
 	require.Equal(t, "I'm awake and active again!", r.say(ada, "echo", "@self awake").Self)
-	require.Equal(t, []string{"echo: @self awake", "echo: I'm awake and active again!"}, r.heard())
+	require.Equal(t, []string{"echo: @self awake", "echo: I'm awake and active again!"}, r.transcript())
 	require.Equal(t, "Active - responding to all messages", r.say(ada, "echo", "@self status").Self)
 }
 
@@ -196,7 +196,7 @@ func TestAProgrammersLevelIsChecked(t *testing.T) {
 	}
 	_, err := r.SetDormancy(t.Context(), ada, "nobody", rooms.DormancyRequest{Level: dormancy.Sleep})
 	require.ErrorContains(t, err, `There is no agent "nobody"`)
-	_, err = r.SetDormancy(t.Context(), guest, "echo", rooms.DormancyRequest{Level: dormancy.Sleep})
+	_, err = r.SetDormancy(t.Context(), client, "echo", rooms.DormancyRequest{Level: dormancy.Sleep})
 	require.ErrorContains(t, err, "role")
 	require.Equal(t, dormancy.Active, r.level("echo"))
 	set, err := r.SetDormancy(t.Context(), ada, "echo", rooms.DormancyRequest{Level: dormancy.Sleep, For: "17520h"})
@@ -289,8 +289,14 @@ func TestUnknownNamesAreAnswered(t *testing.T) {
 func (r *rig) send(key string, expires time.Time) {
 	r.Helper()
 	_, err := r.store.Rooms().Send(r.ctx, room.Direct{
-		Agent: "id-echo", Key: key, Trigger: room.OnDirect, From: room.AgentID("id-iris"), Priority: chatter.AgentPriority,
-		Message: &room.Text{Body: key, Name: "iris", Taint: dream.FromAgent}, Expires: expires, Now: r.now(),
+		Agent:    "id-echo",
+		Key:      key,
+		Trigger:  room.OnDirect,
+		From:     room.AgentID("id-iris"),
+		Priority: chatter.AgentPriority,
+		Message:  &room.Text{Body: key, Name: "iris", Taint: dream.FromAgent},
+		Expires:  expires,
+		Now:      r.now(),
 	}, nil)
 	require.NoError(r, err)
 }
@@ -308,12 +314,12 @@ func TestWhatWaitsIsAnsweredByPriorityAndArrival(t *testing.T) {
 	require.NoError(t, err)
 	r.settle()
 	require.Zero(t, r.attend("echo"))
-	var heard []string
+	var statements []string
 	for _, call := range r.minds.callsOf("echo") {
-		heard = append(heard, call.Wake.Caller.Text)
+		statements = append(statements, call.Wake.Caller.Text)
 	}
-	require.ElementsMatch(t, []string{"urgent", "first", "second"}, heard, "each once")
-	require.Less(t, indexOf(heard, "first"), indexOf(heard, "second"))
+	require.ElementsMatch(t, []string{"urgent", "first", "second"}, statements, "each once")
+	require.Less(t, indexOf(statements, "first"), indexOf(statements, "second"))
 }
 
 func indexOf(lines []string, line string) int {
@@ -389,11 +395,11 @@ func TestAnEditCallsWhomThePostDidNotCall(t *testing.T) {
 	}
 	edit(1, "@echo and @iris look")
 	edit(2, "@echo and @iris look again")
-	require.Equal(t, []string{"id-echo", "id-iris"}, r.minds.asked())
-	require.Equal(t, []string{"ada: @echo and @iris look again", "echo: echo", "iris: iris"}, r.heard())
+	require.Equal(t, []string{"id-echo", "id-iris"}, r.minds.agentsCalled())
+	require.Equal(t, []string{"ada: @echo and @iris look again", "echo: echo", "iris: iris"}, r.transcript())
 	_, err := r.Edit(r.ctx, ada, rooms.EditRequest{Post: p.ID, Revision: 1, Body: "stale"})
 	require.ErrorContains(t, err, "revision")
-	_, err = r.Edit(r.ctx, guest, rooms.EditRequest{Post: p.ID, Revision: 3, Body: "@echo not mine"})
+	_, err = r.Edit(r.ctx, client, rooms.EditRequest{Post: p.ID, Revision: 3, Body: "@echo not mine"})
 	require.Error(t, err)
 	_, err = r.Delete(r.ctx, ada, p.ID, "")
 	require.NoError(t, err)
@@ -421,7 +427,7 @@ func TestRepliesStandInTheOrderOfThePost(t *testing.T) {
 		return says(strings.TrimPrefix(agent, "id-"))
 	}
 	r.say(ada, "", "@null, @iris, @echo: in this order")
-	require.Equal(t, []string{"null: null", "iris: iris", "echo: echo"}, r.heard()[1:])
+	require.Equal(t, []string{"null: null", "iris: iris", "echo: echo"}, r.transcript()[1:])
 }
 
 // Two posts name two agents in different orders. Neither waits for ever.
@@ -479,7 +485,7 @@ func TestAMentionWakesInEveryRoom(t *testing.T) {
 	r.say(ada, "", "@echo good morning")
 	require.Contains(t, r.looked, "echo", "somebody goes on with the rest")
 	require.Zero(t, r.attend("echo"))
-	require.Contains(t, r.heard(), "echo: Something I thought of.")
+	require.Contains(t, r.transcript(), "echo: Something I thought of.")
 	require.Len(t, r.minds.callsOf("echo"), 2)
 	held, err := r.Held(t.Context(), ada, "echo")
 	require.NoError(t, err)
@@ -505,7 +511,7 @@ func TestAReaderAnswersNobody(t *testing.T) {
 		require.Equal(t, room.Skipped, last.Outcome)
 		require.Equal(t, "reader", last.Reason)
 	}
-	require.Len(t, r.minds.asked(), 1)
+	require.Len(t, r.minds.agentsCalled(), 1)
 	require.Zero(t, r.attend("echo"))
 }
 
@@ -531,14 +537,14 @@ func TestACallBeyondTheLimitIsNotMade(t *testing.T) {
 		require.NoError(t, call(fmt.Sprint(i)))
 	}
 	require.NoError(t, call("0"), "a repeated one gets its answer")
-	asked := len(r.minds.asked())
+	requested := len(r.minds.agentsCalled())
 	var fault *psyche.Fault
 	require.ErrorAs(t, call("more"), &fault)
 	require.Equal(t, 429, fault.Status)
 	require.Zero(t, r.attend("echo"))
 	r.pass(time.Minute)
 	require.Zero(t, r.attend("echo"))
-	require.Len(t, r.minds.asked(), asked)
+	require.Len(t, r.minds.agentsCalled(), requested)
 	require.NoError(t, call("more"), "the same request may be made later")
 }
 
@@ -573,15 +579,15 @@ func TestALateAnswerIsNotPosted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "echo")
 	r.hall("echo")
-	asked, reply := make(chan bool), make(chan bool)
+	requested, reply := make(chan bool), make(chan bool)
 	r.minds.answer = func(string, psyche.Call) (psyche.CallAnswer, error) {
-		asked <- true
+		requested <- true
 		<-reply
 		return says("late")
 	}
 	_, err := r.Post(r.ctx, ada, rooms.PostRequest{Room: "hall", Body: "@echo one"})
 	require.NoError(t, err)
-	<-asked
+	<-requested
 	r.pass(2*time.Minute + time.Second)
 	r.minds.mu.Lock()
 	r.minds.answer = func(string, psyche.Call) (psyche.CallAnswer, error) { return says("in time") }
@@ -591,7 +597,7 @@ func TestALateAnswerIsNotPosted(t *testing.T) {
 	require.Zero(t, next)
 	reply <- true
 	r.settle()
-	require.Equal(t, []string{"ada: @echo one", "echo: in time"}, r.heard())
+	require.Equal(t, []string{"ada: @echo one", "echo: in time"}, r.transcript())
 }
 
 // A store that fails between a reply and the end of the other posts that it answers must not make it answer them again.
@@ -601,26 +607,31 @@ func TestOneReplyForSeveralPostsIsOneReply(t *testing.T) {
 	long := strings.Repeat("long-room-", 6)
 	_, err := r.Create(t.Context(), ada, rooms.CreateRequest{ID: long, Join: []string{"echo"}})
 	require.NoError(t, err)
-	asked, reply := make(chan bool), make(chan bool)
+	requested, reply := make(chan bool), make(chan bool)
 	calls := 0
 	r.minds.answer = func(string, psyche.Call) (psyche.CallAnswer, error) {
 		calls++
 		if calls == 1 {
-			asked <- true
+			requested <- true
 			<-reply
 		}
 		return says("all of them")
 	}
 	broken := &brokenEnds{Store: r.store.Rooms()}
 	s := rooms.New(rooms.Ports{
-		Rooms: broken, Agents: r, Minds: r.minds, Waker: r.waker, Attendants: r, Now: r.now,
+		Rooms:      broken,
+		Agents:     r,
+		Minds:      r.minds,
+		Waker:      r.waker,
+		Attendants: r,
+		Now:        r.now,
 	}, "broken", r.options)
 	const posts = 20
 	for i := range posts {
 		_, err := s.Post(r.ctx, ada, rooms.PostRequest{Room: long, Body: "@echo look"})
 		require.NoError(t, err)
 		if i == 0 {
-			<-asked
+			<-requested
 		}
 	}
 	broken.after = 2 // replies
@@ -669,6 +680,6 @@ func TestTwoPeopleHaveTwoOwners(t *testing.T) {
 	for i, name := range []string{"ada", "bob"} {
 		require.Equal(t, name, calls[i].Owner.Key.Principal)
 		require.Empty(t, calls[i].Wake.Chain)
-		require.Len(t, calls[i].Heard, 1)
+		require.Len(t, calls[i].Statements, 1)
 	}
 }

@@ -23,14 +23,19 @@ const posting = "post"
 func keyOr(key string) string { return cmp.Or(key, strings.ToLower(rand.Text())) }
 
 // hold keeps what a sleeping agent asked to say until it wakes.
-func (s *Service) hold(ctx context.Context, r PostRequest, d *room.Draft) error {
+func (s *core) hold(ctx context.Context, r PostRequest, d *room.Draft) error {
 	r.Key = d.Key
 	body, err := json.Marshal(r)
 	if err != nil {
 		return fmt.Errorf("hold a post: %w", err)
 	}
 	_, err = s.Rooms.Hold(ctx, room.Action{
-		Agent: d.Author.ID, Key: d.Key, Room: d.Room, Name: posting, Body: body, Created: d.Now,
+		Agent:   d.Author.ID,
+		Key:     d.Key,
+		Room:    d.Room,
+		Name:    posting,
+		Body:    body,
+		Created: d.Now,
 	})
 	if err != nil {
 		return failed("hold a post until its author wakes", err)
@@ -41,7 +46,7 @@ func (s *Service) hold(ctx context.Context, r PostRequest, d *room.Draft) error 
 
 // release carries out, in the order in which they were asked for, the held actions of an agent that is awake where they
 // belong. It ends with the first that fails for a passing reason.
-func (s *Service) release(ctx context.Context, a dream.Agent) error {
+func (s *answering) release(ctx context.Context, a dream.Agent) error {
 	held, err := s.Rooms.Held(ctx, a.ID, 0, 0)
 	if err != nil || len(held) == 0 {
 		return err
@@ -76,7 +81,7 @@ func (s *Service) release(ctx context.Context, a dream.Agent) error {
 // errAsleep says that the agent has fallen asleep again: what is held stays so.
 var errAsleep = errors.New("the agent sleeps")
 
-func (s *Service) carryOut(ctx context.Context, action room.Action) error {
+func (s *answering) carryOut(ctx context.Context, action room.Action) error {
 	if action.Name != posting {
 		return psyche.Refuse(400, "unknown_action", "name", "There is no action %q.", action.Name)
 	}

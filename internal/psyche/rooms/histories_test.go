@@ -31,20 +31,20 @@ type history struct {
 	keep    func(room.Store) room.Store // what processes see of the store; the controls break it
 	log     []string
 
-	posts   []room.Post // that may be edited or deleted
-	held    []said      // in the order in which sleeping agents asked for it
-	back    bool        // the clock went back
-	died    int
-	number  int
-	asked   rooms.PostRequest // the last request of a person
-	quietly bool
+	posts     []room.Post // that may be edited or deleted
+	held      []replied   // in the order in which sleeping agents asked for it
+	back      bool        // the clock went back
+	died      int
+	number    int
+	requested rooms.PostRequest // the last request of a person
+	quietly   bool
 
 	thinking sync.Mutex
 	chance   *rand.Rand // of the minds
 	bought   map[string]psyche.CallAnswer
 }
 
-type said struct{ agent, room, body string }
+type replied struct{ agent, room, body string }
 
 var (
 	dwellers = []string{"echo", "iris", "null"}
@@ -82,7 +82,12 @@ func (h *history) start() {
 	h.number++
 	p := &process{h: h, halted: make(chan struct{}), revived: make(chan struct{})}
 	p.Service = rooms.New(rooms.Ports{
-		Rooms: shelf{h.keep(h.store.Rooms()), p}, Agents: h, Minds: p, Waker: h.waker, Attendants: h, Now: h.now,
+		Rooms:      kept{h.keep(h.store.Rooms()), p},
+		Agents:     h,
+		Minds:      p,
+		Waker:      h.waker,
+		Attendants: h,
+		Now:        h.now,
 	}, fmt.Sprintf("process%d", h.number), h.options)
 	h.process, h.Service = p, p.Service
 }
@@ -123,17 +128,17 @@ func (p *process) Called(ctx context.Context, agent string, c psyche.Call) (psyc
 	return p.h.think(agent, c)
 }
 
-func (p *process) Hear(context.Context, string, psyche.Caller, string, []psyche.Heard) error {
+func (p *process) Hear(context.Context, string, psyche.Caller, string, []psyche.Statement) error {
 	return nil
 }
 
-// shelf is the store of a process.
-type shelf struct {
+// kept is the store of a process.
+type kept struct {
 	room.Store
 	p *process
 }
 
-func (s shelf) Finish(ctx context.Context, f room.Finish) (room.Finished, error) {
+func (s kept) Finish(ctx context.Context, f room.Finish) (room.Finished, error) {
 	if f.Reply == nil && s.p.stops(afterReply) {
 		s.p.halt(ctx)
 	}
@@ -239,8 +244,8 @@ func (h *history) request() rooms.PostRequest {
 // person posts as a person or a stranger.
 func (h *history) person() {
 	r := h.request()
-	if h.dice.IntN(8) == 0 && h.asked.Room != "" {
-		r = h.asked // the answer to the first request was lost
+	if h.dice.IntN(8) == 0 && h.requested.Room != "" {
+		r = h.requested // the answer to the first request was lost
 	}
 	var done rooms.PostResult
 	var err error
@@ -251,12 +256,12 @@ func (h *history) person() {
 		done, err = h.Post(h.ctx, bob, r)
 	default:
 		done, err = h.Post(h.ctx, ada, r)
-		h.asked = r
+		h.requested = r
 	}
 	h.did("%s in %s: %q (%v)", done.Post.Author, r.Room, r.Body, err)
 	require.NoError(h, err)
-	known := slices.ContainsFunc(h.posts, func(p room.Post) bool { return p.ID == done.Post.ID })
-	if !known && done.Post.State == room.Live {
+	existing := slices.ContainsFunc(h.posts, func(p room.Post) bool { return p.ID == done.Post.ID })
+	if !existing && done.Post.State == room.Live {
 		h.posts = append(h.posts, done.Post)
 	}
 }
@@ -272,7 +277,7 @@ func (h *history) agent() {
 	h.did("%s in %s: %q (held %t)", r.As, r.Room, r.Body, done.Held)
 	require.NoError(h, err)
 	if done.Held {
-		h.held = append(h.held, said{r.As, r.Room, r.Body})
+		h.held = append(h.held, replied{r.As, r.Room, r.Body})
 	}
 }
 
@@ -761,7 +766,8 @@ func (s unfenced) Finish(ctx context.Context, f room.Finish) (room.Finished, err
 			return room.Finished{}, err
 		}
 		d := *f.Reply
-		d.Room, d.Author, d.ReplyTo, d.Hops = items[0].Room, room.AgentID(f.Agent), items[0].Post, items[0].Hops+1
+		d.Room, d.Author = items[0].Room, room.AgentID(f.Agent)
+		d.ReplyTo, d.Hops = items[0].Post, items[0].Hops+1
 		d.Key, d.Now = fmt.Sprint("unfenced", rand.Int()), f.Now
 		p, err := s.Post(ctx, d, f.Rule)
 		if err != nil {

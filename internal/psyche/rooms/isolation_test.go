@@ -59,14 +59,14 @@ func TestNothingOfOneRoomIsShownInAnother(t *testing.T) {
 	}
 	r.minds.answer = func(_ string, c psyche.Call) (psyche.CallAnswer, error) {
 		owner := c.Owner.Key.Principal
-		look(owner, c.Wake, c.Query, c.Heard, c.Client, c.Session)
+		look(owner, c.Wake, c.Query, c.Statements, c.Client, c.Session)
 		r.minds.mu.Lock()
 		r.minds.calls, r.minds.of = nil, nil // ten thousand would be much to keep
 		r.minds.mu.Unlock()
 		return says(marks[owner] + "-answer")
 	}
-	r.minds.hearing = func(owner psyche.Caller, session string, heard []psyche.Heard) {
-		look(owner.Key.Principal, session, heard)
+	r.minds.hearing = func(owner psyche.Caller, session string, statements []psyche.Statement) {
+		look(owner.Key.Principal, session, statements)
 	}
 	var last room.Post
 	for i := range posts {

@@ -66,14 +66,20 @@ func (s *Service) Bring(ctx context.Context, author room.Who, r PostRequest) (Po
 	return s.say(ctx, author, r)
 }
 
-func (s *Service) say(ctx context.Context, author room.Who, r PostRequest) (PostResult, error) {
+func (s *answering) say(ctx context.Context, author room.Who, r PostRequest) (PostResult, error) {
 	members, err := s.Rooms.Members(ctx, author, r.Room)
 	if err != nil {
 		return PostResult{}, failed("post to "+r.Room, err)
 	}
 	draft := room.Draft{
-		Room: r.Room, Author: author, Key: cmp.Or(r.Key, strings.ToLower(rand.Text())),
-		ReplyTo: r.ReplyTo, Thread: r.Thread, Body: r.Body, Meta: r.Meta, Now: s.Now().UTC(),
+		Room:    r.Room,
+		Author:  author,
+		Key:     cmp.Or(r.Key, strings.ToLower(rand.Text())),
+		ReplyTo: r.ReplyTo,
+		Thread:  r.Thread,
+		Body:    r.Body,
+		Meta:    r.Meta,
+		Now:     s.Now().UTC(),
 	}
 	if r.Notice {
 		draft.Form = room.Notice
@@ -83,7 +89,7 @@ func (s *Service) say(ctx context.Context, author room.Who, r PostRequest) (Post
 	if err := draft.Validate(); err != nil {
 		return result, invalid("body", err)
 	}
-	var command *order
+	var command *instruction
 	if author.Kind == dormancy.Agent {
 		command, result.Held, err = s.asAgent(ctx, r, &draft)
 		if err != nil || result.Held {
@@ -107,7 +113,7 @@ func (s *Service) say(ctx context.Context, author room.Who, r PostRequest) (Post
 }
 
 // named converts the handles of a request and of its body to members. absent are those that are no members.
-func (s *Service) named(members []room.Member, r PostRequest) (found []room.Mention, absent []string) {
+func (s *core) named(members []room.Member, r PostRequest) (found []room.Mention, absent []string) {
 	handles, _ := mention.Merge(r.Mentions, r.Body)
 	for _, handle := range handles {
 		at := slices.IndexFunc(members, func(m room.Member) bool {
@@ -124,7 +130,7 @@ func (s *Service) named(members []room.Member, r PostRequest) (found []room.Ment
 
 // asAgent prepares a post of an agent: how deep it stands in a chain of answers, and its "@self" command. An agent that
 // sleeps says nothing: what it asks for is held until it wakes, unless it is a command.
-func (s *Service) asAgent(ctx context.Context, r PostRequest, d *room.Draft) (command *order, held bool, err error) {
+func (s *core) asAgent(ctx context.Context, r PostRequest, d *room.Draft) (command *instruction, held bool, err error) {
 	command, err = s.ordered(ctx, d.Author.ID, d.Body)
 	if err != nil {
 		return nil, false, err
@@ -142,7 +148,7 @@ func (s *Service) asAgent(ctx context.Context, r PostRequest, d *room.Draft) (co
 
 // hops is how many answers of agents lead to a post of an agent: one more than the post that it replies to has, and
 // without one than the newest post of the room, so that agents outside cannot begin anew with every post.
-func (s *Service) hops(ctx context.Context, d *room.Draft) (int, error) {
+func (s *core) hops(ctx context.Context, d *room.Draft) (int, error) {
 	if d.ReplyTo != "" {
 		p, err := s.Rooms.Find(ctx, d.Author, d.ReplyTo)
 		if err != nil {
@@ -171,7 +177,7 @@ func nextHops(p room.Post) int {
 }
 
 // after does what follows a stored post: the room is told of what it changed, and the agents that it calls answer.
-func (s *Service) after(ctx context.Context, members []room.Member, posted room.Posted, notices []string) (
+func (s *answering) after(ctx context.Context, members []room.Member, posted room.Posted, notices []string) (
 	reached []Reached, woken []string,
 ) {
 	p := posted.Post
@@ -226,7 +232,7 @@ func placeOf(p room.Post, d room.Delivered) int {
 	return at
 }
 
-func (s *Service) logReached(w room.Wake) {
+func (s *core) logReached(w room.Wake) {
 	if w.Outcome == room.Skipped {
 		s.Log.Info("a post is not answered", "agent", w.Agent, "room", w.Room, "post", w.Post, "reason", w.Reason,
 			"level", w.Level)
@@ -234,12 +240,17 @@ func (s *Service) logReached(w room.Wake) {
 }
 
 // tell announces something in a room, once for a key. A failure is logged: nothing depends on it.
-func (s *Service) tell(ctx context.Context, id string, by room.Who, key, text string) {
+func (s *core) tell(ctx context.Context, id string, by room.Who, key, text string) {
 	if text == "" {
 		return
 	}
 	_, err := s.Rooms.Post(ctx, room.Draft{
-		Room: id, Author: by, Key: key, Form: room.Announcement, Body: text, Now: s.Now().UTC(),
+		Room:   id,
+		Author: by,
+		Key:    key,
+		Form:   room.Announcement,
+		Body:   text,
+		Now:    s.Now().UTC(),
 	}, nil)
 	if err != nil && !errors.Is(err, room.ErrTaken) {
 		s.Log.Warn("a room could not be told", "room", id, "key", key, "error", err)
@@ -247,7 +258,7 @@ func (s *Service) tell(ctx context.Context, id string, by room.Who, key, text st
 }
 
 // tellWaiting tells a room, once for each sleep, that the agent sleeps and calls of agents wait.
-func (s *Service) tellWaiting(ctx context.Context, p room.Post, agent, handle string) {
+func (s *core) tellWaiting(ctx context.Context, p room.Post, agent, handle string) {
 	states, err := s.Rooms.Dormancy(ctx, agent)
 	if err != nil {
 		s.Log.Warn("the levels of an agent could not be read", "agent", agent, "error", err)
@@ -259,9 +270,9 @@ func (s *Service) tellWaiting(ctx context.Context, p room.Post, agent, handle st
 }
 
 // hear lets an agent remember a post that it saw and did not answer.
-func (s *Service) hear(ctx context.Context, agent string, p room.Post) {
-	heard := []psyche.Heard{{Text: p.Body, Taint: p.Taint, Speaker: p.Name}}
-	if err := s.Minds.Hear(ctx, agent, roomOwner(p.Room), session(p.Room), heard); err != nil {
+func (s *core) hear(ctx context.Context, agent string, p room.Post) {
+	statements := []psyche.Statement{{Text: p.Body, Taint: p.Taint, Speaker: p.Name}}
+	if err := s.Minds.Hear(ctx, agent, roomOwner(p.Room), session(p.Room), statements); err != nil {
 		s.Log.Warn("a post could not be remembered", "agent", agent, "room", p.Room, "error", err)
 	}
 }
@@ -290,7 +301,13 @@ func (s *Service) Edit(ctx context.Context, c psyche.Caller, r EditRequest) (Pos
 	if err != nil {
 		return PostResult{}, failed("edit "+r.Post, err)
 	}
-	edit := room.Edit{Post: r.Post, Author: author, Revision: r.Revision, Body: r.Body, Now: s.Now().UTC()}
+	edit := room.Edit{
+		Post:     r.Post,
+		Author:   author,
+		Revision: r.Revision,
+		Body:     r.Body,
+		Now:      s.Now().UTC(),
+	}
 	result := PostResult{}
 	edit.Mentions, result.Absent = s.named(members, PostRequest{Body: r.Body, Mentions: r.Mentions})
 	if err := edit.Validate(); err != nil {

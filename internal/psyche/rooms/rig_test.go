@@ -27,9 +27,9 @@ import (
 
 // owner is a caller without a key; ada has a key of role operator, and guest one of role client.
 var (
-	owner = psyche.Caller{Key: access.Key{Role: access.Owner, Principal: access.Local}}
-	ada   = psyche.Caller{Key: access.Key{ID: "key_ada", Role: access.Operator, Principal: "ada"}}
-	guest = psyche.Caller{Key: access.Key{ID: "key_guest", Role: access.Client, Principal: "guest"}}
+	owner  = psyche.Caller{Key: access.Key{Role: access.Owner, Principal: access.Local}}
+	ada    = psyche.Caller{Key: access.Key{ID: "key_ada", Role: access.Operator, Principal: "ada"}}
+	client = psyche.Caller{Key: access.Key{ID: "key_guest", Role: access.Client, Principal: "guest"}}
 )
 
 // sunday is when tests begin, at 1:45 PM in the zone of the agents.
@@ -61,7 +61,11 @@ func newRigAt(t *testing.T, path string, handles ...string) *rig {
 	store, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
 	r := &rig{
-		T: t, store: store, minds: &minds{}, waker: &waker{}, ctx: t.Context(),
+		T:       t,
+		store:   store,
+		minds:   &minds{},
+		waker:   &waker{},
+		ctx:     t.Context(),
 		options: rooms.Options{Gather: -1}, // the clock stands still
 	}
 	r.Service = r.another("here")
@@ -82,7 +86,12 @@ func newRigAt(t *testing.T, path string, handles ...string) *rig {
 // another is the service of another process over the same store.
 func (r *rig) another(holder string) *rooms.Service {
 	return rooms.New(rooms.Ports{
-		Rooms: r.store.Rooms(), Agents: r, Minds: r.minds, Waker: r.waker, Attendants: r, Now: r.now,
+		Rooms:      r.store.Rooms(),
+		Agents:     r,
+		Minds:      r.minds,
+		Waker:      r.waker,
+		Attendants: r,
+		Now:        r.now,
 	}, holder, r.options)
 }
 
@@ -197,8 +206,8 @@ func (r *rig) settle() {
 	require.NoError(r, r.Wait(ctx))
 }
 
-// heard is what stands in the hall: "name: text", oldest first, and "* text" for announcements.
-func (r *rig) heard() []string {
+// transcript is what stands in the hall: "name: text", oldest first, and "* text" for announcements.
+func (r *rig) transcript() []string {
 	r.Helper()
 	page, err := r.History(r.ctx, owner, room.Query{Room: "hall", From: room.Oldest})
 	require.NoError(r, err)
@@ -215,12 +224,12 @@ func (r *rig) heard() []string {
 
 // minds are the agents' minds: each call gets what answer says.
 type minds struct {
-	mu      sync.Mutex
-	calls   []psyche.Call
-	of      []string // the agent of each call
-	heard   []string
-	answer  func(agent string, c psyche.Call) (psyche.CallAnswer, error)
-	hearing func(owner psyche.Caller, session string, heard []psyche.Heard) // may be nil
+	mu         sync.Mutex
+	calls      []psyche.Call
+	of         []string // the agent of each call
+	statements []string
+	answer     func(agent string, c psyche.Call) (psyche.CallAnswer, error)
+	hearing    func(owner psyche.Caller, session string, statements []psyche.Statement) // may be nil
 }
 
 func (m *minds) Called(_ context.Context, agent string, c psyche.Call) (psyche.CallAnswer, error) {
@@ -234,14 +243,14 @@ func (m *minds) Called(_ context.Context, agent string, c psyche.Call) (psyche.C
 	return answer(agent, c)
 }
 
-func (m *minds) Hear(_ context.Context, agent string, owner psyche.Caller, session string, heard []psyche.Heard) error {
+func (m *minds) Hear(_ context.Context, agent string, owner psyche.Caller, session string, statements []psyche.Statement) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.hearing != nil {
-		m.hearing(owner, session, heard)
+		m.hearing(owner, session, statements)
 	}
-	for _, h := range heard {
-		m.heard = append(m.heard, agent+" heard "+h.Text)
+	for _, h := range statements {
+		m.statements = append(m.statements, agent+" heard "+h.Text)
 	}
 	return nil
 }
@@ -267,7 +276,7 @@ func (m *minds) callsOf(handle string) (calls []psyche.Call) {
 	return calls
 }
 
-func (m *minds) asked() []string {
+func (m *minds) agentsCalled() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.of)

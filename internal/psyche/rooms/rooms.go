@@ -38,7 +38,7 @@ type Agents interface {
 // Minds answers for agents; psyche.Service does.
 type Minds interface {
 	Called(ctx context.Context, agent string, c psyche.Call) (psyche.CallAnswer, error)
-	Hear(ctx context.Context, agent string, owner psyche.Caller, session string, heard []psyche.Heard) error
+	Hear(ctx context.Context, agent string, owner psyche.Caller, session string, statements []psyche.Statement) error
 }
 
 // Attendants go on with what a process leaves unfinished. Look returns at once; the attendant calls Service.Attend.
@@ -70,9 +70,17 @@ type Options struct {
 }
 
 // Service runs the rooms of a deployment. Several processes may share one store.
-type Service struct {
+type Service struct{ answering }
+
+// core is what all parts of a service share.
+type core struct {
 	Ports
-	o      Options
+	o Options
+}
+
+// answering lets agents answer what waits for them.
+type answering struct {
+	core
 	holder string // names this process in what it takes
 	takes  atomic.Int64
 
@@ -102,7 +110,9 @@ func New(p Ports, holder string, o Options) *Service {
 	}
 	o.Lease, o.Hold = cmp.Or(o.Lease, defaultLease), cmp.Or(o.Hold, defaultHold)
 	o.Gather = cmp.Or(o.Gather, chatter.Gather)
-	s := &Service{Ports: p, o: o, holder: holder, attended: map[string]*attendance{}}
+	s := new(Service)
+	s.core = core{Ports: p, o: o}
+	s.holder, s.attended = holder, map[string]*attendance{}
 	s.running, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -120,10 +130,10 @@ func (s *Service) Close(ctx context.Context) error {
 }
 
 // taker names one take of this process: a take that is repeated raises the fence, like that of another process.
-func (s *Service) taker() string { return s.holder + "/" + strconv.FormatInt(s.takes.Add(1), 10) }
+func (s *answering) taker() string { return s.holder + "/" + strconv.FormatInt(s.takes.Add(1), 10) }
 
 // detach runs do beside the caller, unless the service is closed: then it returns false.
-func (s *Service) detach(do func(ctx context.Context)) bool {
+func (s *answering) detach(do func(ctx context.Context)) bool {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
 	if s.closed {
@@ -190,7 +200,7 @@ const Local = access.Local
 func Person(c psyche.Caller) room.Who { return room.PersonID(c.Key.PrincipalName()) }
 
 // actor is who acts: the caller, or with as an agent of it, which needs role operator for that agent.
-func (s *Service) actor(ctx context.Context, c psyche.Caller, as string) (room.Who, error) {
+func (s *core) actor(ctx context.Context, c psyche.Caller, as string) (room.Who, error) {
 	if as == "" {
 		return Person(c), nil
 	}
@@ -199,7 +209,7 @@ func (s *Service) actor(ctx context.Context, c psyche.Caller, as string) (room.W
 }
 
 // agent finds an agent that the caller reaches in a role.
-func (s *Service) agent(ctx context.Context, c psyche.Caller, name string, need access.Role) (dream.Agent, error) {
+func (s *core) agent(ctx context.Context, c psyche.Caller, name string, need access.Role) (dream.Agent, error) {
 	a, err := s.Agents.Agent(ctx, name)
 	if errors.Is(err, memory.ErrNotFound) || err == nil && !c.Key.Reaches(a.Handle) {
 		return dream.Agent{}, psyche.Refuse(http.StatusNotFound, "agent_not_found", "agent", "There is no agent %q.", name)
@@ -264,9 +274,20 @@ func (s *Service) Create(ctx context.Context, c psyche.Caller, r CreateRequest) 
 		return room.Room{}, roleRequired(access.Operator)
 	}
 	now := s.Now().UTC()
-	place := room.Room{ID: r.ID, Title: r.Title, Meta: r.Meta, By: Person(c), Created: now}
+	place := room.Room{
+		ID:      r.ID,
+		Title:   r.Title,
+		Meta:    r.Meta,
+		By:      Person(c),
+		Created: now,
+	}
 	owner := room.Member{
-		Room: r.ID, Who: Person(c), Name: Person(c).ID, Role: room.Owner, Trust: dormancy.Own, Joined: now,
+		Room:   r.ID,
+		Who:    Person(c),
+		Name:   Person(c).ID,
+		Role:   room.Owner,
+		Trust:  dormancy.Own,
+		Joined: now,
 	}
 	if err := errors.Join(place.Validate(), owner.Validate()); err != nil {
 		return room.Room{}, invalid("id", err)
@@ -338,7 +359,7 @@ func (s *Service) Show(ctx context.Context, c psyche.Caller, id string) (View, e
 	return view, nil
 }
 
-func (s *Service) viewed(ctx context.Context, m room.Member, slots map[string]memory.Slot) (MemberView, error) {
+func (s *core) viewed(ctx context.Context, m room.Member, slots map[string]memory.Slot) (MemberView, error) {
 	v := MemberView{Member: m}
 	if m.Kind != dormancy.Agent {
 		return v, nil
@@ -419,7 +440,7 @@ func (s *Service) Join(ctx context.Context, c psyche.Caller, r JoinRequest) (roo
 }
 
 // unclaimed refuses a name of a person under which an agent is called.
-func (s *Service) unclaimed(ctx context.Context, name string) error {
+func (s *core) unclaimed(ctx context.Context, name string) error {
 	_, err := s.Agents.Agent(ctx, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
@@ -453,7 +474,7 @@ func (s *Service) Subscribe(ctx context.Context, c psyche.Caller, id, agent stri
 }
 
 // memberNamed finds a member by name, as a post names it, or by account; the empty name is the caller.
-func (s *Service) memberNamed(ctx context.Context, c psyche.Caller, id, name string) (room.Who, error) {
+func (s *core) memberNamed(ctx context.Context, c psyche.Caller, id, name string) (room.Who, error) {
 	if name == "" {
 		return Person(c), nil
 	}

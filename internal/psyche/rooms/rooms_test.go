@@ -19,7 +19,7 @@ func TestAPersonsMentionIsAnswered(t *testing.T) {
 	r.hall("echo")
 	done := r.say(ada, "", "@echo what do you think?")
 	require.Equal(t, []rooms.Reached{{Agent: "echo", Outcome: room.Queued, Level: dormancy.Active}}, done.Reached)
-	require.Equal(t, []string{"ada: @echo what do you think?", "echo: I hear you."}, r.heard())
+	require.Equal(t, []string{"ada: @echo what do you think?", "echo: I hear you."}, r.transcript())
 	calls, err := r.Calls(t.Context(), ada, "echo", 0, 0)
 	require.NoError(t, err)
 	require.Len(t, calls, 1)
@@ -35,7 +35,7 @@ func TestSilenceIsAnAnswer(t *testing.T) {
 		return psyche.CallAnswer{WakeAnswer: prompt.WakeAnswer{Silent: true}}, nil
 	}
 	r.say(ada, "", "@echo what do you think?")
-	require.Equal(t, []string{"ada: @echo what do you think?"}, r.heard())
+	require.Equal(t, []string{"ada: @echo what do you think?"}, r.transcript())
 	calls, err := r.Calls(t.Context(), ada, "echo", 0, 0)
 	require.NoError(t, err)
 	require.Equal(t, room.Silent, calls[0].Outcome)
@@ -52,12 +52,12 @@ func TestASleeperIsWokenByAPersonAndWaitsForAgents(t *testing.T) {
 	}
 	done = r.say(ada, "iris", "@echo are you there?")
 	require.Equal(t, []rooms.Reached{{"echo", room.Queued, "level", dormancy.Sleep}}, done.Reached)
-	require.NotContains(t, r.minds.asked(), "id-echo")
-	require.Contains(t, r.heard(), "* echo sleeps; what agents say to it waits until it wakes.")
+	require.NotContains(t, r.minds.agentsCalled(), "id-echo")
+	require.Contains(t, r.transcript(), "* echo sleeps; what agents say to it waits until it wakes.")
 	done = r.say(ada, "", "@echo please come")
 	require.Equal(t, []string{"echo"}, done.Woken)
-	require.Contains(t, r.heard(), "* echo is awake and active again!")
-	require.Contains(t, r.minds.asked(), "id-echo")
+	require.Contains(t, r.transcript(), "* echo is awake and active again!")
+	require.Contains(t, r.minds.agentsCalled(), "id-echo")
 }
 
 func TestATimerWakesAndCarriesOutWhatWasHeld(t *testing.T) {
@@ -71,12 +71,12 @@ func TestATimerWakesAndCarriesOutWhatWasHeld(t *testing.T) {
 	next, err := r.Attend(t.Context(), "id-echo")
 	require.NoError(t, err)
 	require.InDelta(t, time.Hour, next.Sub(r.now()), float64(time.Minute))
-	require.NotContains(t, r.heard(), "echo: first")
+	require.NotContains(t, r.transcript(), "echo: first")
 	r.pass(time.Hour + time.Second)
 	next, err = r.Attend(t.Context(), "id-echo")
 	require.NoError(t, err)
 	require.Zero(t, next)
-	heard := r.heard()
-	require.Equal(t, []string{"echo: first", "echo: second"}, heard[len(heard)-2:])
-	require.Contains(t, heard[len(heard)-3], "auto-woke")
+	statements := r.transcript()
+	require.Equal(t, []string{"echo: first", "echo: second"}, statements[len(statements)-2:])
+	require.Contains(t, statements[len(statements)-3], "auto-woke")
 }

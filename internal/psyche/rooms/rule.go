@@ -19,7 +19,7 @@ const (
 )
 
 // rule returns the rule for a post or a message, and what it says that the room be told.
-func (s *Service) rule(ctx context.Context) (rule room.Rule, notices func() []string, err error) {
+func (s *core) rule(ctx context.Context) (rule room.Rule, notices func() []string, err error) {
 	slots, err := s.Agents.Slots(ctx)
 	if err != nil {
 		return nil, nil, failed("ask who dreams", err)
@@ -28,13 +28,13 @@ func (s *Service) rule(ctx context.Context) (rule room.Rule, notices func() []st
 	for agent := range slots {
 		dreaming[agent] = true
 	}
-	var told []string
+	var latest []string
 	rule = func(m room.Situation) room.Decision {
-		d, notices := decide(m, s.o.Rules, dreaming)
-		told = notices
+		d, texts := decide(m, s.o.Rules, dreaming)
+		latest = texts
 		return d
 	}
-	return rule, func() []string { return told }, nil
+	return rule, func() []string { return latest }, nil
 }
 
 // decide applies admission to every listener of a situation.

@@ -26,13 +26,13 @@ func TestScenarioAnAgentRetreatsFromNoise(t *testing.T) {
 		}
 	}
 	noise(22)
-	heardBefore := len(r.minds.callsOf("helper"))
-	require.Positive(t, heardBefore, "an active agent is called by the noise")
+	saidBefore := len(r.minds.callsOf("helper"))
+	require.Positive(t, saidBefore, "an active agent is called by the noise")
 
 	done := r.say(ada, "helper", "@self dormant human-only")
 	require.Equal(t, "Going dormant (human-only). Mention me or use @self awake to wake me.", done.Self)
-	heard := r.heard()
-	require.Equal(t, "* helper is now dormant (human-only). Mention them or use @self awake to wake.", heard[len(heard)-1])
+	statements := r.transcript()
+	require.Equal(t, "* helper is now dormant (human-only). Mention them or use @self awake to wake.", statements[len(statements)-1])
 	view, err := r.Show(t.Context(), ada, "hall")
 	require.NoError(t, err)
 	for _, m := range view.Members {
@@ -41,19 +41,19 @@ func TestScenarioAnAgentRetreatsFromNoise(t *testing.T) {
 
 	r.pass(time.Hour)
 	noise(6)
-	require.Len(t, r.minds.callsOf("helper"), heardBefore, "agents go on, and the agent stays silent")
+	require.Len(t, r.minds.callsOf("helper"), saidBefore, "agents go on, and the agent stays silent")
 	skip := r.last("helper")
 	require.Equal(t, room.Skipped, skip.Outcome)
 	require.Equal(t, "level", skip.Reason)
 	require.Equal(t, dormancy.HumanOnly, skip.Level, "each skip is recorded with the level")
-	require.Contains(t, r.minds.heard, "id-helper heard One more thought on that.", "it sees what it does not answer")
+	require.Contains(t, r.minds.statements, "id-helper heard One more thought on that.", "it sees what it does not answer")
 
 	r.minds.answer = answers(map[string]string{"helper": "Sure, show me."})
 	r.say(ada, "", "@helper I need help with the build")
-	heard = r.heard()
-	require.Equal(t, "helper: Sure, show me.", heard[len(heard)-1])
+	statements = r.transcript()
+	require.Equal(t, "helper: Sure, show me.", statements[len(statements)-1])
 	require.Equal(t, dormancy.HumanOnly, r.level("helper"), "a mention leaves the level as it is")
-	r.say(guest, "", "Anybody else?")
+	r.say(client, "", "Anybody else?")
 	require.Equal(t, room.Replied, r.last("helper").Outcome, "people need no mention")
 }
 
@@ -65,7 +65,7 @@ func TestScenarioATimeOfRest(t *testing.T) {
 	r.minds.answer = answers(map[string]string{"teacher": "Here."})
 	done := r.say(ada, "teacher", "@self dormant mention-only for 2h")
 	require.Equal(t, "Going dormant (mention-only) until 3:45 PM. Mention me or use @self awake to wake me.", done.Self)
-	require.Contains(t, r.heard(), "* teacher is dormant (mention-only) until 3:45 PM")
+	require.Contains(t, r.transcript(), "* teacher is dormant (mention-only) until 3:45 PM")
 
 	r.say(ada, "", "Good afternoon.")
 	require.Empty(t, r.minds.callsOf("teacher"), "it sees all and stays quiet")
@@ -79,8 +79,8 @@ func TestScenarioATimeOfRest(t *testing.T) {
 	r.pass(time.Second)
 	require.Zero(t, r.attend("teacher"))
 	require.Equal(t, dormancy.Active, r.level("teacher"))
-	heard := r.heard()
-	require.Equal(t, "* teacher is awake and active again! (auto-woke after timer)", heard[len(heard)-1])
+	statements := r.transcript()
+	require.Equal(t, "* teacher is awake and active again! (auto-woke after timer)", statements[len(statements)-1])
 	r.say(ada, "", "Good evening.")
 	require.Len(t, r.minds.callsOf("teacher"), 2)
 }
@@ -102,7 +102,7 @@ func TestScenarioAPersonWakesASleeper(t *testing.T) {
 	require.Equal(t, rooms.Awoken{Success: true, Woken: []string{"helper"}}, done)
 	r.settle()
 	require.Equal(t, []string{"id-helper"}, r.waker.woken)
-	require.Contains(t, r.heard(), "* helper is awake and active again!")
+	require.Contains(t, r.transcript(), "* helper is awake and active again!")
 	calls := r.minds.callsOf("helper")
 	require.Len(t, calls, 1)
 	require.Equal(t, prompt.Directly, calls[0].Wake.Trigger)
@@ -137,9 +137,9 @@ func TestScenarioAPersonWakesAll(t *testing.T) {
 	require.ElementsMatch(t, []string{"helper", "teacher", "coder"}, done.Woken)
 	for _, handle := range []string{"helper", "teacher", "coder"} {
 		require.Equal(t, dormancy.Active, r.level(handle))
-		require.Contains(t, r.heard(), "* "+handle+" is awake and active again!")
+		require.Contains(t, r.transcript(), "* "+handle+" is awake and active again!")
 	}
-	require.NotContains(t, r.heard(), "* iris is awake and active again!")
+	require.NotContains(t, r.transcript(), "* iris is awake and active again!")
 	done, err = r.Awaken(t.Context(), ada, rooms.AwakenRequest{All: true})
 	require.NoError(t, err)
 	require.Equal(t, rooms.Awoken{Success: true, Woken: []string{}}, done, "nobody is dormant any more")
@@ -151,7 +151,7 @@ func TestScenarioAPersonWakesAll(t *testing.T) {
 	require.Error(t, err, "one or the other")
 	_, err = r.Awaken(t.Context(), ada, rooms.AwakenRequest{Agents: []string{"nobody"}})
 	require.ErrorContains(t, err, `There is no agent "nobody"`, "an unknown one is answered, not skipped")
-	_, err = r.Awaken(t.Context(), guest, rooms.AwakenRequest{Agents: []string{"helper"}})
+	_, err = r.Awaken(t.Context(), client, rooms.AwakenRequest{Agents: []string{"helper"}})
 	require.ErrorContains(t, err, "role")
 }
 
@@ -189,7 +189,7 @@ func TestExampleTwoAreNamed(t *testing.T) {
 	require.Equal(t, []string{"echo"}, null[0].Wake.Others)
 	require.Equal(t, echo[0].Wake.Caller, null[0].Wake.Caller)
 	require.Equal(t, []string{"ada: Let me hear @null and @echo on that", "null: I am null.", "echo: I am echo."},
-		r.heard(), "in the order of the post")
+		r.transcript(), "in the order of the post")
 }
 
 // A reply in a thread that names one: it sees what the thread hangs on and the replies before, and answers there.
@@ -198,11 +198,11 @@ func TestExampleOneIsNamedInAThread(t *testing.T) {
 	r := newRig(t, "echo", "iris")
 	r.hall("echo", "iris")
 	r.minds.answer = answers(map[string]string{"echo": "Of both."})
-	root := r.say(guest, "", "What is attention made of?").Post.ID
-	r.say(guest, "", "Something else meanwhile")
+	root := r.say(client, "", "What is attention made of?").Post.ID
+	r.say(client, "", "Something else meanwhile")
 	first := r.post(ada, rooms.PostRequest{As: "iris", Body: "Of what we leave out.", Thread: root}).Post.ID
 	before := len(r.minds.callsOf("echo"))
-	asked := r.post(ada, rooms.PostRequest{Body: "@echo and you?", Thread: root, ReplyTo: first}).Post.ID
+	requested := r.post(ada, rooms.PostRequest{Body: "@echo and you?", Thread: root, ReplyTo: first}).Post.ID
 	calls := r.minds.callsOf("echo")
 	require.Len(t, calls, before+1)
 	wake := calls[before].Wake
@@ -216,7 +216,7 @@ func TestExampleOneIsNamedInAThread(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "Of both.", page.Posts[0].Body)
 	require.Equal(t, root, page.Posts[0].Thread)
-	require.Equal(t, asked, page.Posts[0].ReplyTo)
+	require.Equal(t, requested, page.Posts[0].ReplyTo)
 }
 
 func TestOneModelThatFailsStopsNobodyElse(t *testing.T) {
@@ -233,7 +233,7 @@ func TestOneModelThatFailsStopsNobodyElse(t *testing.T) {
 		return working(agent, c)
 	}
 	r.say(ada, "", "@iris, @null and @echo, go on")
-	require.Equal(t, []string{"ada: @iris, @null and @echo, go on", "iris: iris", "echo: echo"}, r.heard())
+	require.Equal(t, []string{"ada: @iris, @null and @echo, go on", "iris: iris", "echo: echo"}, r.transcript())
 	require.Equal(t, room.Queued, r.last("null").Outcome)
 	require.Contains(t, r.looked, "null", "somebody goes on with it")
 

@@ -24,12 +24,12 @@ func TestACheckInCallsAtItsTimeAndMaySaySomethingInTheRoom(t *testing.T) {
 	next, err := r.Attend(t.Context(), "id-echo")
 	require.NoError(t, err)
 	require.WithinDuration(t, at, next, time.Second)
-	require.Empty(t, r.minds.asked())
+	require.Empty(t, r.minds.agentsCalled())
 	r.pass(time.Hour + time.Second)
 	next, err = r.Attend(t.Context(), "id-echo")
 	require.NoError(t, err)
 	require.Zero(t, next)
-	require.Equal(t, []string{"echo: I hear you."}, r.heard())
+	require.Equal(t, []string{"echo: I hear you."}, r.transcript())
 	require.Equal(t, prompt.AtSetTimes, r.minds.calls[0].Wake.Trigger)
 	require.Equal(t, "hall", r.minds.calls[0].Wake.Room)
 }
@@ -47,7 +47,7 @@ func TestACheckInIsRefusedWithTheFieldThatIsWrong(t *testing.T) {
 		_, err := r.CheckIn(t.Context(), ada, "echo", request)
 		require.ErrorContains(t, err, want)
 	}
-	_, err := r.CheckIn(t.Context(), guest, "echo", rooms.CheckInRequest{At: r.now().Add(time.Hour)})
+	_, err := r.CheckIn(t.Context(), client, "echo", rooms.CheckInRequest{At: r.now().Add(time.Hour)})
 	var fault *psyche.Fault
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, "role_required", fault.Code)
