@@ -22,6 +22,7 @@ import (
 type Call struct {
 	Step       string // of the paid answer: a call with the same step returns what was bought
 	Owner      Caller // what it may recall, and to whom belongs what is remembered of it
+	Payer      Caller // whose key pays for it too; the zero Caller: nobody\'s
 	Client     string // names the lease that holds the agent awake
 	Session    string // where it was said, as memories tell
 	Wake       prompt.WakeInput
@@ -141,7 +142,7 @@ func (s *Service) gatedCall(ctx context.Context, a *dream.Agent, c *Call, spec *
 		return CallAnswer{}, relayFault(ctx, err)
 	}
 	request := callRequest(c, &gate, gateTokens, s.o.Thinking)
-	charge := s.charge(a, &Caller{})
+	charge := s.charge(a, &c.Payer)
 	charge.Step, charge.Phase = c.Step+"/gate", "gate"
 	charge.Accounts = append(charge.Accounts, c.Accounts...)
 	paid, err := s.Guard.Generate(ctx, charge, request, nil)
@@ -180,7 +181,7 @@ func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *in
 	if !costsNothing(spec) {
 		answer.Estimate = spend.GenerationCost(*spec, request)
 	}
-	charge := s.charge(a, &Caller{})
+	charge := s.charge(a, &c.Payer)
 	charge.Step = c.Step
 	charge.Phase = "call"
 	charge.Accounts = append(charge.Accounts, c.Accounts...)

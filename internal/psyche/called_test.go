@@ -166,3 +166,17 @@ func TestAGateKeepsTheDearModelFromWhatNobodyAsked(t *testing.T) {
 		})
 	}
 }
+
+func TestTheKeyThatCallsPaysWithinTheCapOfKeys(t *testing.T) {
+	t.Parallel()
+	v, little := &voice{says: []string{answers}}, budget.Micros(10)
+	r := setup(t, func(p *psyche.Ports, o *psyche.Options) {
+		v.Model = p.Guard.Model
+		p.Guard.Model, o.Talker, o.KeyDay = v, "p/dear", &little
+	})
+	c := called("1", "hall", "@echo?")
+	c.Payer = ann
+	_, err := r.Called(t.Context(), "echo", c)
+	require.ErrorContains(t, err, "that this key has")
+	require.Empty(t, v.requested)
+}

@@ -78,12 +78,11 @@ func (s *answering) attendanceOf(agent, id string) *attendance {
 
 // Waits and limits of answers.
 const (
-	lookAgain   = 30 * time.Second // until a dream is looked at again whose end an agent's call waits for
-	inOrder     = 30 * time.Second // how long a reply waits for that of an agent that the same post named before
-	mostTries   = 3                // of an item, before it counts as failed
-	firstRetry  = 5 * time.Second
-	mostAtOnce  = 50 // items of one call
-	attendWaits = time.Minute
+	lookAgain  = 30 * time.Second // until a dream is looked at again whose end an agent's call waits for
+	inOrder    = 30 * time.Second // how long a reply waits for that of an agent that the same post named before
+	mostTries  = 3                // of an item, before it counts as failed
+	firstRetry = 5 * time.Second
+	mostAtOnce = 50 // items of one call
 )
 
 // look asks an attendant to go on with an agent.

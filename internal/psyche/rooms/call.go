@@ -421,15 +421,15 @@ func (s *answering) callNow(ctx context.Context, c psyche.Caller, a dream.Agent,
 		}
 		item = taken[0]
 	}
-	owner := c
 	answer, err := s.Minds.Called(ctx, a.ID, psyche.Call{
 		Step:       fmt.Sprintf("call/%s/%d", a.ID, item.Number),
-		Owner:      owner,
+		Owner:      c,
+		Payer:      c,
 		Client:     "call/" + Person(c).ID,
 		Session:    "call",
 		Wake:       w,
 		Query:      w.Caller.Text,
-		Accounts:   append(s.accounts(a, []room.Item{item}), keyAccount(c, s.Now())...),
+		Accounts:   s.accounts(a, []room.Item{item}),
 		Statements: statementsOf(w),
 	})
 	if err != nil {
@@ -456,8 +456,8 @@ func (s *answering) callNow(ctx context.Context, c psyche.Caller, a dream.Agent,
 	}, nil
 }
 
-// statementsOf is what is remembered of a call from outside: what the caller says. Its thread is somebody else's words, told
-// by the caller.
+// statementsOf is what is remembered of a call from outside: what the caller says. Its thread is somebody else's words,
+// which the caller passes on.
 func statementsOf(w prompt.WakeInput) []psyche.Statement {
 	if w.Caller.Text == "" {
 		return nil
@@ -467,18 +467,6 @@ func statementsOf(w prompt.WakeInput) []psyche.Statement {
 		taint = dream.FromAgent
 	}
 	return []psyche.Statement{{Text: w.Caller.Text, Taint: taint, Speaker: w.Caller.Author}}
-}
-
-// keyAccount is the account of the caller's key, which pays for its calls too.
-func keyAccount(c psyche.Caller, now time.Time) []budget.Account {
-	if c.Key.ID == "" && c.Key.Principal == "" {
-		return nil
-	}
-	limit := budget.Unlimited
-	if c.Key.Day != nil {
-		limit = *c.Key.Day
-	}
-	return []budget.Account{{Scope: c.Key.Account(now), Limit: limit}}
 }
 
 func splitList(list string) []string {
