@@ -2,7 +2,6 @@ package steering
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,130 +17,132 @@ const (
 	alignment   = 32 // of tensor data, unless general.alignment says otherwise
 )
 
-var magic = []byte("GGUF")
+const magic = "GGUF"
 
 // errCut says that a file is truncated.
 var errCut = errors.New("the file is truncated")
 
 // File is the header of a GGUF file.
 type File struct {
-	Version int
 	Text    map[string]string // metadata of type string
-	Number  map[string]int64  // metadata of the integer types
 	Tensors []Tensor
 	Data    int64 // offset of the tensors' data
 }
 
 // ReadFile reads the header of a GGUF file of size bytes and checks that every tensor lies within it.
 func ReadFile(r io.ReaderAt, size int64) (File, error) {
-	s := &source{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16), left: size}
-	f, err := s.file()
-	if err != nil {
-		return f, err
-	}
+	s := &source{r: bufio.NewReaderSize(io.NewSectionReader(r, 0, size), 1<<16), left: size, step: alignment}
+	f := s.file()
 	for _, t := range f.Tensors {
 		n, found := t.Size()
 		if t.Offset < 0 || t.Offset > size-f.Data || found && n > size-f.Data-t.Offset {
-			return f,
-				fmt.Errorf("%w: tensor %s has %d bytes behind byte %d of its data, the file has %d in all", errCut,
-					t.Name, n, t.Offset, size)
+			s.fail("%w: tensor %s has %d bytes behind byte %d of its data, the file has %d in all", errCut, t.Name, n,
+				t.Offset, size)
 		}
 	}
-	return f, nil
+	return f, s.err
 }
 
-// source reads little-endian values and counts the bytes.
+// source reads little-endian values and counts the bytes. After its first error it reads zeros.
 type source struct {
 	r    *bufio.Reader
 	at   int64
 	left int64
+	step int64 // alignment of the tensors' data
+	err  error
 }
 
-func (s *source) bytes(n int64) ([]byte, error) {
+func (s *source) fail(format string, args ...any) {
+	if s.err == nil {
+		s.err = fmt.Errorf(format, args...)
+	}
+}
+
+// take counts n bytes that are about to be read; false when there are fewer.
+func (s *source) take(n int64) bool {
 	if n < 0 || n > s.left {
-		return nil, fmt.Errorf("%w, at byte %d", errCut, s.at)
+		s.fail("%w, at byte %d", errCut, s.at)
+	}
+	if s.err == nil {
+		s.at, s.left = s.at+n, s.left-n
+	}
+	return s.err == nil
+}
+
+// read reads a value of fixed size, which into points to, or a slice.
+func (s *source) read(into any) {
+	if s.take(int64(binary.Size(into))) {
+		s.check(binary.Read(s.r, binary.LittleEndian, into))
+	}
+}
+
+func (s *source) skip(n int64) {
+	if s.take(n) {
+		_, err := s.r.Discard(int(n))
+		s.check(err)
+	}
+}
+
+func (s *source) check(err error) {
+	if err != nil {
+		s.fail("%w, at byte %d: %w", errCut, s.at, err)
+	}
+}
+
+func (s *source) u32() (n uint32) {
+	s.read(&n)
+	return n
+}
+
+func (s *source) u64() (n uint64) {
+	s.read(&n)
+	return n
+}
+
+// count reads how many of something follow; 0 after an error.
+func (s *source) count(what string, most uint64) int {
+	n := s.u64()
+	if n > most {
+		s.fail("it claims %d %s; no such file has more than %d", n, what, most)
+	}
+	if s.err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+func (s *source) textLength() int { return s.count("bytes of one text", longestText) }
+
+func (s *source) text() string {
+	n := s.textLength()
+	if int64(n) > s.left { // before so much memory is taken
+		s.take(int64(n))
+		return ""
 	}
 	b := make([]byte, n)
-	if _, err := io.ReadFull(s.r, b); err != nil {
-		return nil, fmt.Errorf("%w, at byte %d: %w", errCut, s.at, err)
-	}
-	s.at, s.left = s.at+n, s.left-n
-	return b, nil
+	s.read(b)
+	return string(b)
 }
 
-func (s *source) u32() (uint32, error) {
-	b, err := s.bytes(4)
-	if err != nil {
-		return 0, err
+func (s *source) file() File {
+	f := File{Text: map[string]string{}}
+	var head [4]byte
+	s.read(&head)
+	if string(head[:]) != magic {
+		s.err = errors.New("it is not a GGUF file: it does not begin with the letters GGUF")
 	}
-	return binary.LittleEndian.Uint32(b), nil
-}
-
-func (s *source) u64() (uint64, error) {
-	b, err := s.bytes(8)
-	if err != nil {
-		return 0, err
+	if version := s.u32(); version < 2 || version > 3 {
+		s.fail("it is GGUF of version %d; versions 2 and 3 are read", version)
 	}
-	return binary.LittleEndian.Uint64(b), nil
-}
-
-func (s *source) count(what string, most uint64) (int, error) {
-	n, err := s.u64()
-	if err == nil && n > most {
-		err = fmt.Errorf("it claims %d %s; no such file has more than %d", n, what, most)
+	tensors, keys := s.count("tensors", mostTensors), s.count("keys", mostKeys)
+	for i := 0; i < keys && s.err == nil; i++ {
+		s.key(&f)
 	}
-	return int(n), err
-}
-
-func (s *source) text() (string, error) {
-	n, err := s.count("bytes of one text", longestText)
-	if err != nil {
-		return "", err
+	for i := 0; i < tensors && s.err == nil; i++ {
+		f.Tensors = append(f.Tensors, s.tensor())
 	}
-	b, err := s.bytes(int64(n))
-	return string(b), err
-}
-
-func (s *source) file() (File, error) {
-	f := File{Text: map[string]string{}, Number: map[string]int64{}}
-	head, err := s.bytes(4)
-	if err != nil || !bytes.Equal(head, magic) {
-		return f, errors.New("it is not a GGUF file: it does not begin with the letters GGUF")
-	}
-	version, err := s.u32()
-	if err != nil {
-		return f, err
-	}
-	f.Version = int(version)
-	if version < 2 || version > 3 {
-		return f, fmt.Errorf("it is GGUF of version %d; versions 2 and 3 are read", version)
-	}
-	tensors, err := s.count("tensors", mostTensors)
-	if err != nil {
-		return f, err
-	}
-	keys, err := s.count("keys", mostKeys)
-	if err != nil {
-		return f, err
-	}
-	for range keys {
-		if err := s.key(&f); err != nil {
-			return f, err
-		}
-	}
-	for range tensors {
-		t, err := s.tensor()
-		if err != nil {
-			return f, err
-		}
-		f.Tensors = append(f.Tensors, t)
-	}
-	step := int64(alignment)
-	if n := f.Number["general.alignment"]; n > 0 && n <= 1<<20 {
-		step = n
-	}
-	f.Data = (s.at + step - 1) / step * step
-	return f, nil
+	f.Data = (s.at + s.step - 1) / s.step * s.step
+	return f
 }
 
 // widths are the bytes of the numeric metadata types: u8 i8 u16 i16 u32 i32 f32 bool, and u64 i64 f64.
@@ -152,116 +153,51 @@ const (
 	arrayType = 9
 )
 
-func (s *source) key(f *File) error {
-	name, err := s.text()
-	if err != nil {
-		return err
-	}
-	kind, err := s.u32()
-	if err != nil {
-		return err
-	}
-	switch kind {
-	case textType:
-		f.Text[name], err = s.text()
-		return err
-	case arrayType:
-		return s.array(name)
-	}
-	width, ok := widths[kind]
-	if !ok {
-		return fmt.Errorf("key %q is of the unknown type %d", name, kind)
-	}
-	b, err := s.bytes(width)
-	if err == nil && kind != 6 && kind != 12 {
-		f.Number[name] = whole(b, kind)
-	}
-	return err
-}
-
-func whole(b []byte, kind uint32) int64 {
-	switch kind {
-	case 1:
-		return int64(int8(b[0]))
-	case 2:
-		return int64(binary.LittleEndian.Uint16(b))
-	case 3:
-		return int64(int16(binary.LittleEndian.Uint16(b)))
-	case 4:
-		return int64(binary.LittleEndian.Uint32(b))
-	case 5:
-		return int64(int32(binary.LittleEndian.Uint32(b)))
-	case 10, 11:
-		return int64(binary.LittleEndian.Uint64(b))
-	}
-	return int64(b[0])
-}
-
-// array skips an array; arrays are not needed here.
-func (s *source) array(name string) error {
-	kind, err := s.u32()
-	if err != nil {
-		return err
-	}
-	n, err := s.count("entries of an array", 1<<28)
-	if err != nil {
-		return err
-	}
-	if width, ok := widths[kind]; ok {
-		return s.skip(int64(n) * width)
-	}
-	if kind != textType {
-		return fmt.Errorf("key %q is an array of the unknown type %d", name, kind)
-	}
-	for range n {
-		long, err := s.count("bytes of one text", longestText)
-		if err != nil {
-			return err
+// key reads one entry of the metadata. Only texts and the alignment are needed here.
+func (s *source) key(f *File) {
+	name, kind := s.text(), s.u32()
+	width, numeric := widths[kind]
+	switch {
+	case kind == textType:
+		f.Text[name] = s.text()
+	case kind == arrayType:
+		s.array(name)
+	case name == "general.alignment" && width == 4:
+		if n := s.u32(); n > 0 && n <= 1<<20 {
+			s.step = int64(n)
 		}
-		if err := s.skip(int64(long)); err != nil {
-			return err
+	case numeric:
+		s.skip(width)
+	default:
+		s.fail("key %q is of the unknown type %d", name, kind)
+	}
+}
+
+// array skips an array.
+func (s *source) array(name string) {
+	kind, n := s.u32(), s.count("entries of an array", 1<<28)
+	width, numeric := widths[kind]
+	switch {
+	case numeric:
+		s.skip(int64(n) * width)
+	case kind == textType:
+		for i := 0; i < n && s.err == nil; i++ {
+			s.skip(int64(s.textLength()))
 		}
+	default:
+		s.fail("key %q is an array of the unknown type %d", name, kind)
 	}
-	return nil
 }
 
-func (s *source) skip(n int64) error {
-	if n < 0 || n > s.left {
-		return fmt.Errorf("%w, at byte %d", errCut, s.at)
-	}
-	if _, err := s.r.Discard(int(n)); err != nil {
-		return fmt.Errorf("%w, at byte %d: %w", errCut, s.at, err)
-	}
-	s.at, s.left = s.at+n, s.left-n
-	return nil
-}
-
-func (s *source) tensor() (Tensor, error) {
-	var t Tensor
-	var err error
-	t.Name, err = s.text()
-	if err != nil {
-		return t, err
-	}
-	dims, err := s.u32()
-	if err != nil {
-		return t, err
-	}
+func (s *source) tensor() Tensor {
+	t := Tensor{Name: s.text()}
+	dims := s.u32()
 	if dims > mostDims {
-		return t, fmt.Errorf("tensor %s has %d dimensions; %d are the most", t.Name, dims, mostDims)
+		s.fail("tensor %s has %d dimensions; %d are the most", t.Name, dims, mostDims)
 	}
-	for range dims {
-		d, err := s.u64()
-		if err != nil {
-			return t, err
-		}
-		t.Dims = append(t.Dims, int64(d))
+	for i := uint32(0); i < dims && s.err == nil; i++ {
+		t.Dims = append(t.Dims, int64(s.u64()))
 	}
-	t.Type, err = s.u32()
-	if err != nil {
-		return t, err
-	}
-	offset, err := s.u64()
-	t.Offset = int64(offset)
-	return t, err
+	t.Type, t.Offset = s.u32(), int64(s.u64())
+	return t
 }

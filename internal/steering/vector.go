@@ -76,7 +76,7 @@ func (v Vector) Encode() ([]byte, error) {
 			_ = binary.Write(&out, binary.LittleEndian, x)
 		}
 	}
-	out.Write(magic)
+	out.WriteString(magic)
 	put(uint32(3), uint64(len(layers)), uint64(3))
 	put("general.architecture", uint32(textType), "controlvector")
 	put("controlvector.model_hint", uint32(textType), v.Model)

@@ -72,28 +72,17 @@ func Load(f Files) (*Model, error) {
 	}
 	m := &Model{shape: shape, vocabulary: vocabulary, pieces: pieces}
 	m.free.New = func() any { return newScratch(shape, min(MostPieces, shape.Positions)) }
-	return m, m.read(t)
+	m.read(t)
+	return m, t.err
 }
 
-func (m *Model) read(t *tensors) (err error) {
+func (m *Model) read(t *tensors) {
 	s := m.shape
-	m.words, m.wordWidth, err = t.find("embeddings.word_embeddings.weight", s.Vocabulary, s.Width)
-	if err != nil {
-		return err
-	}
-	m.positions, err = t.floats("embeddings.position_embeddings.weight", s.Positions, s.Width)
-	if err != nil {
-		return err
-	}
-	m.segment, err = t.floats("embeddings.token_type_embeddings.weight", 2, s.Width)
-	if err != nil {
-		return err
-	}
-	m.segment = m.segment[:s.Width]
-	m.norm, err = t.normal("embeddings.LayerNorm", s.Width)
-	if err != nil {
-		return err
-	}
+	m.words, m.wordWidth = t.find("embeddings.word_embeddings.weight", s.Vocabulary, s.Width)
+	m.positions = t.floats("embeddings.position_embeddings.weight", s.Positions, s.Width)
+	m.segment = t.floats("embeddings.token_type_embeddings.weight", 2, s.Width)
+	m.segment = m.segment[:min(len(m.segment), s.Width)]
+	m.norm = t.normal("embeddings.LayerNorm", s.Width)
 	m.layers = make([]layer, s.Layers)
 	for i := range m.layers {
 		l, at := &m.layers[i], fmt.Sprintf("encoder.layer.%d.", i)
@@ -109,34 +98,15 @@ func (m *Model) read(t *tensors) (err error) {
 			{&l.widen, "intermediate.dense", s.Intermediate, s.Width},
 			{&l.narrow, "output.dense", s.Width, s.Intermediate},
 		} {
-			d.to.weight, err = t.floats(at+d.name+".weight", d.out, d.in)
-			if err != nil {
-				return err
-			}
-			d.to.bias, err = t.floats(at+d.name+".bias", d.out)
-			if err != nil {
-				return err
-			}
+			*d.to = dense{t.floats(at+d.name+".weight", d.out, d.in), t.floats(at+d.name+".bias", d.out)}
 		}
-		l.attendedNorm, err = t.normal(at+"attention.output.LayerNorm", s.Width)
-		if err != nil {
-			return err
-		}
-		l.outNorm, err = t.normal(at+"output.LayerNorm", s.Width)
-		if err != nil {
-			return err
-		}
+		l.attendedNorm = t.normal(at+"attention.output.LayerNorm", s.Width)
+		l.outNorm = t.normal(at+"output.LayerNorm", s.Width)
 	}
-	return nil
 }
 
-func (t *tensors) normal(name string, width int) (n normal, err error) {
-	n.weight, err = t.floats(name+".weight", width)
-	if err != nil {
-		return n, err
-	}
-	n.bias, err = t.floats(name+".bias", width)
-	return n, err
+func (t *tensors) normal(name string, width int) normal {
+	return normal{t.floats(name+".weight", width), t.floats(name+".bias", width)}
 }
 
 // Width is the number of dimensions of a vector.

@@ -58,10 +58,12 @@ func readShape(config []byte) (Shape, error) {
 	return s, nil
 }
 
-// tensors reads a safetensors file: a length, a JSON header by name, then the numbers.
+// tensors reads a safetensors file: a length, a JSON header by name, then the numbers. It keeps its first error, and
+// finds nothing after it.
 type tensors struct {
 	header map[string]tensor
 	data   []byte
+	err    error
 }
 
 type tensor struct {
@@ -97,38 +99,36 @@ func readTensors(file []byte) (*tensors, error) {
 }
 
 // find returns the bytes of a tensor of half or single precision with this shape, and how many bytes a number takes.
-func (t *tensors) find(name string, shape ...int) (data []byte, width int, err error) {
+func (t *tensors) find(name string, shape ...int) (data []byte, width int) {
 	one, found := t.header[name]
-	if !found {
-		return nil, 0, fmt.Errorf("safetensors: the tensor %s is missing", name)
-	}
 	width = map[string]int{"F16": 2, "F32": 4}[one.Type]
-	if width == 0 {
-		return nil, 0, fmt.Errorf("safetensors: %s has the type %q; it must be F16 or F32", name, one.Type)
-	}
-	if !slices.Equal(one.Shape, shape) {
-		return nil, 0, fmt.Errorf("safetensors: %s has the shape %v; it must be %v", name, one.Shape, shape)
-	}
 	size := width
 	for _, n := range shape {
 		size *= n
 	}
 	from, to := one.Place[0], one.Place[1]
-	if from < 0 || to > len(t.data) || to-from != size {
-		return nil, 0,
-			fmt.Errorf("safetensors: %s lies at bytes %d to %d of %d; it needs %d", name, from, to, len(t.data), size)
+	switch {
+	case t.err != nil:
+		return nil, 1
+	case !found:
+		t.err = fmt.Errorf("safetensors: the tensor %s is missing", name)
+	case width == 0:
+		t.err = fmt.Errorf("safetensors: %s has the type %q; it must be F16 or F32", name, one.Type)
+	case !slices.Equal(one.Shape, shape):
+		t.err = fmt.Errorf("safetensors: %s has the shape %v; it must be %v", name, one.Shape, shape)
+	case from < 0 || to > len(t.data) || to-from != size:
+		t.err = fmt.Errorf("safetensors: %s lies at bytes %d to %d of %d; it needs %d", name, from, to, len(t.data), size)
+	default:
+		return t.data[from:to], width
 	}
-	return t.data[from:to], width, nil
+	return nil, 1
 }
 
-func (t *tensors) floats(name string, shape ...int) ([]float32, error) {
-	data, width, err := t.find(name, shape...)
-	if err != nil {
-		return nil, err
-	}
+func (t *tensors) floats(name string, shape ...int) []float32 {
+	data, width := t.find(name, shape...)
 	out := make([]float32, len(data)/width)
 	decode(out, data, width)
-	return out, nil
+	return out
 }
 
 func decode(out []float32, data []byte, width int) {
