@@ -51,29 +51,34 @@ func (j *job) read(f File, to *formats.Sink) (err error) {
 	return nil
 }
 
-// guarded turns records with impossible times into bad lines, the same way in both readings.
+// guarded leaves out records outside of what is to be read, and turns those with impossible times into bad lines, the
+// same way in both readings.
 func (j *job) guarded(to *formats.Sink) *formats.Sink {
+	refuse := func(at time.Time, line, records int) bool {
+		outside, reason := j.outside(at), j.impossible(at)
+		if !outside && reason == "" {
+			return false
+		}
+		to.Read(-records)
+		if !outside {
+			to.Bad(line, reason)
+		}
+		return true
+	}
 	out := *to
 	out.Draft = func(d *derive.Draft) error {
-		if d.Undated && !j.opts.From.IsZero() || !d.Undated && j.outside(d.Episode.At) {
-			to.Read(-max(1, len(d.Turns)))
+		records := max(1, len(d.Turns))
+		switch {
+		case d.Undated && !j.opts.From.IsZero():
+			to.Read(-records)
 			return nil
-		}
-		if reason := j.impossible(d.Episode.At, d.Undated); reason != "" {
-			to.Read(-max(1, len(d.Turns)))
-			to.Bad(d.Line, reason)
+		case !d.Undated && refuse(d.Episode.At, d.Line, records):
 			return nil
 		}
 		return to.Draft(d)
 	}
 	out.Item = func(item dream.Item, line int) error {
-		if j.outside(item.Header().At) {
-			to.Read(-1)
-			return nil
-		}
-		if reason := j.impossible(item.Header().At, false); reason != "" {
-			to.Read(-1)
-			to.Bad(line, reason)
+		if refuse(item.Header().At, line, 1) {
 			return nil
 		}
 		return to.Item(item, line)
@@ -86,10 +91,8 @@ func (j *job) outside(at time.Time) bool {
 	return at.Before(j.opts.From) || !j.opts.To.IsZero() && !at.Before(j.opts.To)
 }
 
-func (j *job) impossible(at time.Time, undated bool) string {
+func (j *job) impossible(at time.Time) string {
 	switch {
-	case undated:
-		return ""
 	case at.After(j.opts.Now.Add(farFuture)):
 		return fmt.Sprintf("at is %s, which is after now (%s)", at.UTC().Format(time.RFC3339),
 			j.opts.Now.Format(time.RFC3339))

@@ -11,24 +11,15 @@ import (
 // Clean makes text safe to store: valid UTF-8, no NUL or other control characters but line break and tab, line breaks
 // as \n, no blanks around it. Words are never changed.
 func Clean(s string) string {
-	if !needsCleaning(s) {
-		return strings.TrimSpace(s)
-	}
-	var b strings.Builder
-	b.Grow(len(s))
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	for _, r := range s { // ranging over invalid bytes yields U+FFFD
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch {
 		case r == '\r':
-			b.WriteByte('\n')
-		case r == '\n' || r == '\t':
-			b.WriteRune(r)
-		case unicode.IsControl(r) || r == '\ufeff':
-		default:
-			b.WriteRune(r)
+			return '\n'
+		case r == '\ufeff', unicode.IsControl(r) && r != '\n' && r != '\t':
+			return -1
 		}
-	}
-	return strings.TrimSpace(b.String())
+		return r
+	}, strings.ReplaceAll(s, "\r\n", "\n")))
 }
 
 // Cleaner is clean, except for exports, which must come back as they were: there only NUL is removed.
@@ -37,15 +28,6 @@ func Cleaner(exact bool) func(string) string {
 		return func(s string) string { return strings.ReplaceAll(s, "\x00", "") }
 	}
 	return Clean
-}
-
-func needsCleaning(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < ' ' && s[i] != '\n' && s[i] != '\t' || s[i] >= 0x7f {
-			return true
-		}
-	}
-	return false
 }
 
 // Flat is text on one line.

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,10 +77,7 @@ func readChat(src *Source, to *Sink) error {
 			}
 			return badUnless(src.message(x, line, in.number, session, when, !reported), to, in.number, "")
 		}
-		session := scalar(head.Conversation, head.Session, head.Thread, head.ID, head.Title)
-		if session == "" {
-			session = src.origin(in.number)
-		}
+		session := cmp.Or(scalar(head.Conversation, head.Session, head.Thread, head.ID, head.Title), src.origin(in.number))
 		x := &exchanger{src: src, to: to, roles: true, scene: about(scalar(head.Title))}
 		for i, raw := range head.Messages {
 			err := src.message(x, raw, in.number, session, when, !reported)
@@ -148,13 +146,10 @@ func (s *Source) message(x *exchanger, raw []byte, line int, session string, whe
 	if err := json.Unmarshal(raw, &in); err != nil {
 		return flaw{notJSON(err)}
 	}
-	if in.Role == "" {
-		in.Role = in.From
-	}
 	if in.Content == nil {
 		in.Content = in.Value
 	}
-	role := strings.ToLower(strings.TrimSpace(in.Role))
+	role := strings.ToLower(strings.TrimSpace(cmp.Or(in.Role, in.From)))
 	if role == "" {
 		return flaw{"role is missing; it must be system, user, assistant or tool"}
 	}
@@ -184,14 +179,13 @@ func (s *Source) message(x *exchanger, raw []byte, line int, session string, whe
 }
 
 func (c chatTimes) when(s *Source) (moment, bool, error) {
-	m, reported, err := firstTime(s.Zone, c.Timestamp, c.CreatedAt, c.CreateTime, c.Created, c.At, c.Time, c.Date)
-	return m, reported, err
+	return firstTime(s.Zone, c.Timestamp, c.CreatedAt, c.CreateTime, c.Created, c.At, c.Time, c.Date)
 }
 
 // speakerOf keeps a person's or a tool's own name, and otherwise the role, with ShareGPT's names translated to
 // OpenAI's.
 func speakerOf(role, name string) string {
-	name = derive.Flat(derive.Clean(name))
+	name = oneLine(name)
 	switch {
 	case taintOf(role) == dream.FromTool && name != "":
 		return "the tool " + name
@@ -204,11 +198,11 @@ func speakerOf(role, name string) string {
 	case taintOf(role) == dream.FromTool:
 		return "tool"
 	}
-	return derive.Flat(derive.Clean(role))
+	return oneLine(role)
 }
 
 func about(title string) string {
-	title = derive.Flat(derive.Clean(title))
+	title = oneLine(title)
 	if title == "" {
 		return ""
 	}

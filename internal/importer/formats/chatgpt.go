@@ -1,7 +1,9 @@
 package formats
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -59,13 +61,7 @@ func readChatGPT(src *Source, to *Sink) error {
 
 // gptTalk walks a conversation from its beginning to its current node.
 func (s *Source) gptTalk(c *gptConversation, to *Sink, line int) error {
-	session := derive.Flat(derive.Clean(c.Conversation))
-	if session == "" {
-		session = derive.Flat(derive.Clean(c.ID))
-	}
-	if session == "" {
-		session = s.origin(line)
-	}
+	session := cmp.Or(oneLine(c.Conversation), oneLine(c.ID), s.origin(line))
 	when, reported, err := firstTime(s.Zone, c.CreateTime)
 	if err != nil {
 		to.Bad(line, "create_time: "+err.Error())
@@ -119,9 +115,7 @@ func (c *gptConversation) path() []gptNode {
 		up = append(up, node)
 		id = node.Parent
 	}
-	for i, j := 0, len(up)-1; i < j; i, j = i+1, j-1 {
-		up[i], up[j] = up[j], up[i]
-	}
+	slices.Reverse(up)
 	return up
 }
 

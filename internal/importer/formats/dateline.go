@@ -15,7 +15,6 @@ type dated struct {
 	clock time.Duration // since midnight; -1 when it has only the day
 	rest  string        // what follows it
 	full  bool          // it has the year
-	sure  bool          // false when day and month might be exchanged
 }
 
 const (
@@ -80,7 +79,7 @@ func dateLine(line string, heading, dayFirst bool) (dated, bool) {
 
 func assemble(groups string, g []string, dayFirst bool) (dated, bool) {
 	number := func(s string) int { n, _ := strconv.Atoi(s); return n }
-	out := dated{clock: -1, full: true, sure: true}
+	out := dated{clock: -1, full: true}
 	switch groups {
 	case "ymd":
 		out.year, out.month, out.day = number(g[0]), time.Month(number(g[1])), number(g[2])
@@ -94,7 +93,7 @@ func assemble(groups string, g []string, dayFirst bool) (dated, bool) {
 		out.month, out.day, out.full = monthOf(g[0]), number(g[1]), false
 	case "either":
 		a, b := number(g[0]), number(g[1])
-		out.year, out.sure = number(g[2]), a > 12 || b > 12
+		out.year = number(g[2])
 		if a > 12 || dayFirst && b <= 12 {
 			a, b = b, a
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -60,12 +61,7 @@ func detectJSON(head []byte) Format {
 		return ""
 	}
 	has := func(names ...string) bool {
-		for _, n := range names {
-			if keys[n] {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(names, func(n string) bool { return keys[n] })
 	}
 	array := head[0] == '['
 	switch {

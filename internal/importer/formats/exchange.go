@@ -46,7 +46,7 @@ func (x *exchanger) take(t message) error {
 	if t.Text == "" {
 		return nil
 	}
-	t.Speaker = derive.Flat(derive.Clean(t.Speaker))
+	t.Speaker = oneLine(t.Speaker)
 	x.to.Read(1)
 	switch {
 	case len(x.open) > 0 && x.isElsewhere(t):

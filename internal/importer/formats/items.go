@@ -30,12 +30,9 @@ func (s *Source) itemLine(kind dream.Kind, raw []byte) (dream.Item, error) {
 	if err := json.Unmarshal(raw, &loose); err != nil {
 		return nil, errors.New(notJSON(err))
 	}
-	when, reported, err := firstTime(s.Zone, loose["at"])
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("at: %w", err)
-	case !reported:
-		return nil, errors.New("at is missing; use RFC 3339 such as 2026-03-05T14:30:00Z")
+	when, err := s.happened(loose["at"])
+	if err != nil {
+		return nil, err
 	}
 	derived := s.fill(kind, when.at, loose)
 	body, err := json.Marshal(loose)
@@ -52,12 +49,7 @@ func (s *Source) itemLine(kind dream.Kind, raw []byte) (dream.Item, error) {
 	if head.State == "" {
 		head.State = dream.Live
 	}
-	if head.Taint == "" {
-		head.Taint = dream.FromHuman
-		if head.Dream != "" {
-			head.Taint = dream.FromDream
-		}
-	}
+	assumeTaint(head)
 	if err := errors.Join(checkHead(head), checkText(item), checkMarks(item)); err != nil {
 		return nil, err
 	}

@@ -15,29 +15,11 @@ import (
 
 // lineEpisode is an episode as our own JSONL writes it. Everything but at and content may be missing.
 type lineEpisode struct {
-	ID       string          `json:"id"`
-	Agent    string          `json:"agent"`
-	Kind     dream.Kind      `json:"kind"`
+	dream.Episode
 	At       json.RawMessage `json:"at"`
-	State    dream.State     `json:"state"`
-	Taint    dream.Taint     `json:"taint"`
-	Dream    string          `json:"dream"`
-	Phase    dream.Phase     `json:"phase"`
-	Sources  []string        `json:"sources"`
-	Derived  []string        `json:"derived"`
-	NewerID  string          `json:"newer"`
-	Context  string          `json:"context"`
-	Action   string          `json:"action"`
-	Outcome  string          `json:"outcome"`
-	Content  string          `json:"content"`
 	Salience *float64        `json:"salience"`
 	Surprise *float64        `json:"surprise"`
 	Affect   *mood.PAD       `json:"affect"`
-	Session  string          `json:"session"`
-	Origin   string          `json:"origin"`
-	Speaker  string          `json:"speaker"`
-
-	Replaces []dream.EarlierVersion `json:"replaces"`
 }
 
 func readJSONL(src *Source, to *Sink) error {
@@ -76,10 +58,11 @@ func readJSONL(src *Source, to *Sink) error {
 func notJSON(err error) string {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) && kind.Field != "" {
+		field := strings.TrimPrefix(strings.TrimPrefix(kind.Field, "Episode."), "Head.") // embedded structs
 		if number, ok := strings.CutPrefix(kind.Value, "number "); ok {
-			return fmt.Sprintf("%s is %s, which is out of range", kind.Field, derive.Clip(number, 60))
+			return fmt.Sprintf("%s is %s, which is out of range", field, derive.Clip(number, 60))
 		}
-		return fmt.Sprintf("%s is %s; it must be %s", kind.Field, derive.Clip(kind.Value, 60), plainType(kind.Type.String()))
+		return fmt.Sprintf("%s is %s; it must be %s", field, derive.Clip(kind.Value, 60), plainType(kind.Type.String()))
 	}
 	return "not valid JSON: " + strings.TrimPrefix(err.Error(), "json: ")
 }
@@ -105,43 +88,29 @@ func (s *Source) episodeLine(raw []byte, number int) (*derive.Draft, error) {
 		return nil, errors.New(notJSON(err))
 	}
 	d := &derive.Draft{Line: number, Exact: in.ID != "" && in.Agent != "" && in.State != "", Dated: true}
-	when, reported, err := firstTime(s.Zone, in.At)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("at: %w", err)
-	case !reported:
-		return nil, errors.New("at is missing; use RFC 3339 such as 2026-03-05T14:30:00Z")
-	}
-	d.Stamp = when.stamp
-	wash := derive.Cleaner(d.Exact)
-	d.Episode = dream.Episode{
-		Head: dream.Head{
-			ID:      in.ID,
-			Agent:   s.Agent,
-			Kind:    dream.KindEpisode,
-			At:      when.at,
-			State:   in.State,
-			Taint:   in.Taint,
-			Dream:   in.Dream,
-			Phase:   in.Phase,
-			Sources: in.Sources,
-			Derived: in.Derived,
-			NewerID: in.NewerID,
-		},
-		Context: wash(in.Context), Action: wash(in.Action), Outcome: wash(in.Outcome), Content: wash(in.Content),
-		Session: wash(in.Session), Origin: wash(in.Origin), Speaker: wash(in.Speaker),
-	}
-	for _, r := range in.Replaces {
-		d.Episode.Replaces = append(d.Episode.Replaces, dream.EarlierVersion{
-			ID: r.ID, Content: wash(r.Content),
-			Until: r.Until.UTC(),
-		})
-	}
-	d.Episode.Salience, d.Salient, err = portion("salience", in.Salience)
+	when, err := s.happened(in.At)
 	if err != nil {
 		return nil, err
 	}
-	d.Episode.Surprise, d.Surprise, err = portion("surprise", in.Surprise)
+	d.Stamp = when.stamp
+	d.Episode = in.Episode
+	e := &d.Episode
+	e.Agent, e.Kind, e.At = s.Agent, dream.KindEpisode, when.at
+	wash := derive.Cleaner(d.Exact)
+	for _, text := range []*string{
+		&e.Context, &e.Action, &e.Outcome, &e.Content, &e.Session, &e.Origin, &e.Speaker,
+	} {
+		*text = wash(*text)
+	}
+	for i := range e.Replaces {
+		r := &e.Replaces[i]
+		r.Content, r.Until = wash(r.Content), r.Until.UTC()
+	}
+	e.Salience, d.Salient, err = portion("salience", in.Salience)
+	if err != nil {
+		return nil, err
+	}
+	e.Surprise, d.Surprise, err = portion("surprise", in.Surprise)
 	if err != nil {
 		return nil, err
 	}
@@ -149,21 +118,39 @@ func (s *Source) episodeLine(raw []byte, number int) (*derive.Draft, error) {
 		if err := in.Affect.Validate(); err != nil {
 			return nil, err
 		}
-		d.Episode.Affect, d.Felt = *in.Affect, true
+		e.Affect, d.Felt = *in.Affect, true
 	}
-	if strings.TrimSpace(d.Episode.Content) == "" {
+	if strings.TrimSpace(e.Content) == "" {
 		return nil, errors.New("content is empty")
 	}
-	if d.Episode.Taint == "" {
-		d.Episode.Taint = dream.FromHuman
-		if d.Episode.Dream != "" {
-			d.Episode.Taint = dream.FromDream
-		}
+	assumeTaint(&e.Head)
+	if e.Origin == "" && !d.Exact {
+		e.Origin = s.origin(number)
 	}
-	if d.Episode.Origin == "" && !d.Exact {
-		d.Episode.Origin = s.origin(number)
+	return d, checkHead(&e.Head)
+}
+
+// assumeTaint fills in the taint that a line leaves out.
+func assumeTaint(h *dream.Head) {
+	switch {
+	case h.Taint != "":
+	case h.Dream != "":
+		h.Taint = dream.FromDream
+	default:
+		h.Taint = dream.FromHuman
 	}
-	return d, checkHead(&d.Episode.Head)
+}
+
+// happened reads the time of a line, which it must have.
+func (s *Source) happened(at json.RawMessage) (moment, error) {
+	when, reported, err := firstTime(s.Zone, at)
+	switch {
+	case err != nil:
+		return moment{}, fmt.Errorf("at: %w", err)
+	case !reported:
+		return moment{}, errors.New("at is missing; use RFC 3339 such as 2026-03-05T14:30:00Z")
+	}
+	return when, nil
 }
 
 func portion(field string, v *float64) (float64, bool, error) {

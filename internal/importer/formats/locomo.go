@@ -100,10 +100,9 @@ func (s *Source) locomoTalk(d *locomoDialogue, sample string, to *Sink, line int
 				Turn:    derive.Turn{Speaker: in.Speaker, Taint: dream.FromHuman, Text: in.words()},
 				session: sample + "/" + key,
 				undated: !dated,
-				name:    sample + "/" + derive.Flat(derive.Clean(in.ID)),
 			}
-			if derive.Flat(derive.Clean(in.ID)) == "" {
-				t.name = ""
+			if id := oneLine(in.ID); id != "" {
+				t.name = sample + "/" + id
 			}
 			if dated {
 				t.when = wallClock(start.Add(time.Duration(i) * locomoPace))
@@ -136,7 +135,7 @@ func (d *locomoDialogue) sessions() []int {
 
 // words of a turn, with the photo that was shown along with them.
 func (t locomoTurn) words() string {
-	text, caption := derive.Flat(derive.Clean(t.Text)), strings.TrimRight(derive.Flat(derive.Clean(t.Caption)), ".")
+	text, caption := oneLine(t.Text), strings.TrimRight(oneLine(t.Caption), ".")
 	if caption == "" {
 		return text
 	}

@@ -58,6 +58,9 @@ func partText(raw json.RawMessage) string {
 	return ""
 }
 
+// oneLine is a name or title, cleaned.
+func oneLine(s string) string { return derive.Flat(derive.Clean(s)) }
+
 // scalar is the first value that is a text or a number.
 func scalar(values ...json.RawMessage) string {
 	for _, raw := range values {
@@ -66,7 +69,7 @@ func scalar(values ...json.RawMessage) string {
 		switch {
 		case len(raw) == 0:
 		case json.Unmarshal(raw, &text) == nil:
-			text = derive.Flat(derive.Clean(text))
+			text = oneLine(text)
 			if text != "" {
 				return text
 			}
