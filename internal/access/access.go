@@ -193,10 +193,8 @@ func AnyLive(keys []Key, now time.Time) bool {
 	return slices.ContainsFunc(keys, func(k Key) bool { return k.Live(now) })
 }
 
-// SortKeys orders keys by creation, then id.
-func SortKeys(keys []Key) {
-	slices.SortFunc(keys, func(a, b Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
-}
+// CompareKeys orders keys by creation, then id.
+func CompareKeys(a, b Key) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) }
 
 // UTC is the key with its times as stores keep them.
 func (k Key) UTC() Key {

@@ -52,12 +52,7 @@ func (s apiKeys) PutKey(ctx context.Context, k access.Key) error {
 
 // Keys lists all keys by creation, then id.
 func (s apiKeys) Keys(ctx context.Context) ([]access.Key, error) {
-	var keys []access.Key
-	all, err := s.values(ctx, s.root(keysKey))
-	if err == nil {
-		keys, err = decoded[access.Key](all)
-	}
-	access.SortKeys(keys)
+	keys, err := list(ctx, s.server, s.root(keysKey), access.CompareKeys)
 	return store.Result(keys, err, "list keys")
 }
 
@@ -65,12 +60,8 @@ func (s apiKeys) Keys(ctx context.Context) ([]access.Key, error) {
 func (s apiKeys) KeysRequired(ctx context.Context) (bool, error) {
 	var mark *redis.StringCmd
 	var count *redis.IntCmd
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
-		_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			mark, count = p.Get(ctx, s.root(keysRequiredKey)), p.HLen(ctx, s.root(keysKey))
-			return nil
-		})
-		return ignoreMissing(err)
+	err := s.together(ctx, func(ctx context.Context, p redis.Pipeliner) {
+		mark, count = p.Get(ctx, s.root(keysRequiredKey)), p.HLen(ctx, s.root(keysKey))
 	})
 	return keysRequired(mark.Val(), count.Val()), store.Wrap(err, "whether keys are required")
 }
@@ -85,7 +76,7 @@ func keysRequired(mark string, keys int64) bool {
 
 // AllowKeyless allows requests without a key again. It starts over when a key is put meanwhile.
 func (s apiKeys) AllowKeyless(ctx context.Context, now time.Time) error {
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context) error {
 		for {
 			err := s.client.Watch(ctx, func(tx *redis.Tx) error { return s.allowKeyless(ctx, tx, now) }, s.root(keysKey))
 			if !errors.Is(err, redis.TxFailedErr) {
@@ -175,25 +166,19 @@ func (s apiKeys) Renew(ctx context.Context, c access.Claim, now time.Time) error
 // Answer stores the response to a claimed request, or gives up the claim.
 func (s apiKeys) Answer(ctx context.Context, c access.Claim, a *access.StoredResponse) error {
 	err := c.Validate()
+	status, given, header := "", access.StoredResponse{}, []byte{}
+	if a != nil {
+		status, given = strconv.Itoa(a.Status), *a
+	}
+	if err == nil && len(given.Header) > 0 {
+		header, err = json.Marshal(given.Header)
+	}
 	if err == nil {
-		status := ""
-		kind := ""
-		body := []byte{}
-		header := []byte{}
-		if a != nil {
-			status, kind, body = strconv.Itoa(a.Status), a.Type, append(body, a.Body...)
-			if len(a.Header) > 0 {
-				header, err = json.Marshal(a.Header)
-			}
-		}
-		if err != nil {
-			return store.Wrap(err, "answer ", c.Name, " of ", c.Scope)
-		}
 		none := access.Dropped()
 		_, err = s.run(ctx, answerScript, []string{s.claimKey(c), s.answersKey(c.Scope)}, c.Digest,
 			date(c.Now), date(c.Now.Add(c.Keep)), keepMillis(c.Keep),
-			status, kind, body, header, c.Most, c.Now.UnixMicro(), c.Now.Add(-c.Keep).UnixMicro(),
-			strconv.Itoa(none.Status), none.Type, none.Body)
+			status, given.Type, append([]byte{}, given.Body...), header, c.Most, c.Now.UnixMicro(),
+			c.Now.Add(-c.Keep).UnixMicro(), strconv.Itoa(none.Status), none.Type, none.Body)
 	}
 	return store.Wrap(err, "answer ", c.Name, " of ", c.Scope)
 }

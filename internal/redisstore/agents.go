@@ -1,12 +1,11 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -31,10 +30,7 @@ func (s agents) PutAgent(ctx context.Context, a dream.Agent) error {
 	if err != nil {
 		return store.Wrap(err, "put agent ", a.Handle)
 	}
-	plan := struct {
-		Agent  string `json:"agent"`
-		Handle string `json:"handle"`
-	}{a.ID, a.Handle}
+	plan := map[string]string{"agent": a.ID, "handle": a.Handle}
 	args, err := s.runMemory(ctx, putAgentScript, a.ID, plan, body)
 	switch {
 	case err != nil:
@@ -67,21 +63,14 @@ func (s agents) Agent(ctx context.Context, idOrHandle string) (dream.Agent, erro
 
 // Agents lists all agents by handle.
 func (s agents) Agents(ctx context.Context) ([]dream.Agent, error) {
-	var agents []dream.Agent
-	records, err := s.values(ctx, s.root(agentsKey))
-	if err == nil {
-		agents, err = decoded[dream.Agent](records)
-	}
-	slices.SortFunc(agents, func(a, b dream.Agent) int { return cmp.Compare(a.Handle, b.Handle) })
+	agents, err := list(ctx, s.server, s.root(agentsKey),
+		func(a, b dream.Agent) int { return strings.Compare(a.Handle, b.Handle) })
 	return store.Result(agents, err, "list agents")
 }
 
 // NextDream returns the agent's next dream number.
 func (s agents) NextDream(ctx context.Context, agent string) (int64, error) {
-	plan := struct {
-		Token string `json:"token"`
-	}{rand.Text()}
-	args, err := s.apply(ctx, nextDreamScript, agent, plan)
+	args, err := s.apply(ctx, nextDreamScript, agent, map[string]string{"token": rand.Text()})
 	return store.Result(integer(args, 1), err, "number the next dream of ", agent)
 }
 

@@ -129,7 +129,7 @@ func (s archives) part(ctx context.Context, put store.Put, read func(*reader)) e
 			return r.flush()
 		case r.returned && torn:
 			return memory.ErrTorn
-		case r.returned, !torn && outcomeOf(err) == ran, errors.Is(err, store.ErrStopped):
+		case r.returned, !torn && final(err), errors.Is(err, store.ErrStopped):
 			return err
 		}
 		if err := store.Pause(ctx, pause, nil); err != nil {

@@ -169,7 +169,7 @@ func (f *importer) importCounters(k memory.KeptCounters) {
 	set := func(name string, value any) { words = append(words, name, value) }
 	for _, n := range []struct {
 		name  string
-		value int64
+		value any
 	}{
 		{"seq", k.Seq},
 		{"dreams", k.Dreams},
@@ -177,18 +177,12 @@ func (f *importer) importCounters(k memory.KeptCounters) {
 		{"dim", int64(k.Dim)},
 		{"epoch", k.Epoch},
 		{"told", k.RecordedEpoch},
-	} {
-		if n.value != 0 {
-			set(n.name, n.value)
-		}
-	}
-	for _, t := range []struct{ name, value string }{
 		{"space", k.Space},
 		{"lock", date(k.Lock)},
 		{"seen", date(k.Seen)},
 	} {
-		if t.value != "" {
-			set(t.name, t.value)
+		if n.value != int64(0) && n.value != "" {
+			set(n.name, n.value)
 		}
 	}
 	if k.Removed {

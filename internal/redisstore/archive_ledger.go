@@ -54,7 +54,7 @@ func (r *reader) asks(rows []map[string]string) []map[string]string {
 			names = append(names, name)
 		}
 	}
-	names = distinct(names)
+	names = store.Distinct(names)
 	if len(names) == 0 {
 		return rows
 	}

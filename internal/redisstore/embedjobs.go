@@ -1,10 +1,9 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -81,11 +80,7 @@ func (s embedJobs) EmbedJob(ctx context.Context, agent string) (memory.EmbedJob,
 
 // EmbedJobs lists all jobs by agent.
 func (s embedJobs) EmbedJobs(ctx context.Context) ([]memory.EmbedJob, error) {
-	var all []memory.EmbedJob
-	bodies, err := s.values(ctx, s.root(embedJobsKey))
-	if err == nil {
-		all, err = decoded[memory.EmbedJob](bodies)
-	}
-	slices.SortFunc(all, func(a, b memory.EmbedJob) int { return cmp.Compare(a.Agent, b.Agent) })
+	all, err := list(ctx, s.server, s.root(embedJobsKey),
+		func(a, b memory.EmbedJob) int { return strings.Compare(a.Agent, b.Agent) })
 	return store.Result(all, err, "list embedding jobs")
 }

@@ -142,14 +142,10 @@ func (s *eventLog) Heads(ctx context.Context) (map[string]int64, error) {
 	p := parser{err: err}
 	for some := range slices.Chunk(agents, headsAtOnce) {
 		counters := make([]*redis.StringCmd, len(some))
-		p.fail(s.exchange(ctx, func(ctx context.Context, _ bool) error {
-			_, err := s.client.Pipelined(ctx, func(line redis.Pipeliner) error {
-				for i, agent := range some {
-					counters[i] = line.HGet(ctx, s.key(agent, countersPart), "seq")
-				}
-				return nil
-			})
-			return ignoreMissing(err)
+		p.fail(s.together(ctx, func(ctx context.Context, line redis.Pipeliner) {
+			for i, agent := range some {
+				counters[i] = line.HGet(ctx, s.key(agent, countersPart), "seq")
+			}
 		}))
 		for i := 0; p.err == nil && i < len(some); i++ {
 			if n := p.number(counters[i].Val()); n > 0 {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -20,11 +20,10 @@ const (
 )
 
 // exchange talks to the server within the store's timeout. A try that did not run, or whose reply was lost, is repeated
-// until then: every command is idempotent, or has a token. lost says that an earlier try may have run.
-func (s *server) exchange(ctx context.Context, try func(ctx context.Context, lost bool) error) error {
+// until then: every command is idempotent, or has a token.
+func (s *server) exchange(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.set.timeout, s.late)
 	defer cancel()
-	lost := false
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		select {
 		case <-s.closed:
@@ -34,13 +33,9 @@ func (s *server) exchange(ctx context.Context, try func(ctx context.Context, los
 		if ctx.Err() != nil {
 			return asAway(context.Cause(ctx))
 		}
-		err := try(ctx, lost)
-		switch outcomeOf(err) {
-		case ran:
+		err := try(ctx)
+		if final(err) {
 			return err
-		case unknown:
-			lost = true
-		case notRun:
 		}
 		switch waited := store.Pause(ctx, pause, s.closed); {
 		case errors.Is(waited, ErrClosed):
@@ -51,10 +46,21 @@ func (s *server) exchange(ctx context.Context, try func(ctx context.Context, los
 	}
 }
 
+// together sends commands in one transaction. A missing key is no error.
+func (s *server) together(ctx context.Context, queue func(context.Context, redis.Pipeliner)) error {
+	return s.exchange(ctx, func(ctx context.Context) error {
+		_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			queue(ctx, p)
+			return nil
+		})
+		return ignoreMissing(err)
+	})
+}
+
 // ask sends a request that may be repeated, and returns its reply.
 func ask[T any](ctx context.Context, s *server, send func(context.Context) (T, error)) (T, error) {
 	var reply T
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context) error {
 		var err error
 		reply, err = send(ctx)
 		return err
@@ -88,6 +94,17 @@ func (s *server) values(ctx context.Context, key string) ([]string, error) {
 	return ask(ctx, s, func(ctx context.Context) ([]string, error) { return s.client.HVals(ctx, key).Result() })
 }
 
+// list decodes the values of a hash, in order.
+func list[T any](ctx context.Context, s *server, key string, compare func(a, b T) int) ([]T, error) {
+	values, err := s.values(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	all, err := decoded[T](values)
+	slices.SortFunc(all, compare)
+	return all, err
+}
+
 // field reads a field of a hash.
 func (s *server) field(ctx context.Context, key, field string) (string, error) {
 	return ask(ctx, s, func(ctx context.Context) (string, error) { return s.client.HGet(ctx, key, field).Result() })
@@ -100,41 +117,18 @@ func (s *server) counter(ctx context.Context, agent, field string) (int64, error
 	return p.number(text), p.err
 }
 
-// outcome is what an error says about a command.
-type outcome int
-
-const (
-	ran     outcome = iota // it ran, or was refused for good
-	notRun                 // it did not run; a later try may
-	unknown                // it may have run
-)
-
 // notYet are prefixes of the replies of a server that cannot run commands now but will later: it loads its file after a
 // restart, is busy with a script, has no connection left, or is a replica that waits to be promoted.
 var notYet = []string{"LOADING ", "BUSY ", "MASTERDOWN ", "READONLY ", "TRYAGAIN ", "max number of clients"}
 
-func outcomeOf(err error) outcome {
+// final reports whether a command ran, or was refused for good; else it may not have run.
+func final(err error) bool {
+	if err == nil || errors.Is(err, redis.ErrClosed) {
+		return true
+	}
 	var reply redis.Error
-	if err == nil || errors.Is(err, redis.Nil) {
-		return ran
-	}
-	if errors.As(err, &reply) {
-		for _, prefix := range notYet {
-			if redis.HasErrorPrefix(err, prefix) {
-				return notRun
-			}
-		}
-		return ran
-	}
-	var network *net.OpError
-	if errors.As(err, &network) && network.Op == "dial" || errors.Is(err, redis.ErrPoolTimeout) ||
-		errors.Is(err, redis.ErrPoolExhausted) {
-		return notRun
-	}
-	if errors.Is(err, redis.ErrClosed) {
-		return ran
-	}
-	return unknown
+	return errors.As(err, &reply) &&
+		!slices.ContainsFunc(notYet, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) })
 }
 
 // run executes a script as one atomic step, which may be repeated. args[0] of every script is the store's prefix.

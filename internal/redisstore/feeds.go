@@ -1,11 +1,10 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -24,7 +23,7 @@ func (s feeds) PutFeed(ctx context.Context, f dream.Feed) error {
 		err = store.CheckNames("its name", f.Name)
 	}
 	if err == nil {
-		err = s.exchange(ctx, func(ctx context.Context, _ bool) error {
+		err = s.exchange(ctx, func(ctx context.Context) error {
 			return s.client.HSet(ctx, s.root(feedsKey), f.Name, body).Err()
 		})
 	}
@@ -42,12 +41,8 @@ func (s feeds) Feed(ctx context.Context, name string) (dream.Feed, error) {
 
 // Feeds lists all feeds by name.
 func (s feeds) Feeds(ctx context.Context) ([]dream.Feed, error) {
-	var feeds []dream.Feed
-	bodies, err := s.values(ctx, s.root(feedsKey))
-	if err == nil {
-		feeds, err = decoded[dream.Feed](bodies)
-	}
-	slices.SortFunc(feeds, func(a, b dream.Feed) int { return cmp.Compare(a.Name, b.Name) })
+	feeds, err := list(ctx, s.server, s.root(feedsKey),
+		func(a, b dream.Feed) int { return strings.Compare(a.Name, b.Name) })
 	return store.Result(feeds, err, "list feeds")
 }
 

@@ -124,7 +124,7 @@ func (p *erasePlan) carryOut(e memory.Erasure) (torn bool) {
 	version, err := p.counter(p.ctx, p.Agent, "pulse")
 	p.fail(err)
 	p.Version = version
-	scrub := distinct(e.Scrub)
+	scrub := store.Distinct(e.Scrub)
 	if e.Words == nil {
 		scrub = nil
 	}
@@ -160,19 +160,19 @@ func (p *erasePlan) read(ids []string) [][]row {
 // planDreams finds the dreams that made or changed the items that are erased or scrubbed. An id without an item is
 // erased as well, because remains of it may exist.
 func (p *erasePlan) planDreams(e memory.Erasure, scrub []string) {
-	p.IDs = distinct(e.IDs)
+	p.IDs = store.Distinct(e.IDs)
 	for _, id := range p.IDs {
 		p.removed[id] = true
 	}
 	var causes []string
-	for _, history := range p.read(distinct(slices.Concat(p.IDs, scrub))) {
+	for _, history := range p.read(store.Distinct(slices.Concat(p.IDs, scrub))) {
 		p.Awake = p.Awake || len(history) > 0
 		for _, r := range history {
 			causes = append(causes, r.marks.Cause, r.marks.Dream)
 		}
 	}
 	causes = slices.DeleteFunc(causes, func(cause string) bool { return cause == "" })
-	p.Dreams = distinct(append(causes, e.Dreams...))
+	p.Dreams = store.Distinct(append(causes, e.Dreams...))
 }
 
 // planNotes finds the dreams whose notes contain such an item's id as a JSON string, because their prompts showed it.
@@ -199,8 +199,8 @@ func (p *erasePlan) planNotes(scrub []string) {
 		}
 		return nil
 	}))
-	p.Shown = distinct(p.Shown) // a scan may return a key twice
-	p.Dreams = distinct(append(p.Dreams, p.Shown...))
+	p.Shown = store.Distinct(p.Shown) // a scan may return a key twice
+	p.Dreams = store.Distinct(append(p.Dreams, p.Shown...))
 }
 
 func namesAny(notes map[string]string, names []string) bool {
@@ -237,7 +237,7 @@ func (p *erasePlan) scrub(scrub []string) {
 	for _, id := range scrub {
 		wanted[id] = true
 	}
-	naming := distinct(append(p.referrers(), scrub...))
+	naming := store.Distinct(append(p.referrers(), scrub...))
 	naming = slices.DeleteFunc(naming, func(id string) bool { return p.removed[id] })
 	for n, history := range p.read(naming) {
 		changed := false
@@ -267,18 +267,15 @@ func (p *erasePlan) referrers() (naming []string) {
 	if len(sets) == 0 || p.err != nil {
 		return nil
 	}
-	replies, err := ask(p.ctx, p.server, func(ctx context.Context) ([]redis.Cmder, error) {
-		return p.client.Pipelined(ctx, func(line redis.Pipeliner) error {
-			for _, set := range sets {
-				line.SMembers(ctx, set)
-			}
-			return nil
-		})
-	})
-	p.fail(err)
+	replies := make([]*redis.StringSliceCmd, len(sets))
+	p.fail(p.together(p.ctx, func(ctx context.Context, line redis.Pipeliner) {
+		for i, set := range sets {
+			replies[i] = line.SMembers(ctx, set)
+		}
+	}))
 	for _, reply := range replies {
-		if set, ok := reply.(*redis.StringSliceCmd); ok {
-			naming = append(naming, set.Val()...)
+		if reply != nil {
+			naming = append(naming, reply.Val()...)
 		}
 	}
 	return naming

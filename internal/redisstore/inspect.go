@@ -22,8 +22,11 @@ const schema = 4
 
 var raiseScript = script("raise")
 
-// oldest is the first version whose Lua, list commands and reply lengths our scripts need.
-const oldest = "6.2"
+// The first version whose Lua, list commands and reply lengths our scripts need.
+const (
+	oldestMajor = 6
+	oldestMinor = 2
+)
 
 // trustHint is the end of every refusal of an unsafe server.
 const trustHint = "; or trust the server as it is (TrustServer), at your own risk"
@@ -32,7 +35,7 @@ const trustHint = "; or trust the server as it is (TrustServer), at your own ris
 func (s *server) inspect(ctx context.Context) error {
 	var info map[string]string
 	var configured map[string]string
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context) error {
 		if err := s.client.Ping(ctx).Err(); err != nil { // INFO is served while the server loads its file; PING is not
 			return err
 		}
@@ -80,7 +83,7 @@ func (s *server) configuration(ctx context.Context) (map[string]string, error) {
 			if value, ok := values[name]; ok {
 				found[name] = value
 			}
-		case errors.As(err, &reply) && outcomeOf(err) == ran: // forbidden or renamed, as managed services do
+		case errors.As(err, &reply) && final(err): // forbidden or renamed, as managed services do
 		default:
 			return nil, err
 		}
@@ -99,29 +102,12 @@ func checkServer(info map[string]string) error {
 		return fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary",
 			info["master_host"], info["master_port"])
 	}
-	if version := info["redis_version"]; version != "" && older(version, oldest) {
-		return fmt.Errorf("the server is Redis %s; %s or newer is needed", version, oldest)
+	var major, minor int
+	n, _ := fmt.Sscanf(info["redis_version"], "%d.%d", &major, &minor)
+	if n == 2 && (major < oldestMajor || major == oldestMajor && minor < oldestMinor) {
+		return fmt.Errorf("the server is Redis %s; %d.%d or newer is needed", info["redis_version"], oldestMajor, oldestMinor)
 	}
 	return nil
-}
-
-// older compares dotted versions number by number.
-func older(version, than string) bool {
-	have, want := strings.Split(version, "."), strings.Split(than, ".")
-	for i, w := range want {
-		if i >= len(have) {
-			return true
-		}
-		h, errHave := strconv.Atoi(have[i])
-		n, errWant := strconv.Atoi(w)
-		if errHave != nil || errWant != nil {
-			return false
-		}
-		if h != n {
-			return h < n
-		}
-	}
-	return false
 }
 
 // checkDurability refuses a server that would lose acknowledged writes: in a restart without an append-only file, in a
@@ -175,7 +161,7 @@ func checkDurability(info, configured map[string]string) error {
 // claimKeys marks the keys under the prefix with this program's schema.
 func (s *server) claimKeys(ctx context.Context) error {
 	var kept string
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context) error {
 		if err := s.client.SetNX(ctx, s.root(schemaKey), schema, 0).Err(); err != nil {
 			return err
 		}

@@ -127,12 +127,10 @@ func (s ledger) reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 		args = append(args, int64(account.Limit))
 	}
 	var reply any
-	err = s.exchange(ctx, func(ctx context.Context, lost bool) error {
-		if lost {
-			args[2] = "1"
-		}
+	err = s.exchange(ctx, func(ctx context.Context) error {
 		var err error
 		reply, err = reserveScript.Run(ctx, s.client, keys, args...).Result()
+		args[2] = "1" // if there is another try, this one may have booked
 		return err
 	})
 	if err != nil {

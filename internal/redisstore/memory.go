@@ -123,42 +123,38 @@ func text(args []any, i int) string {
 	return ""
 }
 
+// refusals are what a script refuses by a word: what is said, with the values behind the word, and the error to branch on.
+var refusals = map[string]struct {
+	says string
+	err  error
+}{
+	"fenced":    {"the writer does not hold the slot, dream %[1]q run %[2]q does", memory.ErrFenced},
+	"woken":     {"the agent's epoch is %[1]s now", memory.ErrWoken},
+	"forgotten": {"it is based on memories that were read before forgetting %[1]s of the agent", memory.ErrForgotten},
+	"missing":   {"change %[1]s", memory.ErrNotFound},
+	"stale":     {"change %[1]s: it was read at revision %[2]s and the newest is %[3]s", memory.ErrStale},
+	"homeless":  {"vector of %[1]s", memory.ErrNotFound},
+	"space":     {"vector of %[1]s: the agent's vectors are in %[2]s", memory.ErrSpace},
+	"own":       {"vector of %[1]s: %[2]s is the agent's own space", memory.ErrSpace},
+	"length":    {"vector of %[1]s: it has %[4]s numbers and those in %[2]s have %[3]s", memory.ErrSpace},
+}
+
 // refusal turns a script's refusal into an error; nil for "ok".
 func refusal(args []any) error {
-	switch word := text(args, 0); word {
+	word := text(args, 0)
+	switch word {
 	case "ok":
 		return nil
 	case "removed":
 		return fmt.Errorf("the agent was %w", memory.ErrRemoved)
 	case "removing":
 		return fmt.Errorf("the agent is %w; remove it again to complete that", memory.ErrRemoving)
-	case "fenced":
-		return fmt.Errorf("the writer does not hold the slot, dream %q run %q does: %w", text(args, 1), text(args, 2),
-			memory.ErrFenced)
-	case "woken":
-		return fmt.Errorf("the agent's epoch is %s now: %w", text(args, 1), memory.ErrWoken)
-	case "forgotten":
-		return fmt.Errorf("it is based on memories that were read before forgetting %s of the agent: %w", text(args, 1),
-			memory.ErrForgotten)
-	case "missing":
-		return fmt.Errorf("change %s: %w", text(args, 1), memory.ErrNotFound)
 	case "kind":
 		return fmt.Errorf("change %s: it is a %s and cannot become a %s", text(args, 1), text(args, 2), text(args, 3))
-	case "stale":
-		return fmt.Errorf("change %s: it was read at revision %s and the newest is %s: %w", text(args, 1),
-			text(args, 2), text(args, 3), memory.ErrStale)
-	case "homeless":
-		return fmt.Errorf("vector of %s: %w", text(args, 1), memory.ErrNotFound)
-	case "space":
-		return fmt.Errorf("vector of %s: the agent's vectors are in %s: %w", text(args, 1), text(args, 2),
-			memory.ErrSpace)
-	case "own":
-		return fmt.Errorf("vector of %s: %s is the agent's own space: %w", text(args, 1), text(args, 2),
-			memory.ErrSpace)
-	case "length":
-		return fmt.Errorf("vector of %s: it has %s numbers and those in %s have %s: %w",
-			text(args, 1), text(args, 4), text(args, 2), text(args, 3), memory.ErrSpace)
-	default:
+	}
+	r, found := refusals[word]
+	if !found {
 		return fmt.Errorf("the server replied with %q, which this program does not know", word)
 	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(r.says, text(args, 1), text(args, 2), text(args, 3), text(args, 4)), r.err)
 }

@@ -2,11 +2,11 @@ package redisstore
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // How many items one step of a query reads: some milliseconds of the server. A larger result is read in pages, and from
@@ -25,26 +25,26 @@ const (
 
 // readPlan is a query as find.lua reads it.
 type readPlan struct {
-	By       string    `json:"by"`
-	Key      int       `json:"key"` // length of the order's key in bytes
-	Pairs    []string  `json:"pairs,omitempty"`
-	Set      string    `json:"set,omitempty"`
-	Limit    int       `json:"limit"`
-	Count    bool      `json:"count,omitempty"`
-	Bare     *string   `json:"bare,omitempty"`
-	Strict   bool      `json:"strict,omitempty"` // a condition below must be checked for each item
-	Kinds    []string  `json:"kinds,omitempty"`
-	States   []string  `json:"states,omitempty"`
-	Statuses []string  `json:"statuses,omitempty"`
-	Owners   []string  `json:"owners,omitempty"`
-	Dream    string    `json:"dream,omitempty"`
-	Session  string    `json:"session,omitempty"`
-	Salient  float64   `json:"salient,omitempty"`
-	Score    float64   `json:"score,omitempty"`
-	Since    *[2]int64 `json:"since,omitempty"`
-	Until    *[2]int64 `json:"until,omitempty"`
-	Due      *[2]int64 `json:"due,omitempty"`
-	Dated    bool      `json:"dated,omitempty"`
+	By       string        `json:"by"`
+	Key      int           `json:"key"` // length of the order's key in bytes
+	Pairs    []string      `json:"pairs,omitempty"`
+	Set      string        `json:"set,omitempty"`
+	Limit    int           `json:"limit"`
+	Count    bool          `json:"count,omitempty"`
+	Bare     *string       `json:"bare,omitempty"`
+	Strict   bool          `json:"strict,omitempty"` // a condition below must be checked for each item
+	Kinds    []dream.Kind  `json:"kinds,omitempty"`
+	States   []dream.State `json:"states,omitempty"`
+	Statuses []string      `json:"statuses,omitempty"`
+	Owners   []string      `json:"owners,omitempty"`
+	Dream    string        `json:"dream,omitempty"`
+	Session  string        `json:"session,omitempty"`
+	Salient  float64       `json:"salient,omitempty"`
+	Score    float64       `json:"score,omitempty"`
+	Since    *[2]int64     `json:"since,omitempty"`
+	Until    *[2]int64     `json:"until,omitempty"`
+	Due      *[2]int64     `json:"due,omitempty"`
+	Dated    bool          `json:"dated,omitempty"`
 	// The position to continue from.
 	Scan  int64 `json:"scan"`
 	Pair  int64 `json:"pair"`
@@ -74,32 +74,25 @@ func planRead(q memory.Query) (readPlan, error) {
 	if !ok {
 		return readPlan{}, fmt.Errorf("unknown sort order %q", q.Sort)
 	}
-	kinds, states := q.Kinds, q.States
-	if len(kinds) == 0 {
-		kinds = dream.Kinds
-	}
-	if len(states) == 0 {
-		states = []dream.State{dream.Live}
-	}
 	p := readPlan{
 		By:       sorting.by,
 		Key:      sorting.key,
 		Limit:    max(q.Limit, 0),
-		Statuses: distinct(q.Statuses),
+		Statuses: store.Distinct(q.Statuses),
 		Salient:  q.SalientFrom,
 		Score:    q.ScoreFrom,
 		Since:    instant(q.Since),
 		Until:    instant(q.Until),
 		Due:      instant(q.DueBefore),
 		Dated:    q.Sort == memory.SoonestDue,
-		Owners:   distinct(q.Owners),
+		Owners:   store.Distinct(q.Owners),
 		Pair:     1,
 		from:     lowest,
 		to:       highest,
 	}
 	oneOwner := len(p.Owners) == 1 && p.Owners[0] != ""
 	if q.Dream != "" || q.Session != "" || oneOwner {
-		p.Kinds, p.States = distinct(kinds), distinct(states)
+		p.Kinds, p.States = store.Kinds(q), store.States(q)
 		p.Dream, p.Session, p.Strict = q.Dream, q.Session, true
 		switch {
 		case q.Dream != "":
@@ -111,9 +104,9 @@ func planRead(q memory.Query) (readPlan, error) {
 		}
 		return p, nil
 	}
-	for _, kind := range distinct(kinds) {
-		for _, state := range distinct(states) {
-			p.Pairs = append(p.Pairs, kind+":"+state)
+	for _, kind := range store.Kinds(q) {
+		for _, state := range store.States(q) {
+			p.Pairs = append(p.Pairs, string(kind)+":"+string(state))
 		}
 	}
 	p.bound(q)
@@ -190,15 +183,4 @@ func instant(t time.Time) *[2]int64 {
 		return nil
 	}
 	return &[2]int64{t.Unix(), int64(t.Nanosecond())}
-}
-
-// distinct removes duplicates.
-func distinct[T ~string](values []T) []string {
-	var out []string
-	for _, v := range values {
-		if !slices.Contains(out, string(v)) {
-			out = append(out, string(v))
-		}
-	}
-	return out
 }

@@ -34,18 +34,16 @@ func (s vectors) Spaces(ctx context.Context, agent string) (map[string]int, erro
 
 // Collect stores vectors of another space beside those of the agent's own.
 func (s vectors) Collect(ctx context.Context, agent string, vectors []memory.Vector) error {
-	plan := struct {
-		Agent   string       `json:"agent"`
-		Vectors []vectorPlan `json:"vectors"`
-	}{agent, []vectorPlan{}}
+	plans := []vectorPlan{}
 	var blobs []any
 	for _, v := range vectors {
 		if err := v.Validate(); err != nil {
 			return store.Wrap(err, "collect vectors of ", agent)
 		}
-		plan.Vectors = append(plan.Vectors, vectorPlan{v.Item, v.Space, len(v.V)})
+		plans = append(plans, vectorPlan{v.Item, v.Space, len(v.V)})
 		blobs = append(blobs, packed.PlainVector(v.V))
 	}
+	plan := map[string]any{"agent": agent, "vectors": plans}
 	_, err := s.apply(ctx, collectScript, agent, plan, blobs...)
 	return store.Wrap(err, "collect vectors of ", agent)
 }
@@ -60,11 +58,7 @@ func (s vectors) move(ctx context.Context, agent, space string) (int, error) {
 	if space == "" {
 		return 0, errNoSpace
 	}
-	plan := struct {
-		Token string `json:"token"`
-		Space string `json:"space"`
-	}{rand.Text(), space}
-	args, err := s.runMemory(ctx, moveScript, agent, plan)
+	args, err := s.runMemory(ctx, moveScript, agent, map[string]string{"token": rand.Text(), "space": space})
 	switch {
 	case err != nil:
 		return 0, err

@@ -60,7 +60,7 @@ func (s notes) DropNotes(ctx context.Context, agent, dreamID string, keys []stri
 	if len(keys) == 0 {
 		return nil
 	}
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context) error {
 		return s.client.HDel(ctx, s.notesKey(agent, dreamID), keys...).Err()
 	})
 	return store.Wrap(err, "drop notes of dream ", dreamID, " of ", agent)
@@ -68,7 +68,7 @@ func (s notes) DropNotes(ctx context.Context, agent, dreamID string, keys []stri
 
 // DropAllNotes removes all notes of a dream.
 func (s notes) DropAllNotes(ctx context.Context, agent, dreamID string) error {
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
+	err := s.exchange(ctx, func(ctx context.Context) error {
 		return s.client.Del(ctx, s.notesKey(agent, dreamID)).Err()
 	})
 	return store.Wrap(err, "drop all notes of dream ", dreamID, " of ", agent)

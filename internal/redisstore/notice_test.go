@@ -12,7 +12,13 @@ import (
 
 func FuzzANoticeIsReadStrictly(f *testing.F) {
 	whole, err := encodeNotice(
-		wireNotice{"process", "echo", 3, presence.Alarm, time.Unix(1, 2).UTC(), time.Unix(3, 4).UTC()})
+		wireNotice{"process", presence.WakeNotice{
+			Agent:  "echo",
+			Epoch:  3,
+			Cause:  presence.Alarm,
+			At:     time.Unix(1, 2).UTC(),
+			Raised: time.Unix(3, 4).UTC(),
+		}})
 	require.NoError(f, err)
 	for _, seed := range []string{
 		whole, "", "{}", whole + whole, strings.ToUpper(whole), whole[:len(whole)-1],
@@ -28,8 +34,8 @@ func FuzzANoticeIsReadStrictly(f *testing.F) {
 		}
 		require.LessOrEqual(t, len(wire), longestNotice)
 		require.NotEmpty(t, r.From)
-		require.NoError(t, r.notice().Validate())
-		require.False(t, r.notice().Local)
+		require.NoError(t, r.Validate())
+		require.False(t, r.Local)
 		spelled, err := encodeNotice(r)
 		if err != nil {
 			require.ErrorContains(t, err, "bytes", "the escaped notice may be too long to publish")
@@ -46,6 +52,6 @@ func FuzzANoticeIsReadStrictly(f *testing.F) {
 
 func TestATooLongNoticeIsNotPublished(t *testing.T) {
 	t.Parallel()
-	_, err := encodeNotice(wireNotice{From: "process", Agent: strings.Repeat("x", longestNotice), Epoch: 1})
+	_, err := encodeNotice(wireNotice{"process", presence.WakeNotice{Agent: strings.Repeat("x", longestNotice), Epoch: 1}})
 	require.ErrorContains(t, err, "at most 4096")
 }

@@ -55,13 +55,9 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if err := s.removeFromRooms(ctx, agent, now); err != nil {
 		return dropped, err
 	}
-	plan := struct {
-		Agent  string `json:"agent"`
-		Handle string `json:"handle"`
-		Other  string `json:"other,omitempty"` // key of the counters of an agent whose id equals the handle
-	}{Agent: agent, Handle: handle}
+	plan := map[string]string{"agent": agent, "handle": handle}
 	if handle != agent {
-		plan.Other = s.key(handle, countersPart)
+		plan["other"] = s.key(handle, countersPart) // of an agent whose id equals the handle
 	}
 	_, err = s.apply(ctx, removeEndScript, agent, plan)
 	return dropped, err
@@ -77,12 +73,12 @@ func (s *Store) beginRemoval(ctx context.Context, agent string, now time.Time) (
 	if err != nil {
 		return dropped, "", err
 	}
-	plan := struct {
-		Agent   string `json:"agent"`
-		Spelled string `json:"spelled"` // the agent's name in the set of unrecorded wakes
-		Now     string `json:"now"`
-		Counts  string `json:"counts"`
-	}{agent, escaped.Replace(agent), date(now), string(counts)}
+	plan := map[string]string{
+		"agent":   agent,
+		"spelled": escaped.Replace(agent), // the agent's name in the set of unrecorded wakes
+		"now":     date(now),
+		"counts":  string(counts),
+	}
 	args, err := s.runMemory(ctx, removeBeginScript, agent, plan)
 	switch {
 	case err != nil:

@@ -181,13 +181,9 @@ func (v *roomView) Get(names ...string) ([][]byte, error) {
 		parts[i] = rooms.Part(name)
 	}
 	var found, versions *redis.SliceCmd
-	err := v.exchange(v.ctx, func(ctx context.Context, _ bool) error {
-		_, err := v.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			found = p.HMGet(ctx, v.root(roomRecordsKey), names...)
-			versions = p.HMGet(ctx, v.root(roomVersionsKey), parts...)
-			return nil
-		})
-		return err
+	err := v.together(v.ctx, func(ctx context.Context, p redis.Pipeliner) {
+		found = p.HMGet(ctx, v.root(roomRecordsKey), names...)
+		versions = p.HMGet(ctx, v.root(roomVersionsKey), parts...)
 	})
 	if err != nil {
 		return nil, err

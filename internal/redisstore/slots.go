@@ -29,17 +29,14 @@ func (s slots) take(ctx context.Context, agent string, want memory.Slot, steal m
 	if want.Same(memory.Fence{}) || !utf8.ValidString(want.Dream+want.Run+want.Workflow+want.Cluster) {
 		return memory.Slot{}, errors.New("a fence names a dream and a run, and a slot's fields are UTF-8 text")
 	}
-	plan := struct {
-		Agent    string `json:"agent"`
-		Dream    string `json:"dream"`
-		Run      string `json:"run"`
-		Workflow string `json:"workflow"`
-		Cluster  string `json:"cluster"`
-		Since    string `json:"since"`
-		Steal    holder `json:"steal"`
-	}{
-		agent, want.Dream, want.Run, want.Workflow, want.Cluster, date(want.Since),
-		holder{Dream: steal.Dream, Run: steal.Run},
+	plan := map[string]any{
+		"agent":    agent,
+		"dream":    want.Dream,
+		"run":      want.Run,
+		"workflow": want.Workflow,
+		"cluster":  want.Cluster,
+		"since":    date(want.Since),
+		"steal":    holder{Dream: steal.Dream, Run: steal.Run},
 	}
 	args, err := s.runMemory(ctx, takeSlotScript, agent, plan)
 	word := text(args, 0)
@@ -75,12 +72,7 @@ func readSlot(args []any) (memory.Slot, error) {
 
 // FreeSlot frees the slot if the fence holds it.
 func (s slots) FreeSlot(ctx context.Context, agent string, f memory.Fence) error {
-	plan := struct {
-		Agent string `json:"agent"`
-		Dream string `json:"dream"`
-		Run   string `json:"run"`
-		Epoch int64  `json:"epoch"`
-	}{agent, f.Dream, f.Run, f.Epoch}
+	plan := map[string]any{"agent": agent, "dream": f.Dream, "run": f.Run, "epoch": f.Epoch}
 	_, err := s.apply(ctx, freeSlotScript, agent, plan)
 	return store.Wrap(err, "free the dreaming slot of ", agent)
 }

@@ -27,10 +27,7 @@ func (s talks) PutBackground(ctx context.Context, agent, talk string, b memory.B
 		err = store.CheckNames("agent and conversation", agent, talk)
 	}
 	if err == nil {
-		plan := struct {
-			Talk    string `json:"talk"`
-			Seconds int64  `json:"seconds"`
-		}{talk, int64(memory.TalkFor / time.Second)}
+		plan := map[string]any{"talk": talk, "seconds": int64(memory.TalkFor / time.Second)}
 		_, err = s.apply(ctx, putBackgroundScript, agent, plan, body)
 	}
 	return store.Wrap(err, "keep a background of talk ", talk, " of ", agent)
@@ -54,6 +51,6 @@ func (s *server) dropTalks(ctx context.Context, agent string) error {
 		if len(keys) == 0 {
 			return nil
 		}
-		return s.exchange(ctx, func(ctx context.Context, _ bool) error { return s.client.Del(ctx, keys...).Err() })
+		return s.exchange(ctx, func(ctx context.Context) error { return s.client.Del(ctx, keys...).Err() })
 	})
 }

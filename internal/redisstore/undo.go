@@ -18,7 +18,7 @@ import (
 // writes only if there were no other writes to the agent's memory since.
 func (s items) Undo(ctx context.Context, agent, dreamID string) (memory.UndoResult, error) {
 	var done memory.UndoResult
-	err := store.CheckUndo(dreamID)
+	err := store.CheckNames("the dream's id", dreamID)
 	if err == nil {
 		err = s.retryTorn(ctx, func(int) (bool, error) {
 			u := undoing{items: s, dream: dreamID, write: store.UndoWrite(agent, dreamID)}
@@ -78,15 +78,11 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 	var version *redis.StringCmd
 	var affects, byDream, byCause *redis.StringSliceCmd
 	agent := u.write.Agent
-	err := u.exchange(ctx, func(ctx context.Context, _ bool) error {
-		_, err := u.client.TxPipelined(ctx, func(tx redis.Pipeliner) error {
-			version = tx.HGet(ctx, u.key(agent, countersPart), "pulse")
-			affects = tx.LRange(ctx, u.key(agent, affectsPart), 0, -1)
-			byDream = tx.SMembers(ctx, u.key(agent, "dream:"+u.dream))
-			byCause = tx.SMembers(ctx, u.key(agent, "cause:"+u.dream))
-			return nil
-		})
-		return ignoreMissing(err)
+	err := u.together(ctx, func(ctx context.Context, tx redis.Pipeliner) {
+		version = tx.HGet(ctx, u.key(agent, countersPart), "pulse")
+		affects = tx.LRange(ctx, u.key(agent, affectsPart), 0, -1)
+		byDream = tx.SMembers(ctx, u.key(agent, "dream:"+u.dream))
+		byCause = tx.SMembers(ctx, u.key(agent, "cause:"+u.dream))
 	})
 	if err != nil {
 		return nil, err

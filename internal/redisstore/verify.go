@@ -22,33 +22,22 @@ var persistence = map[string]string{
 // Verify checks whether the server could persist its writes, and the relations between keys.
 func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
-	var info, mark string
+	var info, mark *redis.StringCmd
 	var agents, handles, keys, hashes *redis.MapStringStringCmd
-	err := s.exchange(ctx, func(ctx context.Context, _ bool) error {
-		var err error
-		info, err = s.client.Info(ctx, "persistence").Result()
-		if err != nil {
-			return err
-		}
-		mark, err = s.client.Get(ctx, s.root(schemaKey)).Result()
-		if ignoreMissing(err) != nil {
-			return err
-		}
-		_, err = s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			agents, handles = p.HGetAll(ctx, s.root(agentsKey)), p.HGetAll(ctx, s.root(handlesKey))
-			keys, hashes = p.HGetAll(ctx, s.root(keysKey)), p.HGetAll(ctx, s.root(keyHashesKey))
-			return nil
-		})
-		return err
+	err := s.together(ctx, func(ctx context.Context, p redis.Pipeliner) {
+		info = p.Info(ctx, "persistence")
+		agents, handles = p.HGetAll(ctx, s.root(agentsKey)), p.HGetAll(ctx, s.root(handlesKey))
+		keys, hashes = p.HGetAll(ctx, s.root(keysKey)), p.HGetAll(ctx, s.root(keyHashesKey))
+		mark = p.Get(ctx, s.root(schemaKey))
 	})
 	if err != nil {
 		return found, store.Wrap(err, "verify ", s.name)
 	}
-	if mark == "" {
+	if mark.Val() == "" {
 		found.Faults = append(found.Faults,
 			"the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
 	}
-	values := parseInfo(info)
+	values := parseInfo(info.Val())
 	for _, name := range slices.Sorted(maps.Keys(persistence)) {
 		if value, ok := values[name]; ok && value != persistence[name] {
 			found.Faults = append(found.Faults,
@@ -59,7 +48,7 @@ func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	found.Faults = append(found.Faults, crossCheck("key", keys.Val(), hashes.Val(), "Hash")...)
 	faults, err := s.verifyRooms(ctx)
 	found.Faults = append(found.Faults, faults...)
-	found.Checked = append(found.Checked, "schema "+mark, "persistence", "names of agents and keys", rooms.Checked)
+	found.Checked = append(found.Checked, "schema "+mark.Val(), "persistence", "names of agents and keys", rooms.Checked)
 	return found, store.Wrap(err, "verify ", s.name)
 }
 
@@ -72,11 +61,7 @@ func crossCheck(what string, bodies, index map[string]string, field string) (fau
 			fault("%s %q cannot be read: %v", what, id, err)
 			continue
 		}
-		name := answer.Handle
-		if field == "Hash" {
-			name = answer.Hash
-		}
-		if index[name] != id {
+		if index[answer.Handle+answer.Hash] != id { // it has one of them
 			fault("%s %q is not found by its %s", what, id, field)
 		}
 	}

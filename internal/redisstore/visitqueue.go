@@ -53,7 +53,7 @@ func (q *visitQueue) send(ctx context.Context, s *server, keys []string, args ..
 	switch {
 	case v.err == nil:
 		return texts(v.reply)
-	case outcomeOf(v.err) != ran || unloaded(v.err):
+	case !final(v.err) || unloaded(v.err):
 		return s.runTexts(bounded, arriveScript, keys, args...)
 	default:
 		return nil, v.err

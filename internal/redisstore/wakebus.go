@@ -34,22 +34,8 @@ type wakeBus struct {
 
 // wireNotice is a wake notice as it is sent.
 type wireNotice struct {
-	From   string         `json:"from"` // the publishing process
-	Agent  string         `json:"agent"`
-	Epoch  int64          `json:"epoch"`
-	Cause  presence.Cause `json:"cause"`
-	At     time.Time      `json:"at"`
-	Raised time.Time      `json:"raised"`
-}
-
-func (r wireNotice) notice() presence.WakeNotice {
-	return presence.WakeNotice{
-		Agent:  r.Agent,
-		Epoch:  r.Epoch,
-		Cause:  r.Cause,
-		At:     r.At,
-		Raised: r.Raised,
-	}
+	From string `json:"from"` // the publishing process
+	presence.WakeNotice
 }
 
 // channel is the name of the channel of wake notices.
@@ -57,11 +43,12 @@ const channel = "bell"
 
 // Publish calls this process's listeners, then notifies the other processes. An error concerns the others only.
 func (s *wakeBus) Publish(ctx context.Context, r presence.WakeNotice) error {
-	wire, err := encodeNotice(wireNotice{s.self, r.Agent, r.Epoch, r.Cause, r.At.UTC(), r.Raised.UTC()})
+	r.At, r.Raised = r.At.UTC(), r.Raised.UTC()
+	wire, err := encodeNotice(wireNotice{s.self, r})
 	if err == nil {
 		r.Local = true
 		s.local.Deliver(r)
-		err = s.exchange(ctx, func(ctx context.Context, _ bool) error {
+		err = s.exchange(ctx, func(ctx context.Context) error {
 			return s.client.Publish(ctx, s.root(channel), wire).Err()
 		})
 	}
@@ -168,7 +155,7 @@ func (s *wakeBus) handleNotice(wire string) {
 	if err != nil || r.From == s.self {
 		return
 	}
-	s.local.Deliver(r.notice())
+	s.local.Deliver(r.WakeNotice)
 }
 
 func (s *wakeBus) stop() {
@@ -200,25 +187,20 @@ func decodeNotice(wire string) (wireNotice, error) {
 	}
 	d := json.NewDecoder(strings.NewReader(wire))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&r); err != nil {
-		return wireNotice{}, fmt.Errorf("read a wake notice: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return wireNotice{}, errors.New("read a wake notice: something follows it")
-	}
-	if r.From == "" {
-		return wireNotice{}, errors.New("a wake notice without a sender; it must name the publishing process")
-	}
-	switch r.Cause {
-	case "", presence.Connect, presence.Alarm, presence.Operator:
+	err := d.Decode(&r)
+	_, end := d.Token()
+	valid := r.Cause == "" || r.Cause == presence.Connect || r.Cause == presence.Alarm || r.Cause == presence.Operator
+	switch {
+	case err != nil:
+	case !errors.Is(end, io.EOF):
+		err = errors.New("something follows it")
+	case r.From == "":
+		err = errors.New("it must name the publishing process")
+	case !valid:
+		err = fmt.Errorf("its cause is %q; it must be %s, %s or %s", r.Cause, presence.Connect, presence.Alarm,
+			presence.Operator)
 	default:
-		return wireNotice{},
-			fmt.Errorf("a wake notice with cause %q; it must be %s, %s or %s", r.Cause,
-				presence.Connect, presence.Alarm,
-				presence.Operator)
+		err = r.Validate()
 	}
-	if err := r.notice().Validate(); err != nil {
-		return wireNotice{}, err
-	}
-	return r, nil
+	return store.Result(r, err, "read a wake notice")
 }

@@ -3,6 +3,7 @@ package sqlitestore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -32,7 +33,7 @@ func (s apiKeys) PutKey(ctx context.Context, k access.Key) error {
 // Keys lists all keys by creation, then id.
 func (s apiKeys) Keys(ctx context.Context) ([]access.Key, error) {
 	keys, err := in(ctx, s.readOnce, "list keys", (*tx).keys)
-	access.SortKeys(keys)
+	slices.SortFunc(keys, access.CompareKeys)
 	return keys, err
 }
 

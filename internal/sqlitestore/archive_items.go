@@ -2,6 +2,8 @@ package sqlitestore
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -66,7 +68,6 @@ func (p *exportPage) kept(r storedRevision, id string, number int, near ...strin
 // earlier inserts the older revisions before the newest ones, and sets all numbers.
 func (p *exportPage) earlier() {
 	older, numbers := make([][]memory.KeptRevision, len(p.items)), make([][]int, len(p.items))
-	at := p.place()
 	p.each(
 		"SELECT id, number, cause, at, body, packed FROM revisions WHERE agent = ? AND id > ? AND id <= ?"+
 			" ORDER BY id, number",
@@ -75,7 +76,7 @@ func (p *exportPage) earlier() {
 			var number int
 			var r storedRevision
 			scan(&id, &number, &r.Cause, &r.at, &r.body, &r.short)
-			if i, found := at[id]; found {
+			if i, found := p.find(id); found {
 				older[i] = append(older[i], p.kept(r, id, number, id))
 				numbers[i] = append(numbers[i], number)
 			}
@@ -88,7 +89,6 @@ func (p *exportPage) earlier() {
 
 // vectors adds the vectors to the items.
 func (p *exportPage) vectors() {
-	at := p.place()
 	p.each("SELECT id, space, v, numbers FROM vectors WHERE agent = ? AND id > ? AND id <= ? ORDER BY id, space",
 		[]any{p.agent, p.after, p.last}, func(scan scanner) {
 			var id string
@@ -98,17 +98,14 @@ func (p *exportPage) vectors() {
 			var err error
 			v.V, err = kept.plain()
 			p.fail(err)
-			if i, found := at[id]; found {
+			if i, found := p.find(id); found {
 				p.items[i].Vectors = append(p.items[i].Vectors, v)
 			}
 		})
 }
 
-// place returns the places of the items in the page.
-func (p *exportPage) place() map[string]int {
-	at := make(map[string]int, len(p.items))
-	for i, item := range p.items {
-		at[item.ID] = i
-	}
-	return at
+// find returns the place of an item in the page.
+func (p *exportPage) find(id string) (int, bool) {
+	return slices.BinarySearchFunc(p.items, id,
+		func(item memory.KeptItem, id string) int { return strings.Compare(item.ID, id) })
 }

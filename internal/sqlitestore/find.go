@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
 // Get returns the newest revisions in the order of ids.
@@ -109,8 +110,8 @@ func findSQL(q memory.Query, sort sorting, only condition) (string, []any) {
 	}
 	var parts []string
 	var args []any
-	for _, kind := range kindsOf(q) {
-		for _, state := range statesOf(q) {
+	for _, kind := range store.Kinds(q) {
+		for _, state := range store.States(q) {
 			one := q
 			one.Kinds, one.States = []dream.Kind{kind}, []dream.State{state}
 			w := where{}
@@ -131,36 +132,10 @@ func findSQL(q memory.Query, sort sorting, only condition) (string, []any) {
 		" LIMIT ?", append(args, limit)
 }
 
-func kindsOf(q memory.Query) []dream.Kind {
-	if len(q.Kinds) == 0 {
-		return dream.Kinds
-	}
-	return unique(q.Kinds)
-}
-
-func statesOf(q memory.Query) []dream.State {
-	if len(q.States) == 0 {
-		return []dream.State{dream.Live}
-	}
-	return unique(q.States)
-}
-
-func unique[T comparable](list []T) []T {
-	seen := map[T]bool{}
-	var out []T
-	for _, v := range list {
-		if !seen[v] {
-			seen[v] = true
-			out = append(out, v)
-		}
-	}
-	return out
-}
-
 // otherOwner is the owner of a query that names exactly one. It is empty when the query names several, none, or only
 // the agent itself.
 func otherOwner(q memory.Query) string {
-	if owners := unique(q.Owners); len(owners) == 1 {
+	if owners := store.Distinct(q.Owners); len(owners) == 1 {
 		return owners[0]
 	}
 	return ""
@@ -205,15 +180,15 @@ func (w *where) filter(q memory.Query) {
 		w.add("session = ? AND session <> ''", q.Session)
 	}
 	if len(q.Owners) > 0 {
-		addIn(w, "owner", unique(q.Owners))
+		addIn(w, "owner", store.Distinct(q.Owners))
 	}
 	if owner := otherOwner(q); owner != "" {
 		w.add("owner <> ''")
 	}
-	addIn(w, "kind", kindsOf(q))
-	addIn(w, "state", statesOf(q))
+	addIn(w, "kind", store.Kinds(q))
+	addIn(w, "state", store.States(q))
 	if len(q.Statuses) > 0 {
-		addIn(w, "status", unique(q.Statuses))
+		addIn(w, "status", store.Distinct(q.Statuses))
 	}
 	if q.SalientFrom != 0 {
 		w.add("salience >= ?", q.SalientFrom)

@@ -216,7 +216,7 @@ func (s *file) emptyLog(ctx context.Context, anew bool) error {
 		return nil
 	}
 	for waited := time.Duration(0); ; waited += 2 * emptyTurn {
-		err := s.onWriter(ctx, func(l *dbConn) error {
+		err := s.lendWriter(ctx, false, func(l *dbConn) error {
 			s.fold.busy.Lock()
 			defer s.fold.busy.Unlock()
 			if anew {

@@ -225,7 +225,7 @@ func (s ledger) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 		}
 	}
 	if len(q.States) > 0 {
-		addIn(&w, "state", unique(q.States))
+		addIn(&w, "state", store.Distinct(q.States))
 	}
 	limit := -1
 	if q.Limit > 0 {
@@ -324,7 +324,7 @@ func (d book) forgetAnswers(agent, id string) {
 	dreams := append(showing, column[string](d.tx,
 		`SELECT dream FROM items WHERE agent = ? AND id = ? UNION SELECT cause FROM items WHERE agent = ? AND id = ?
 		UNION SELECT cause FROM revisions WHERE agent = ? AND id = ?`, agent, id, agent, id, agent, id)...)
-	for _, dream := range unique(dreams) {
+	for _, dream := range store.Distinct(dreams) {
 		if dream != "" {
 			d.dropAnswers("dream = ?", dream)
 		}

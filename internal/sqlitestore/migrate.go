@@ -52,7 +52,7 @@ func (s *file) migrate(ctx context.Context) error {
 // checkFile checks the file before anything in it is changed. It reads in one transaction, because another process may
 // be creating the tables.
 func (s *file) checkFile(ctx context.Context, newest int) error {
-	return s.onWriter(ctx, func(l *dbConn) error {
+	return s.lendWriter(ctx, false, func(l *dbConn) error {
 		return l.inTransaction(ctx, ctx, "BEGIN", func(d *tx) {
 			id := cell[int64](d, "PRAGMA application_id")
 			tables := cell[int64](d, "SELECT count(*) FROM sqlite_schema")
@@ -73,7 +73,7 @@ func (s *file) checkFile(ctx context.Context, newest int) error {
 
 // startLog turns the write-ahead log on. SQLite does not wait for other processes here, so startLog does.
 func (s *file) startLog(ctx context.Context) error {
-	return s.onWriter(ctx, func(l *dbConn) error {
+	return s.lendWriter(ctx, false, func(l *dbConn) error {
 		wait, cancel := context.WithTimeout(ctx, s.set.busy)
 		defer cancel()
 		for {
@@ -87,11 +87,6 @@ func (s *file) startLog(ctx context.Context) error {
 			}
 		}
 	})
-}
-
-// onWriter runs do on the writing connection, outside any transaction.
-func (s *file) onWriter(ctx context.Context, do func(*dbConn) error) error {
-	return s.lendWriter(ctx, false, do)
 }
 
 func (s *file) step(ctx context.Context, version int, script string) error {

@@ -2,7 +2,7 @@ package sqlitestore
 
 import (
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -17,13 +17,7 @@ var remoteFuses = []string{
 
 // remoteFuse reports whether a file system type, such as "fuse.sshfs", is known to be a network file system.
 func remoteFuse(kind string) bool {
-	name := strings.TrimPrefix(strings.ToLower(kind), "fuse.")
-	for _, remote := range remoteFuses {
-		if name == remote {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(remoteFuses, strings.TrimPrefix(strings.ToLower(kind), "fuse."))
 }
 
 // mountKind finds the type of the file system that holds a path, in the text of /proc/self/mountinfo
@@ -32,9 +26,14 @@ func remoteFuse(kind string) bool {
 func mountKind(table, path string) string {
 	kind, longest := "", -1
 	for line := range strings.Lines(table) {
-		point, fs, ok := mountLine(line)
-		if ok && holds(point, path) && len(point) >= longest {
-			kind, longest = fs, len(point)
+		before, after, _ := strings.Cut(line, " - ") // the mount point is field 5, the type follows the lone hyphen
+		fields, system := strings.Fields(before), strings.Fields(after)
+		if len(fields) < 6 || len(system) == 0 {
+			continue
+		}
+		point := unescapeMount.Replace(fields[4])
+		if holds(point, path) && len(point) >= longest {
+			kind, longest = system[0], len(point)
 		}
 	}
 	return kind
@@ -51,20 +50,6 @@ func resolved(path string) string {
 	return path
 }
 
-// mountLine parses the mount point (field 5) and the type (the first field after the lone hyphen).
-func mountLine(line string) (point, kind string, ok bool) {
-	fields := strings.Fields(line)
-	if len(fields) < 7 {
-		return "", "", false
-	}
-	for i := 6; i < len(fields)-1; i++ {
-		if fields[i] == "-" {
-			return unescapeMount(fields[4]), fields[i+1], true
-		}
-	}
-	return "", "", false
-}
-
 func holds(point, path string) bool {
 	if point == "/" || point == path {
 		return true
@@ -72,21 +57,5 @@ func holds(point, path string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(point, "/")+"/")
 }
 
-// unescapeMount undoes the kernel's octal escapes of space, tab, newline and backslash.
-func unescapeMount(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+3 < len(s) {
-			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
-				b.WriteByte(byte(n))
-				i += 3
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
+// unescapeMount undoes the kernel's octal escapes.
+var unescapeMount = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

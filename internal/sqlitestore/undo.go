@@ -13,7 +13,7 @@ import (
 // revisions. What another cause changed after the dream stays, and is listed.
 func (s items) Undo(ctx context.Context, agent, dreamID string) (memory.UndoResult, error) {
 	return in(ctx, s.write, "undo dream "+dreamID+" of "+agent, func(d *tx) memory.UndoResult {
-		d.fail(store.CheckUndo(dreamID))
+		d.fail(store.CheckNames("the dream's id", dreamID))
 		return undo(d, agent, dreamID, s.stamp())
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -39,9 +40,10 @@ var references = []struct{ what, count string }{
 func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	var found memory.Integrity
 	err := s.lendReader(ctx, func(l *dbConn) error {
-		var version int
-		if err := l.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
-			return err
+		d := &tx{dbConn: l, ctx: ctx}
+		version := cell[int](d, "PRAGMA user_version")
+		if d.err != nil {
+			return d.err
 		}
 		found.Checked = append(found.Checked, fmt.Sprintf("schema %d", version))
 		return l.verify(ctx, &found)
@@ -53,71 +55,42 @@ func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	return found, store.Wrap(err, "verify ", s.name)
 }
 
+// verify makes every check, each in a snapshot of its own, until ctx ends.
 func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
-	const pages = "every page (quick_check)"
-	faults, err := l.quickCheck(ctx)
-	found.Faults = append(found.Faults, faults...)
-	switch {
-	case ctx.Err() != nil:
-		found.Skipped = append(found.Skipped, pages+": the time was over")
-		return nil
-	case err != nil:
-		return err
-	}
-	found.Checked = append(found.Checked, pages)
-	for _, r := range references {
-		var count int
-		err := l.conn.QueryRowContext(ctx, r.count).Scan(&count)
+	check := func(what string, faults func(d *tx) []string) error {
+		err := l.inTransaction(ctx, ctx, "BEGIN", func(d *tx) { found.Faults = append(found.Faults, faults(d)...) })
 		switch {
 		case ctx.Err() != nil:
-			found.Skipped = append(found.Skipped, r.what+": the time was over")
-			continue
-		case err != nil:
-			return err
-		case count > 0:
-			found.Faults = append(found.Faults, fmt.Sprintf("%d %s", count, r.what))
+			found.Skipped = append(found.Skipped, what+": the time was over")
+			return nil
+		case err == nil:
+			found.Checked = append(found.Checked, what)
 		}
-		found.Checked = append(found.Checked, r.what)
+		return err
 	}
-	return l.verifyRooms(ctx, found)
-}
-
-// verifyRooms checks the records of rooms in one snapshot.
-func (l *dbConn) verifyRooms(ctx context.Context, found *memory.Integrity) error {
-	var faults []string
-	err := l.inTransaction(ctx, ctx, "BEGIN", func(d *tx) {
-		var err error
-		faults, err = rooms.Verify(roomView{d})
-		d.fail(err)
+	err := check("every page (quick_check)", func(d *tx) []string {
+		faults := column[string](d, fmt.Sprintf("PRAGMA quick_check(%d)", maxFaults))
+		return slices.DeleteFunc(faults, func(text string) bool { return text == "ok" })
 	})
-	if ctx.Err() != nil {
-		found.Skipped = append(found.Skipped, rooms.Checked+": the time was over")
-		return nil
+	for _, r := range references {
+		if err != nil {
+			return err
+		}
+		err = check(r.what, func(d *tx) (faults []string) {
+			if n := cell[int](d, r.count); n > 0 {
+				faults = append(faults, fmt.Sprintf("%d %s", n, r.what))
+			}
+			return faults
+		})
 	}
-	if err == nil {
-		found.Checked = append(found.Checked, rooms.Checked)
-	}
-	found.Faults = append(found.Faults, faults...)
-	return err
-}
-
-// quickCheck lists the faults that SQLite finds in the file. Its context can interrupt it, unlike that of other reads.
-func (l *dbConn) quickCheck(ctx context.Context) (faults []string, err error) {
-	rows, err := l.conn.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", maxFaults))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return faults, err
-		}
-		if text != "ok" {
-			faults = append(faults, text)
-		}
-	}
-	return faults, rows.Err()
+	return check(rooms.Checked, func(d *tx) []string {
+		faults, err := rooms.Verify(roomView{d})
+		d.fail(err)
+		return faults
+	})
 }
 
 // Damaged reports whether SQLite found the file corrupt.

@@ -2,7 +2,9 @@ package store
 
 import (
 	"context"
+	"slices"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/memory/index"
 )
@@ -64,6 +66,33 @@ func (s *Searcher) of(ctx context.Context, agent string) (*index.Index, func() (
 		}
 		return v, err
 	}
+}
+
+// Kinds are the kinds of items that a query asks for.
+func Kinds(q memory.Query) []dream.Kind {
+	if len(q.Kinds) == 0 {
+		return dream.Kinds
+	}
+	return Distinct(q.Kinds)
+}
+
+// States are the states of items that a query asks for.
+func States(q memory.Query) []dream.State {
+	if len(q.States) == 0 {
+		return []dream.State{dream.Live}
+	}
+	return Distinct(q.States)
+}
+
+// Distinct returns the values without duplicates, each in its first place.
+func Distinct[T comparable](values []T) []T {
+	var out []T
+	for _, v := range values {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 func checkSought(space string, v []float32) error {

@@ -33,9 +33,6 @@ func UndoAffect(history []Affect, dreamID string) *dream.Affect {
 	return &before
 }
 
-// CheckUndo refuses to undo a dream without an id.
-func CheckUndo(dreamID string) error { return CheckNames("the dream's id", dreamID) }
-
 // UndoWrite is the write under whose cause an undo of a dream is stored.
 func UndoWrite(agent, dreamID string) memory.Write {
 	return memory.Write{Agent: agent, Cause: past.UndoCause + dreamID}
