@@ -289,8 +289,9 @@ func TestForgettingTakesCopiesAlong(t *testing.T) {
 func TestWhatDreamsMadeOfAMemoryIsErasedWithItWhereThatIsAsked(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t).furnish()
-	made, err := memory.Derived(d.Context(), d.store, "echo", "e-0002")
+	plan, err := memory.PlanErasure(d.Context(), d.store, "echo", memory.Selection{IDs: []string{"e-0002"}})
 	require.NoError(t, err)
+	made := plan.Left
 	require.NotEmpty(t, made)
 	done := d.forget("e-0002", "--derived", "--yes")
 	require.Empty(t, done.Left)

@@ -9,25 +9,18 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
-var derivations = []clause[memory.DreamStore]{
-	{"DerivedFindsTextsMadeThroughOtherTexts", derivedThroughStages},
-}
-
 func made(dreamID, id string, from ...string) *dream.Gist {
 	g := dreamt(dreamID, id)
 	g.Sources = from
 	return g
 }
 
-func derived(t *testing.T, s memory.DreamStore, ids ...string) []string {
+// derived lists what dreams made of items, which an erasure of the items alone leaves.
+func derived(t *testing.T, s memory.Store, of ...string) []string {
 	t.Helper()
-	items, err := memory.Derived(t.Context(), s, echo, ids...)
+	plan, err := memory.PlanErasure(t.Context(), s, echo, memory.Selection{IDs: of, ItemsOnly: true})
 	require.NoError(t, err)
-	found := []string{}
-	for _, item := range items {
-		found = append(found, item.Header().ID)
-	}
-	return found
+	return append([]string{}, ids(plan.Left)...)
 }
 
 // writeDerivations writes the memories "secret" and "plain", and what dreams made from them.
@@ -48,7 +41,7 @@ func writeDerivations(t *testing.T, s memory.DreamStore) {
 	commit(t, s, memory.Write{Cause: "d3", Change: []dream.Item{retold}})
 }
 
-func derivedThroughStages(t *testing.T, s memory.DreamStore) {
+func derivedThroughStages(t *testing.T, s memory.Store) {
 	writeDerivations(t, s)
 	want := []string{"thought", "unnamed", "of a thought", "foretold", "changed"}
 	require.ElementsMatch(t, want, derived(t, s, "secret"))

@@ -24,6 +24,7 @@ var forgettings = []clause[memory.Store]{
 	{"AnErasureScrubsNotes", erasureScrubsNotes},
 	{"RemainsOfAnErasedItemAreDeleted", remainsAreDeleted},
 	{"AnInterruptedForgettingIsCompleted", forgettingCarriedOut},
+	{"DerivedTextsAreFoundThroughOtherTexts", derivedThroughStages},
 	{"DerivedTextsAreErasedWithTheMemory", derivedErased},
 	{"ReplacedRevisionsAreForgottenWithTheItem", replacedIsForgotten},
 }

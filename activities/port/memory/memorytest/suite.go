@@ -24,7 +24,7 @@ func RunDreams(t *testing.T, open func(t *testing.T) memory.DreamStore) {
 	t.Helper()
 	for _, part := range [][]clause[memory.DreamStore]{
 		agents, commits, revisings, queries, neighbours, searches, affects, stretches,
-		undoings, uses, proposals, derivations,
+		undoings, uses, proposals,
 	} {
 		run(t, part, open)
 	}
