@@ -107,29 +107,45 @@ func (g *Guard) preferEarlierAnswer(ctx context.Context, step string, paid PaidA
 
 // Embed buys the vectors of a step, or returns the ones that were bought before. Errors as for Generate.
 func (g *Guard) Embed(ctx context.Context, c Charge, model string, texts []string) (inference.Vectors, error) {
-	clipped := make([]string, len(texts)) // of a text longer than the embedder's window, only the beginning is embedded
+	return g.embed(ctx, c, model, texts, true)
+}
+
+// embed buys vectors. stored: they are stored under their step, and may have been bought before.
+func (g *Guard) embed(
+	ctx context.Context, c Charge, model string, texts []string, stored bool,
+) (inference.Vectors, error) {
 	details, _ := g.Catalog.Lookup(model)
-	for i, text := range texts {
-		clipped[i] = details.Clip(text)
-	}
-	r := EmbeddingRequest(model, clipped)
+	texts = clip(details, texts)
+	r := EmbeddingRequest(model, texts)
 	spec, hold, err := g.reserve(ctx, c, r, 0)
-	if err != nil {
+	switch {
+	case err != nil && stored:
 		return storedAnswer[inference.Vectors](ctx, g, c.Step, err)
+	case err != nil:
+		return inference.Vectors{}, err
 	}
 	if err := g.checkStillNeeded(ctx, c, hold); err != nil {
 		return inference.Vectors{}, err
 	}
-	vectors, callErr := g.Model.Embed(ctx, model, clipped, hold.Key())
+	vectors, callErr := g.Model.Embed(ctx, model, texts, hold.Key())
 	answer := inference.Answer{Finish: inference.Stopped, Tokens: vectors.Tokens, UsageFrom: vectors.UsageFrom}
 	bill := BillFor(spec, r, hold.Amount, answer, callErr)
-	if callErr == nil {
+	if callErr == nil && stored {
 		bill.Answer, err = json.Marshal(vectors)
 		if err != nil {
 			return vectors, fmt.Errorf("keep vectors of %s: %w", c.Step, err)
 		}
 	}
 	return vectors, errors.Join(callErr, g.settle(ctx, c, hold, bill))
+}
+
+// clip cuts texts at the embedder's window: of a longer one only the beginning is embedded.
+func clip(spec inference.Spec, texts []string) []string {
+	clipped := make([]string, len(texts))
+	for i, text := range texts {
+		clipped[i] = spec.Clip(text)
+	}
+	return clipped
 }
 
 // outdated is the finish reason, in the ledger, of an attempt that was not made because Charge.StillNeeded failed.
@@ -177,18 +193,23 @@ func (g *Guard) reserve(ctx context.Context, c Charge, r inference.Request, out 
 	if err != nil {
 		return spec, Hold{}, err
 	}
-	hold, err := g.Ledger.Reserve(ctx, Ask{
+	hold, err := g.book(ctx, c, r.Model, worstCost(spec, r, out))
+	return spec, hold, err
+}
+
+// book reserves an amount under every account.
+func (g *Guard) book(ctx context.Context, c Charge, model string, amount budget.Micros) (Hold, error) {
+	return g.Ledger.Reserve(ctx, Ask{
 		Step:     c.Step,
 		Agent:    c.Agent,
 		Dream:    c.Dream,
 		Phase:    c.Phase,
-		Model:    r.Model,
+		Model:    model,
 		Day:      c.Day,
-		Amount:   worstCost(spec, r, out),
+		Amount:   amount,
 		Accounts: c.Accounts,
 		At:       g.at(c),
 	})
-	return spec, hold, err
 }
 
 // at is the later of the clock and the time that the step was requested.

@@ -26,7 +26,7 @@ type Worst struct {
 func (g *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r inference.RelayRequest,
 	w Worst,
 ) (*inference.RelayResponse, error) {
-	m, err := g.meter(ctx, &c, r.Model, w)
+	m, err := g.meter(ctx, c, r.Model, w)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (g *Guard) Relay(ctx context.Context, c Charge, via inference.Relay, r infe
 }
 
 // meter books the worst case; it returns nil for a model that costs nothing.
-func (g *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*metered, error) {
+func (g *Guard) meter(ctx context.Context, c Charge, model string, w Worst) (*metered, error) {
 	spec, err := Priced(g.Catalog, model)
 	if err != nil {
 		return nil, err
@@ -54,24 +54,14 @@ func (g *Guard) meter(ctx context.Context, c *Charge, model string, w Worst) (*m
 	}
 	price := spec.Price.Dearer(w.Times)
 	out := min(w.Out, math.MaxInt64-Overrun) + Overrun
-	hold, err := g.Ledger.Reserve(ctx, Ask{
-		Step:     c.Step,
-		Agent:    c.Agent,
-		Dream:    c.Dream,
-		Phase:    c.Phase,
-		Model:    model,
-		Day:      c.Day,
-		Amount:   price.Worst(w.In, out),
-		Accounts: c.Accounts,
-		At:       g.at(*c),
-	})
+	hold, err := g.book(ctx, c, model, price.Worst(w.In, out))
 	if err != nil {
 		return nil, err
 	}
 	return &metered{
 		guard:     g,
 		ctx:       ctx,
-		charge:    *c,
+		charge:    c,
 		price:     &price,
 		hold:      hold,
 		worstCase: w,
@@ -132,19 +122,8 @@ func (g *Guard) EmbedTransient(ctx context.Context, c Charge, model string, text
 	if err != nil {
 		return inference.Vectors{}, err
 	}
-	clipped := make([]string, len(texts))
-	for i, text := range texts {
-		clipped[i] = spec.Clip(text)
-	}
-	r := EmbeddingRequest(model, clipped)
 	if *spec.Price == (budget.Price{}) {
-		return g.Model.Embed(ctx, model, clipped, "")
+		return g.Model.Embed(ctx, model, clip(spec, texts), "")
 	}
-	_, hold, err := g.reserve(ctx, c, r, 0)
-	if err != nil {
-		return inference.Vectors{}, err
-	}
-	v, callErr := g.Model.Embed(ctx, model, clipped, hold.Key())
-	answer := inference.Answer{Finish: inference.Stopped, Tokens: v.Tokens, UsageFrom: v.UsageFrom}
-	return v, errors.Join(callErr, g.settle(ctx, c, hold, BillFor(spec, r, hold.Amount, answer, callErr)))
+	return g.embed(ctx, c, model, texts, false)
 }
