@@ -157,25 +157,20 @@ func (a *Archive) put(ctx context.Context, agent string, events []event.Event, d
 		return Position{}, err
 	}
 	name := object(agent, events[0])
+	last := events[n-1]
 	err = a.Bucket.Create(ctx, name, body)
-	if err == nil {
+	switch {
+	case err == nil:
 		done.Objects++
 		done.Events += n
-		last := events[n-1]
-		return Position{
-			Agent:  agent,
-			Seq:    last.Seq,
-			Event:  last.ID,
-			Object: name,
-			At:     a.Now().UTC(),
-		}, nil
-	}
-	if !errors.Is(err, ErrExists) {
+	case errors.Is(err, ErrExists):
+		var first event.Event
+		first, last, err = ends(ctx, a.Bucket, name)
+		if err == nil && first.ID != events[0].ID {
+			err = ErrOther
+		}
+	default:
 		return Position{}, err
-	}
-	first, last, err := ends(ctx, a.Bucket, name)
-	if err == nil && first.ID != events[0].ID {
-		err = ErrOther
 	}
 	return Position{
 		Agent:  agent,
