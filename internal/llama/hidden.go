@@ -98,14 +98,9 @@ func (r *Reader) Read(ctx context.Context, messages []inference.Message, answer 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	prompt, err := e.render(messages, true)
+	all, same, err := e.answered(messages, answer)
 	if err != nil {
 		return nil, err
-	}
-	before, all := e.tokens(prompt), e.tokens(prompt+e.marks.Replace(answer))
-	same := 0
-	for same < len(before) && same < len(all) && before[same] == all[same] {
-		same++
 	}
 	if same == len(all) || len(all) > int(yl.NBatch(r.ctx)) {
 		return nil,

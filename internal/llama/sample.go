@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -68,25 +69,29 @@ func logs(raw []float32) []float64 {
 // choose draws an allowed token. Where sampling leaves none, the likeliest allowed one is taken; -1 when none is
 // allowed.
 func (t taste) choose(log []float64, allowed func(token int) bool) int {
-	pool := t.pool(log)
-	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })
-	for _, c := range pool {
-		if allowed(c.token) {
-			return c.token
-		}
+	if token := draw(t.pool(log), allowed); token >= 0 {
+		return token
 	}
-	rest := make([]odd, len(log))
+	all := make([]odd, len(log))
 	for i, x := range log {
-		rest[i] = odd{i, x}
+		all[i] = odd{i, x}
 	}
-	slices.SortStableFunc(rest, func(a, b odd) int { return compare(b.log, a.log) })
-	for _, c := range rest {
+	return draw(all, allowed)
+}
+
+// draw returns the allowed token with the highest logarithm; -1 when none is allowed.
+func draw(odds []odd, allowed func(token int) bool) int {
+	slices.SortStableFunc(odds, likelier)
+	for _, c := range odds {
 		if allowed(c.token) {
 			return c.token
 		}
 	}
 	return -1
 }
+
+// likelier orders the likeliest first.
+func likelier(a, b odd) int { return cmp.Compare(b.log, a.log) }
 
 // pool is what top-p and min-p left, each with its logarithm at the temperature plus a random number: the highest of
 // them is a fair draw (Gumbel's trick), and the next ones are the draws if the first were missing.
@@ -123,7 +128,7 @@ func (t taste) nucleus(pool []odd) []odd {
 	if t.topP >= 1 {
 		return pool
 	}
-	slices.SortStableFunc(pool, func(a, b odd) int { return compare(b.log, a.log) })
+	slices.SortStableFunc(pool, likelier)
 	var sum float64
 	for i, c := range pool {
 		sum += math.Exp(c.log)
@@ -134,16 +139,6 @@ func (t taste) nucleus(pool []odd) []odd {
 	}
 	slices.SortFunc(pool, func(a, b odd) int { return a.token - b.token })
 	return pool
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // likeliest are the n likeliest tokens, best first.

@@ -18,14 +18,9 @@ func (e *Engine) Score(ctx context.Context, messages []inference.Message, answer
 		return 0, err
 	}
 	defer leave()
-	prompt, err := e.render(messages, true)
+	all, same, err := e.answered(messages, answer)
 	if err != nil {
 		return 0, bad("%v", err)
-	}
-	before, all := e.tokens(prompt), e.tokens(prompt+e.marks.Replace(answer))
-	same := 0
-	for same < len(before) && same < len(all) && before[same] == all[same] {
-		same++
 	}
 	if same == 0 || same == len(all) || len(all) > e.shape.Context {
 		return 0,

@@ -60,6 +60,19 @@ func (e *Engine) render(messages []inference.Message, ask bool) (string, error) 
 	return text, nil
 }
 
+// answered reads a conversation with its answer. The first same tokens are those of the conversation alone.
+func (e *Engine) answered(messages []inference.Message, answer string) (all []yl.Token, same int, err error) {
+	prompt, err := e.render(messages, true)
+	if err != nil {
+		return nil, 0, err
+	}
+	before, all := e.tokens(prompt), e.tokens(prompt+e.marks.Replace(answer))
+	for same < len(before) && same < len(all) && before[same] == all[same] {
+		same++
+	}
+	return all, same, nil
+}
+
 // tokens reads a rendered conversation.
 func (e *Engine) tokens(rendered string) []yl.Token {
 	// A template that writes the start token itself must not get a second one.

@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/internal/embedder/minilm"
+	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 )
 
 // WithMiniLM is the built-in model with the embedder builtin/minilm, whose files lie in dir. They are read when the
@@ -91,16 +91,8 @@ var probed = []float32{
 // known.
 func fits(m *minilm.Model) float64 {
 	v, _ := m.Embed(probe)
-	n := min(len(v), len(probed))
-	product, ours, existing := 0.0, 0.0, 0.0
-	for i := range n {
-		x, y := float64(v[i]), float64(probed[i])
-		product += x * y
-		ours += x * x
-		existing += y * y
-	}
-	if n < len(probed) || ours == 0 {
+	if len(v) < len(probed) {
 		return 0
 	}
-	return product / math.Sqrt(ours*existing)
+	return hypnagogia.Cosine(v, probed)
 }

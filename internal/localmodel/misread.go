@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
@@ -14,14 +13,14 @@ import (
 func misread(err error) *inference.RelayResponse {
 	var kind *json.UnmarshalTypeError
 	if !errors.As(err, &kind) || kind.Field == "" {
-		return refuse(http.StatusBadRequest, "", "The body is not a JSON object that holds a chat.")
+		return wrong("", "The body is not a JSON object that holds a chat.")
 	}
 	field := kind.Field
 	if kind.Type.Kind() == reflect.Struct {
-		return refuse(http.StatusBadRequest, field,
+		return wrong(field,
 			fmt.Sprintf("%s holds a %s where there must be an object.", field, kind.Value))
 	}
-	return refuse(http.StatusBadRequest, field,
+	return wrong(field,
 		fmt.Sprintf("%s is a %s; it must be a %s.", field, kind.Value, wireKind(kind.Type.Kind())))
 }
 

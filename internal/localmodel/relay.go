@@ -64,10 +64,10 @@ func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.
 		return misread(err), nil
 	}
 	if len(a.Messages) == 0 {
-		return refuse(http.StatusBadRequest, "messages", "There are no messages."), nil
+		return wrong("messages", "There are no messages."), nil
 	}
 	if a.N != nil && *a.N != 1 {
-		return refuse(http.StatusBadRequest, "n", "The built-in model gives one answer; n must be 1."), nil
+		return wrong("n", "The built-in model gives one answer; n must be 1."), nil
 	}
 	request := inference.Request{
 		Model: Associative, MaxTokens: usualAnswer, Messages: a.lines(), Stop: texts(a.Stop),
@@ -81,7 +81,7 @@ func (m *Model) chat(ctx context.Context, r inference.RelayRequest) (*inference.
 	var pieces []string
 	answer, err := m.Generate(ctx, request, func(piece string) bool { pieces = append(pieces, piece); return true })
 	if f, ok := inference.AsFailure(err); ok {
-		return refuse(http.StatusBadRequest, "", f.Message), nil
+		return wrong("", f.Message), nil
 	} else if err != nil {
 		return nil, err
 	}
@@ -226,6 +226,11 @@ func written(v any) []byte {
 		return []byte("{}")
 	}
 	return b
+}
+
+// wrong answers a request with a wrong field, which param names.
+func wrong(param, message string) *inference.RelayResponse {
+	return refuse(http.StatusBadRequest, param, message)
 }
 
 // refuse answers as a provider refuses.

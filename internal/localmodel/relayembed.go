@@ -23,23 +23,23 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 		Dimensions *int            `json:"dimensions"`
 	}
 	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return refuse(http.StatusBadRequest, "", "The body cannot be read as a request for embeddings: "+err.Error()),
+		return wrong("", "The body cannot be read as a request for embeddings: "+err.Error()),
 			nil
 	}
 	e, err := embedderOf(cmp.Or(r.Model, Static))
 	if err != nil {
-		return refuse(http.StatusBadRequest, "model", err.Message), nil
+		return wrong("model", err.Message), nil
 	}
 	input, ok := inputs(a.Input)
 	switch {
 	case !ok || len(input) == 0 || len(input) > mostInputs:
-		return refuse(http.StatusBadRequest, "input",
+		return wrong("input",
 			fmt.Sprintf("The input must be a text or an array of 1 to %d texts; a built-in embedder reads no tokens.",
 				mostInputs)), nil
 	case a.Format != "" && a.Format != "float" && a.Format != "base64":
-		return refuse(http.StatusBadRequest, "encoding_format", "The encoding_format must be float or base64."), nil
+		return wrong("encoding_format", "The encoding_format must be float or base64."), nil
 	case a.Dimensions != nil && *a.Dimensions != e.dimensions:
-		return refuse(http.StatusBadRequest, "dimensions",
+		return wrong("dimensions",
 			fmt.Sprintf("The vectors of %s have %d dimensions.", e.name, e.dimensions)), nil
 	}
 	v, fault := m.Embed(ctx, e.name, input, "")

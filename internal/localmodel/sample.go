@@ -1,6 +1,7 @@
 package localmodel
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -60,15 +61,7 @@ func keepTop(p []float64, topP float64) {
 	for i := range ranks {
 		ranks[i] = i
 	}
-	slices.SortStableFunc(ranks, func(a, b int) int {
-		switch {
-		case p[a] > p[b]:
-			return -1
-		case p[a] < p[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(p[b], p[a]) })
 	sum := 0.0
 	for _, i := range ranks {
 		if sum >= topP {

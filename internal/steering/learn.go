@@ -92,13 +92,15 @@ func norm(v []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-func cosine(a, b []float64) float64 {
-	var dot float64
-	for i := range a {
-		dot += a[i] * b[i]
+// cosine of two vectors; 0 when either is zero.
+func cosine[T float32 | float64](a, b []T) float64 {
+	var dot, aa, bb float64
+	for i := range min(len(a), len(b)) {
+		x, y := float64(a[i]), float64(b[i])
+		dot, aa, bb = dot+x*y, aa+x*x, bb+y*y
 	}
-	if long := norm(a) * norm(b); long > 0 {
-		return dot / long
+	if aa == 0 || bb == 0 {
+		return 0
 	}
-	return 0
+	return dot / math.Sqrt(aa*bb)
 }

@@ -1,7 +1,6 @@
 package steering
 
 import (
-	"math"
 	"strings"
 	"unicode"
 )
@@ -66,15 +65,4 @@ func Distance(vectors [][]float32) float64 {
 
 // CosineDistance is the cosine distance of two vectors: 0 for the same direction. A zero vector has distance 1 from
 // every vector.
-func CosineDistance(a, b []float32) float64 {
-	var dot, aa, bb float64
-	for i := range min(len(a), len(b)) {
-		dot += float64(a[i]) * float64(b[i])
-		aa += float64(a[i]) * float64(a[i])
-		bb += float64(b[i]) * float64(b[i])
-	}
-	if aa == 0 || bb == 0 {
-		return 1
-	}
-	return 1 - dot/math.Sqrt(aa*bb)
-}
+func CosineDistance(a, b []float32) float64 { return 1 - cosine(a, b) }

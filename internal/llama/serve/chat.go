@@ -30,7 +30,7 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		ask, f = s.ask(q)
 	}
 	if f != nil {
-		refuse(w, *f)
+		refuse(w, f)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -149,7 +149,7 @@ func (x *exchange) whole(generation llama.Generation) {
 }
 
 // fail reports a failure: as a status, or, once a stream has begun, as its last event. No [DONE] follows.
-func (x *exchange) fail(f fault) {
+func (x *exchange) fail(f *fault) {
 	if x.began {
 		x.event(f.body())
 		return

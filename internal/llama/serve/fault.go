@@ -17,7 +17,7 @@ type fault struct {
 	message string
 }
 
-func (f fault) body() map[string]any {
+func (f *fault) body() map[string]any {
 	orNull := func(s string) any {
 		if s == "" {
 			return nil
@@ -29,14 +29,14 @@ func (f fault) body() map[string]any {
 	}
 }
 
-func wrong(param, message string) fault {
-	return fault{http.StatusBadRequest, "invalid_request_error", param, "invalid_value", message}
+func wrong(param, message string) *fault {
+	return &fault{http.StatusBadRequest, "invalid_request_error", param, "invalid_value", message}
 }
 
 // retryAfter is the delay, in seconds, for a request that found the queue full.
 const retryAfter = 5
 
-func refuse(w http.ResponseWriter, f fault) {
+func refuse(w http.ResponseWriter, f *fault) {
 	if f.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter))
 	}
@@ -50,20 +50,20 @@ func reply(w http.ResponseWriter, status int, v any) {
 }
 
 // faultOf translates a failure of the engine.
-func faultOf(err error) fault {
+func faultOf(err error) *fault {
 	f, ok := inference.AsFailure(err)
 	if !ok {
-		return fault{http.StatusServiceUnavailable, "server_error", "", "stopping", "the server is being stopped"}
+		return &fault{http.StatusServiceUnavailable, "server_error", "", "stopping", "the server is being stopped"}
 	}
 	switch f.Kind {
 	case inference.BadRequest:
 		return wrong("", f.Message)
 	case inference.RateLimited:
-		return fault{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", f.Message}
+		return &fault{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", f.Message}
 	case inference.Unavailable:
-		return fault{http.StatusServiceUnavailable, "server_error", "", "unavailable", f.Message}
+		return &fault{http.StatusServiceUnavailable, "server_error", "", "unavailable", f.Message}
 	case inference.Unauthorized, inference.NoMoney, inference.Broken, inference.Malformed, inference.Unpriced,
 		inference.Unknown:
 	}
-	return fault{http.StatusInternalServerError, "server_error", "", "engine", f.Message}
+	return &fault{http.StatusInternalServerError, "server_error", "", "engine", f.Message}
 }

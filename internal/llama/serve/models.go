@@ -37,7 +37,7 @@ func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 		reply(w, http.StatusOK, s.about(name))
 		return
 	}
-	refuse(w, *s.unknown(r.PathValue("id")))
+	refuse(w, s.unknown(r.PathValue("id")))
 }
 
 func (s *Server) unknown(name string) *fault {

@@ -145,7 +145,7 @@ func read(w http.ResponseWriter, r *http.Request) (question, *fault) {
 		if errors.As(err, &kind) {
 			f.param = kind.Field
 		}
-		return q, &f
+		return q, f
 	}
 	return q, nil
 }
@@ -162,9 +162,8 @@ func (s *Server) ask(q question) (llama.AnswerRequest, *fault) {
 			role = "system"
 		}
 		if role != "system" && role != "user" && role != "assistant" {
-			f := wrong(fmt.Sprintf("messages[%d].role", i),
+			return a, wrong(fmt.Sprintf("messages[%d].role", i),
 				fmt.Sprintf("role %q is none of system, developer, user, assistant", m.Role))
-			return a, &f
 		}
 		a.Messages = append(a.Messages, inference.Message{Role: role, Content: string(m.Content)})
 	}
@@ -214,8 +213,7 @@ func (q question) refused() *fault {
 		},
 	} {
 		if c.wrong {
-			f := wrong(c.param, c.message)
-			return &f
+			return wrong(c.param, c.message)
 		}
 	}
 	return nil
@@ -228,7 +226,6 @@ func (f format) schema() (*inference.Schema, *fault) {
 	case f.Type == "json_schema" && f.Schema != nil && len(f.Schema.Schema) > 0:
 		return &inference.Schema{Name: f.Schema.Name, JSON: f.Schema.Schema}, nil
 	}
-	refusal := wrong("response_format",
+	return nil, wrong("response_format",
 		fmt.Sprintf("response_format %q must be text, or json_schema with a schema that the answer is held to", f.Type))
-	return nil, &refusal
 }

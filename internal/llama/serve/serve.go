@@ -133,12 +133,12 @@ func (s *Server) Handler() http.Handler {
 		reply(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		refuse(w, fault{http.StatusNotFound, "invalid_request_error", "", "unknown_url", fmt.Sprintf(
+		refuse(w, &fault{http.StatusNotFound, "invalid_request_error", "", "unknown_url", fmt.Sprintf(
 			"%s %s is nothing here; there are POST /v1/chat/completions, GET /v1/models and GET /health", r.Method,
 			r.URL.Path)})
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if f, ok := s.admit(r); !ok {
+		if f := s.admit(r); f != nil {
 			refuse(w, f)
 			return
 		}
@@ -147,21 +147,21 @@ func (s *Server) Handler() http.Handler {
 }
 
 // admit checks the key, and, on a loopback address, that the request does not come from a web page.
-func (s *Server) admit(r *http.Request) (fault, bool) {
+func (s *Server) admit(r *http.Request) *fault {
 	if s.options.Key != "" {
 		given := sha256.Sum256([]byte(r.Header.Get("Authorization")))
 		if subtle.ConstantTimeCompare(given[:], s.key[:]) != 1 {
-			return fault{
+			return &fault{
 				http.StatusUnauthorized, "authentication_error", "", "invalid_api_key",
 				"the key is missing or is not this server's",
-			}, false
+			}
 		}
 	}
 	if s.local && (!hostname.Loopback(hostname.Of(r.Host)) || r.Header.Get("Origin") != "") {
-		return fault{
+		return &fault{
 			http.StatusForbidden, "invalid_request_error", "", "forbidden",
 			"this server answers programs of its own machine, and no pages",
-		}, false
+		}
 	}
-	return fault{}, true
+	return nil
 }

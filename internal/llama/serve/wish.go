@@ -10,8 +10,7 @@ import (
 // steering reads the steering of a request, from our field or from the name of a steered model.
 func (s *Server) steering(q question) (*inference.Steering, *fault) {
 	refusal := func(param, format string, args ...any) (*inference.Steering, *fault) {
-		f := wrong(param, fmt.Sprintf(format, args...))
-		return nil, &f
+		return nil, wrong(param, fmt.Sprintf(format, args...))
 	}
 	_, alias, _ := strings.Cut(q.Model, aliasMark)
 	if q.Steering == nil && alias == "" {
