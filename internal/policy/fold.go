@@ -101,15 +101,9 @@ func digit(r rune) rune {
 	if r < utf8.RuneSelf || !unicode.Is(unicode.Nd, r) {
 		return r
 	}
-	for _, in := range unicode.Nd.R16 {
-		if uint32(r) >= uint32(in.Lo) && uint32(r) <= uint32(in.Hi) {
-			return '0' + (r-rune(in.Lo))%10
-		}
+	value := rune(0) // the digits of a script stand in a row, from 0
+	for unicode.Is(unicode.Nd, r-value-1) {
+		value++
 	}
-	for _, in := range unicode.Nd.R32 {
-		if uint32(r) >= in.Lo && uint32(r) <= in.Hi {
-			return '0' + (r-rune(in.Lo))%10
-		}
-	}
-	return r
+	return '0' + value%10
 }

@@ -76,8 +76,9 @@ func literal(text string) (value, other float64, ok bool) {
 	case dots > 1 || commas > 1:
 		value = parse(bare)
 	case dots+commas == 1:
-		value = parse(strings.Replace(mantissa, ",", ".", 1))
-		whole, after, _ := strings.Cut(strings.Replace(mantissa, ",", ".", 1), ".")
+		plain := strings.Replace(mantissa, ",", ".", 1)
+		value = parse(plain)
+		whole, after, _ := strings.Cut(plain, ".")
 		// grouped by thousands, or to three places
 		if len(after) == 3 && len(whole) <= 3 && strings.TrimLeft(whole, "0") != "" {
 			if grouped := parse(bare); commas == 1 {

@@ -23,7 +23,7 @@ type sentence struct {
 func (r *reading) sentence(s span) sentence { return sentence{r, s, hasAsset(r.in, s.from, s.to)} }
 
 // is says whether the token at a place is one of a few, given with blanks between them.
-func (s sentence) is(i int, few string) bool { return i >= s.from && i < s.to && oneOf(s.in[i], few) }
+func (s sentence) is(i int, few string) bool { return oneOf(s.token(i), few) }
 
 // any says whether one of a few tokens stands between two places.
 func (s sentence) any(few string, from, to int) bool {
@@ -36,9 +36,7 @@ func (s sentence) any(few string, from, to int) bool {
 }
 
 // among says whether the token at a place is one of a set.
-func (s sentence) among(i int, set map[string]bool) bool {
-	return i >= s.from && i < s.to && set[s.in[i].text]
-}
+func (s sentence) among(i int, set map[string]bool) bool { return set[s.token(i).text] }
 
 // token is the token at a place; an empty word outside of the sentence.
 func (s sentence) token(i int) token {

@@ -155,11 +155,7 @@ func parts(run []letter) []part {
 // whole makes one token of a run.
 func whole(run []letter) part {
 	var text, plain strings.Builder
-	upper := 0
-	lowerCase := 0
-	other := 0
-	ascii := 0
-	digits := 0
+	var upper, lowerCase, other, ascii, digits, alpha int
 	for _, l := range run {
 		if l.r == '\'' && !isDigit(run[0].r) {
 			continue
@@ -177,21 +173,19 @@ func whole(run []letter) part {
 		} else if isLetter(l.r) && l.r < 128 {
 			ascii++
 		}
-		if isDigit(l.r) {
+		switch {
+		case isDigit(l.r):
 			digits++
+		case isLetter(l.r):
+			alpha++
 		}
 	}
-	p := part{from: 0, to: len(run)}
+	p := part{to: len(run)}
 	p.text, p.plain = text.String(), plain.String()
 	p.caps, p.title = upper >= 2 && lowerCase == 0, unicode.IsUpper(run[0].r)
 	p.odd = other > 0 && ascii > 0
-	if digits > 0 {
+	if digits > 0 && alpha == 0 {
 		p.sort = number
-		for _, l := range run {
-			if isLetter(l.r) {
-				p.sort = word
-			}
-		}
 	}
 	if p.sort == word && other > 0 && !p.odd {
 		if onlyASCII(p.text) && watched[p.text] && !watched[p.plain] { // every letter of it looks like a Latin one
