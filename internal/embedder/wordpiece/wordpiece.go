@@ -113,17 +113,12 @@ func words(text string, each func(word string) bool) {
 	from := -1
 	for i, r := range text {
 		switch {
-		case r == ' ':
+		case r == ' ' || apart(r):
 			if from >= 0 && !each(text[from:i]) {
 				return
 			}
 			from = -1
-		case apart(r):
-			if from >= 0 && !each(text[from:i]) {
-				return
-			}
-			from = -1
-			if !each(text[i : i+utf8.RuneLen(r)]) {
+			if r != ' ' && !each(text[i:i+utf8.RuneLen(r)]) {
 				return
 			}
 		case from < 0:
@@ -137,28 +132,15 @@ func words(text string, each func(word string) bool) {
 
 // plain writes a text in lower case, without accents and control characters, with single kinds of space.
 func plain(text string) string {
-	ascii := true
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			ascii = false
-			break
-		}
-	}
-	if !ascii {
-		text = norm.NFD.String(strings.ToValidUTF8(text, " "))
-	}
-	var b strings.Builder
-	b.Grow(len(text))
-	for _, r := range text {
+	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\t' || r == '\n' || r == '\r' || unicode.Is(unicode.Zs, r):
-			b.WriteByte(' ')
+			return ' '
 		case r == 0 || r == unicode.ReplacementChar || unicode.Is(unicode.C, r) || unicode.Is(unicode.Mn, r):
-		default:
-			b.WriteRune(unicode.ToLower(r))
+			return -1
 		}
-	}
-	return b.String()
+		return unicode.ToLower(r)
+	}, norm.NFD.String(strings.ToValidUTF8(text, " ")))
 }
 
 // apart says whether a letter is a word of its own: punctuation, all ASCII symbols, and Chinese characters.
