@@ -73,31 +73,30 @@ func (c *Config) unlessSet(key string, value *time.Duration, most time.Duration)
 }
 
 func (a Agent) validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	var faults faultList
 	if a.WakeLock > a.ClientTimeout {
-		fault("agent.wake_lock is %s and agent.client_timeout is %s; the lock must not outlast the visit",
+		faults.add("agent.wake_lock is %s and agent.client_timeout is %s; the lock must not outlast the visit",
 			spanText(a.WakeLock), spanText(a.ClientTimeout))
 	}
 	if a.AlarmHold < a.WakeLock {
-		fault("agent.alarm_hold is %s and agent.wake_lock is %s; an alarm must hold for as long as the lock",
+		faults.add("agent.alarm_hold is %s and agent.wake_lock is %s; an alarm must hold for as long as the lock",
 			spanText(a.AlarmHold), spanText(a.WakeLock))
 	}
 	if a.ResumeTTL > 0 && a.ResumeAfter >= a.ResumeTTL {
-		fault(
+		faults.add(
 			"agent.resume_after is %s and agent.resume_ttl is %s; a dream must be let go on before its time runs out, or set resume_ttl to 0s to end it when it is woken",
 			spanText(a.ResumeAfter), spanText(a.ResumeTTL))
 	}
 	if a.UrgentIdle > a.IdleTimeout {
-		fault(
+		faults.add(
 			"agent.urgent_idle is %s and agent.idle_timeout is %s; an urgent agent must not wait for longer than another",
 			spanText(a.UrgentIdle), spanText(a.IdleTimeout))
 	}
 	if err := a.UrgencyRule().Validate(); err != nil {
-		fault("agent: %w", err)
+		faults.add("agent: %w", err)
 	}
 	if err := a.Vitality.Validate(); err != nil {
-		fault("agent.vitality: %w", err)
+		faults.add("agent.vitality: %w", err)
 	}
 	return errors.Join(append(faults, a.validHours())...)
 }
@@ -126,15 +125,15 @@ type Feed struct {
 	Listen string `json:"listen"` // host:port; empty: nowhere
 }
 
-func (f Feed) validate() error {
-	if f.Listen == "" {
+// validListen checks an address to listen on; an empty one is valid.
+func validListen(knob, address, example string) error {
+	if address == "" {
 		return nil
 	}
-	host, port, err := net.SplitHostPort(f.Listen)
+	host, port, err := net.SplitHostPort(address)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
-		return fmt.Errorf(
-			"feed.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7412, or empty",
-			quoted(f.Listen))
+		return fmt.Errorf("%s is %s; it must be an address of this machine and a port, such as %s, or empty", knob,
+			quoted(address), example)
 	}
 	return nil
 }

@@ -3,9 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -44,19 +42,6 @@ func (a Archive) validate() error {
 			return fmt.Errorf("archive.url sets %s; an address of s3:// may set region and endpoint, others nothing",
 				quoted(name))
 		}
-	}
-	return nil
-}
-
-func (m Metrics) validate() error {
-	if m.Listen == "" {
-		return nil
-	}
-	host, port, err := net.SplitHostPort(m.Listen)
-	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
-		return fmt.Errorf(
-			"metrics.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7413, or empty",
-			quoted(m.Listen))
 	}
 	return nil
 }

@@ -119,7 +119,7 @@ func unknownKeys(path string, file map[string]any) error {
 			sections[strings.Join(parts[:i], ".")] = true
 		}
 	}
-	var faults []error
+	var faults faultList
 	var walk func(prefix string, in map[string]any)
 	walk = func(prefix string, in map[string]any) {
 		for _, name := range sortedKeys(in) {
@@ -131,15 +131,13 @@ func unknownKeys(path string, file map[string]any) error {
 				walk(key, inner)
 			case sections[key]:
 				if in[name] != nil {
-					faults = append(faults,
-						fmt.Errorf("%s: %s is %s; it must be a section", path, key, quoted(in[name])))
+					faults.add("%s: %s is %s; it must be a section", path, key, quoted(in[name]))
 				}
 			case key == "temporal.api_key":
-				faults = append(faults,
-					fmt.Errorf("%s: %s: a key does not belong in a file; name it by api_key_env or api_key_file",
-						path, key))
+				faults.add("%s: %s: a key does not belong in a file; name it by api_key_env or api_key_file",
+					path, key)
 			default:
-				faults = append(faults, fmt.Errorf("%s: %s is no setting%s", path, key, nearestHint(key, knownKeys())))
+				faults.add("%s: %s is no setting%s", path, key, nearestHint(key, knownKeys()))
 			}
 		}
 	}

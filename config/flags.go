@@ -45,7 +45,7 @@ func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bo
 	if flags == nil {
 		return sets, nil
 	}
-	var faults []error
+	var faults faultList
 	for _, k := range table() {
 		if f := flags.Lookup(k.Flag); k.Flag != "" && f != nil && f.Changed {
 			faults = append(faults, v.BindPFlag(k.Key, f))
@@ -62,14 +62,13 @@ func bind(v *viper.Viper, flags *pflag.FlagSet, renamed *renames) (map[string]bo
 		key = strings.ToLower(strings.TrimSpace(key))
 		switch {
 		case !ok:
-			faults = append(faults, fmt.Errorf("--set %s must be key=value, such as dream.cycles=2", quoted(line)))
+			faults.add("--set %s must be key=value, such as dream.cycles=2", quoted(line))
 		case sectionOf(key) != "":
-			faults = append(faults,
-				fmt.Errorf("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key)))
+			faults.add("--set: %s belongs to the section %s, which stands in a file", key, sectionOf(key))
 		case formerly(key):
 			given[key] = value
 		case !slices.Contains(knownKeys()[1:], key):
-			faults = append(faults, fmt.Errorf("--set: %s is no setting%s", key, nearestHint(key, knownKeys())))
+			faults.add("--set: %s is no setting%s", key, nearestHint(key, knownKeys()))
 		default:
 			given[key] = value
 		}

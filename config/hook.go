@@ -66,23 +66,26 @@ func (c Config) HookSecret(name string) ([]byte, error) {
 
 // readHooks reads the hooks section, which has no rows in the table.
 func readHooks(raw any) (map[string]Hook, error) {
-	hooks := map[string]Hook{}
+	return readNamed("hook", raw, readHook)
+}
+
+// readNamed reads a section that holds one section per thing, by name.
+func readNamed[T any](thing string, raw any, read func(name string, raw any) (T, error)) (map[string]T, error) {
+	things := map[string]T{}
 	if raw == nil {
-		return hooks, nil
+		return things, nil
 	}
 	section, ok := raw.(map[string]any)
 	if !ok {
-		return hooks, fmt.Errorf("hooks is %s; it must hold one section per hook", quoted(raw))
+		return things, fmt.Errorf("%ss is %s; it must hold one section per %s", thing, quoted(raw), thing)
 	}
 	var faults []error
 	for _, name := range sortedKeys(section) {
-		h, err := readHook(name, section[name])
-		if err != nil {
-			faults = append(faults, err)
-		}
-		hooks[name] = h
+		one, err := read(name, section[name])
+		things[name] = one
+		faults = append(faults, err)
 	}
-	return hooks, errors.Join(faults...)
+	return things, errors.Join(faults...)
 }
 
 func readHook(name string, raw any) (Hook, error) {

@@ -100,7 +100,7 @@ func (c *Config) unverified() []string {
 
 // fill reads every knob of the table. A knob that cannot be read keeps its default, so that the other checks still run.
 func (c *Config) fill(v *viper.Viper, from origin) error {
-	var faults []error
+	var faults faultList
 	values := map[string]any{}
 	for _, k := range table() {
 		fallback, err := k.read(k.Default)
@@ -112,7 +112,7 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 		if raw := v.Get(k.Key); source != fromDefault {
 			value, err = k.read(raw)
 			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: %w", strings.TrimPrefix(source, "file "), err))
+				faults.add("%s: %w", strings.TrimPrefix(source, "file "), err)
 				value = fallback
 			}
 		}

@@ -6,7 +6,7 @@ import "fmt"
 func nearestHint(name string, names []string) string {
 	best, distance := "", 1+len(name)/2
 	for _, k := range names {
-		if d := edits(name, k); d < distance {
+		if d := Distance(name, k); d < distance {
 			best, distance = k, d
 		}
 	}
@@ -16,8 +16,8 @@ func nearestHint(name string, names []string) string {
 	return fmt.Sprintf("; did you mean %s?", best)
 }
 
-// edits is the Levenshtein distance in bytes; names are ASCII and short.
-func edits(a, b string) int {
+// Distance is the Levenshtein distance of two words in bytes; of a long one only the beginning counts.
+func Distance(a, b string) int {
 	if len(a) > 200 {
 		a = a[:200]
 	}

@@ -73,27 +73,20 @@ func splitWords(text string) []string {
 }
 
 func (p Policy) validate() error {
-	faults := []error{prefixFaults("policy", p.Rules().Validate())}
+	faults := faultList{prefixFaults("policy", p.Rules().Validate())}
 	for _, handle := range sortedKeys(p.Agents) {
 		faults = append(faults, prefixFaults("policy.agents."+handle, p.Agents[handle].Validate()))
 	}
 	names := splitWords(p.Guards)
 	if len(names) > 1 && (slices.Contains(names, noGuards) || slices.Contains(names, allGuards)) {
-		faults = append(faults,
-			fmt.Errorf("policy.guards is %s; it must be all, none, or names of guards", quoted(p.Guards)))
+		faults.add("policy.guards is %s; it must be all, none, or names of guards", quoted(p.Guards))
 	}
 	return errors.Join(faults...)
 }
 
 // prefixFaults puts a place before every fault. The package policy calls them sentences; in a file they are rules.
 func prefixFaults(at string, err error) error {
-	if err == nil {
-		return nil
-	}
-	all := []error{err}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		all = many.Unwrap()
-	}
+	all := faultsOf(err)
 	for i, fault := range all {
 		all[i] = fmt.Errorf("%s.%w", at, fault)
 		if text, ok := strings.CutPrefix(fault.Error(), "sentences: "); ok {

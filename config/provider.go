@@ -99,26 +99,11 @@ var modelKeys = strings.Fields(`
 
 // readProviders reads the providers section, which has no rows in the table.
 func readProviders(raw any) (map[string]Provider, error) {
-	providers := map[string]Provider{}
-	if raw == nil {
-		return providers, nil
-	}
-	section, ok := raw.(map[string]any)
-	if !ok {
-		return providers, fmt.Errorf("providers is %s; it must hold one section per provider", quoted(raw))
-	}
-	var faults []error
-	for _, name := range sortedKeys(section) {
-		p, err := readProvider("providers."+name, section[name])
-		if err != nil {
-			faults = append(faults, err)
-		}
-		providers[name] = p
-	}
-	return providers, errors.Join(faults...)
+	return readNamed("provider", raw, readProvider)
 }
 
-func readProvider(at string, raw any) (Provider, error) {
+func readProvider(name string, raw any) (Provider, error) {
+	at := "providers." + name
 	fields, ok := raw.(map[string]any)
 	if !ok {
 		return Provider{}, fmt.Errorf("%s is %s; it must be a section with profile and base_url", at, quoted(raw))
@@ -146,12 +131,10 @@ func readProvider(at string, raw any) (Provider, error) {
 type reader struct {
 	at     string
 	fields map[string]any
-	faults []error
+	faults faultList
 }
 
-func (r *reader) fault(format string, args ...any) {
-	r.faults = append(r.faults, fmt.Errorf(format, args...))
-}
+func (r *reader) fault(format string, args ...any) { r.faults.add(format, args...) }
 
 func (r *reader) onlyKnown(names []string) {
 	for _, key := range sortedKeys(r.fields) {

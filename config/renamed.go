@@ -7,7 +7,7 @@ import (
 )
 
 // renames refuses settings under the names that they had before 0.1.0, and says what they are called since.
-type renames struct{ faults []error }
+type renames struct{ faults faultList }
 
 // knob refuses the former name of a knob, and former names of its choices, within one source. given are the source's
 // values by key; place is where they stand, and spelled returns how the source writes a key.
@@ -25,7 +25,7 @@ func (r *renames) knob(k Knob, given map[string]any, place string, spelled func(
 }
 
 func (r *renames) refuse(former, now string) {
-	r.faults = append(r.faults, fmt.Errorf("%s is called %s since 0.1.0; give it that name", former, now))
+	r.faults.add("%s is called %s since 0.1.0; give it that name", former, now)
 }
 
 // file refuses former names in the content of a file.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -108,34 +107,28 @@ func (c Config) TalkModel() string {
 }
 
 func (s Serve) validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
-	if s.Listen != "" {
-		host, port, err := net.SplitHostPort(s.Listen)
-		if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || (host == "" && n == 0) {
-			fault(
-				"serve.listen is %s; it must be an address of this machine and a port, such as 127.0.0.1:7680, or empty",
-				quoted(s.Listen))
-		}
+	var faults faultList
+	if err := validListen("serve.listen", s.Listen, "127.0.0.1:7680"); err != nil {
+		faults.add("%w", err)
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		fault("serve.tls_cert and serve.tls_key go together; one of them is empty")
+		faults.add("serve.tls_cert and serve.tls_key go together; one of them is empty")
 	}
 	for _, host := range SplitList(s.Hosts) {
 		if strings.ContainsAny(host, "/@:") && net.ParseIP(host) == nil {
-			fault("serve.hosts names %s; a host is a name such as dreams.example, without scheme and port",
+			faults.add("serve.hosts names %s; a host is a name such as dreams.example, without scheme and port",
 				quoted(host))
 		}
 	}
 	for _, origin := range SplitList(s.Origins) {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 			u.Path != "" || u.User != nil {
-			fault("serve.origins names %s; an origin is such as https://app.example, without a path", quoted(origin))
+			faults.add("serve.origins names %s; an origin is such as https://app.example, without a path", quoted(origin))
 		}
 	}
 	for _, field := range SplitList(s.AllowFields) {
 		if _, listed := inference.FieldBeyondTokens(field); !listed {
-			fault(
+			faults.add(
 				"serve.allow_fields names %s, which is passed on in any case or is no field of the list in docs/money.md%s",
 				quoted(field), nearestHint(field, beyondTokens()))
 		}
@@ -148,7 +141,7 @@ func (s Serve) validate() error {
 	} {
 		for _, handle := range SplitList(list.handles) {
 			if !dream.IsHandle(handle) {
-				fault("serve.%s names %s, which no agent can be called; handles go with commas between", list.name,
+				faults.add("serve.%s names %s, which no agent can be called; handles go with commas between", list.name,
 					quoted(handle))
 			}
 		}

@@ -34,26 +34,25 @@ func (c Config) StorePassword() (string, error) {
 
 // validate never repeats the value of store.url in an error: it may contain a password by mistake.
 func (s Store) validate() error {
-	var faults []error
-	fault := func(text string) { faults = append(faults, errors.New(text)) }
+	var faults faultList
 	if s.PasswordEnv != "" && s.PasswordFile != "" {
-		fault("store names its password twice, by password_env and by password_file; keep one")
+		faults.add("store names its password twice, by password_env and by password_file; keep one")
 	}
 	if s.URL == "" {
 		if s.PasswordEnv != "" || s.PasswordFile != "" || s.TrustServer {
-			fault(
+			faults.add(
 				"store.url is empty, yet a password or trust is set for it; set the address, such as redis://127.0.0.1:6379/0")
 		}
 		return errors.Join(faults...)
 	}
 	u, err := url.Parse(s.URL)
 	if err != nil || !reachable(u) {
-		fault(
+		faults.add(
 			"store.url is no address of a Redis server; it must be like redis://127.0.0.1:6379/0, rediss://user@host:6379/0 or unix:///run/redis.sock")
 		return errors.Join(faults...)
 	}
 	if _, holds := u.User.Password(); holds || u.Query().Has("password") {
-		fault("store.url holds a password; leave it out and name it by store.password_env or store.password_file")
+		faults.add("store.url holds a password; leave it out and name it by store.password_env or store.password_file")
 	}
 	return errors.Join(faults...)
 }

@@ -91,15 +91,15 @@ func (c Config) ownCluster() (client.Options, error) {
 
 func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
-	var faults []error
+	var faults faultList
 	if t.CAFile != "" {
 		body, err := os.ReadFile(c.home(t.CAFile))
 		pool := x509.NewCertPool()
 		switch {
 		case err != nil:
-			faults = append(faults, fmt.Errorf("temporal.tls.ca_file: %w", err))
+			faults.add("temporal.tls.ca_file: %w", err)
 		case !pool.AppendCertsFromPEM(body):
-			faults = append(faults, fmt.Errorf("temporal.tls.ca_file %s holds no certificate in PEM form", t.CAFile))
+			faults.add("temporal.tls.ca_file %s holds no certificate in PEM form", t.CAFile)
 		default:
 			conf.RootCAs = pool
 		}
@@ -107,7 +107,7 @@ func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(c.home(t.CertFile), c.home(t.KeyFile))
 		if err != nil {
-			faults = append(faults, fmt.Errorf("temporal.tls.cert_file and key_file: %w", err))
+			faults.add("temporal.tls.cert_file and key_file: %w", err)
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}

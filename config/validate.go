@@ -11,45 +11,41 @@ import (
 
 // Validate joins every fault in the relations between knobs. Limits of single knobs are checked when they are read.
 func (c Config) Validate() error {
-	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), c.Feed.validate(),
-		c.Policy.validate(), c.Archive.validate(), c.Metrics.validate(), c.Temporal.validate(), c.Seal.validate(),
+	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), validListen("feed.listen", c.Feed.Listen, "127.0.0.1:7412"),
+		c.Policy.validate(), c.Archive.validate(), validListen("metrics.listen", c.Metrics.Listen, "127.0.0.1:7413"), c.Temporal.validate(), c.Seal.validate(),
 		c.Serve.validate(), c.validTalk(), c.validRoles(), c.Worker.validate(), c.Predictions.validate())
 }
 
+// faultList collects what is wrong.
+type faultList []error
+
+func (f *faultList) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
+
 func (w Worker) validate() error {
-	var faults []error
+	var faults faultList
 	if strings.ContainsAny(w.Deployment, ".:") { // Temporal's own rule; its SDK only logs it, and the worker gets no work
-		faults = append(faults,
-			fmt.Errorf("worker.deployment is %q; a Worker Deployment has no dot and no colon in its name", w.Deployment))
+		faults.add("worker.deployment is %q; a Worker Deployment has no dot and no colon in its name", w.Deployment)
 	}
 	if w.BuildID != "" && w.Deployment == "" {
-		faults = append(faults,
-			fmt.Errorf("worker.build_id is %q and worker.deployment is empty; a build id is one of a deployment", w.BuildID))
+		faults.add("worker.build_id is %q and worker.deployment is empty; a build id is one of a deployment", w.BuildID)
 	}
 	return errors.Join(faults...)
 }
 
 func (c Config) validDream() error {
-	err := c.Dream.Validate()
-	if err == nil {
-		return nil
-	}
-	var faults []error
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, fault := range many.Unwrap() {
-			faults = append(faults, fmt.Errorf("dream: %w", fault))
-		}
+	var faults faultList
+	for _, fault := range faultsOf(c.Dream.Validate()) {
+		faults.add("dream: %w", fault)
 	}
 	return errors.Join(faults...)
 }
 
 func (m Money) validate() error {
-	var faults []error
+	var faults faultList
 	atMost := func(low, high string, a, b budget.Micros) {
 		if a > b {
-			faults = append(faults,
-				fmt.Errorf("money.%s is %s and money.%s is %s; the longer cap must not be the smaller one", low, a,
-					high, b))
+			faults.add("money.%s is %s and money.%s is %s; the longer cap must not be the smaller one", low, a,
+				high, b)
 		}
 	}
 	atMost("dream", "day", m.Dream, m.Day)
@@ -59,23 +55,22 @@ func (m Money) validate() error {
 }
 
 func (t Temporal) validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	var faults faultList
 	if (t.TLS.CertFile == "") != (t.TLS.KeyFile == "") {
-		fault("temporal.tls.cert_file and temporal.tls.key_file go together; one of them is empty")
+		faults.add("temporal.tls.cert_file and temporal.tls.key_file go together; one of them is empty")
 	}
 	if t.KeyEnv != "" && t.KeyFile != "" {
-		fault("temporal names its key twice, by api_key_env and by api_key_file; keep one")
+		faults.add("temporal names its key twice, by api_key_env and by api_key_file; keep one")
 	}
 	if t.TaskQueue == "" {
-		fault("temporal.task_queue is empty; workers and starters need a name to meet at, such as oneiros")
+		faults.add("temporal.task_queue is empty; workers and starters need a name to meet at, such as oneiros")
 	}
 	if t.Address == "" && (t.KeyEnv != "" || t.KeyFile != "" || t.TLS != (TLS{})) {
-		fault(
+		faults.add(
 			"temporal.address is empty, yet a key or TLS is set for it; set the address, or use the standard Temporal client environment for all of them")
 	}
 	if t.Address != "" && t.Profile != "" {
-		fault("temporal.address and temporal.profile are both set; a profile has an address of its own, so keep one")
+		faults.add("temporal.address and temporal.profile are both set; a profile has an address of its own, so keep one")
 	}
 	return errors.Join(faults...)
 }
@@ -85,24 +80,21 @@ const miniLM = BuiltIn + "/minilm"
 
 // validRoles checks that every role names a model that is configured and, if it must be paid for, has a price.
 func (c Config) validRoles() error {
-	var faults []error
+	var faults faultList
 	models := c.Roles.Models()
 	for _, role := range dream.Roles {
 		spec, err := c.Spec(models[role])
 		switch {
 		case err != nil:
-			faults = append(faults, fmt.Errorf("roles.%s: %w", role, err))
+			faults.add("roles.%s: %w", role, err)
 		case spec.Fit(role == dream.Embedder) != nil:
-			faults = append(faults, fmt.Errorf("roles.%s: %w", role, spec.Fit(role == dream.Embedder)))
+			faults.add("roles.%s: %w", role, spec.Fit(role == dream.Embedder))
 		case spec.Price == nil:
-			faults = append(faults, fmt.Errorf(
-				"roles.%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
-				role, spec.Name, spec.Provider, spec.Wire))
+			faults.add("roles.%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
+				role, spec.Name, spec.Provider, spec.Wire)
 		case spec.Name == miniLM && c.Embedder.MiniLMDir == "":
-			faults = append(faults,
-				fmt.Errorf(
-					"roles.%s: %s needs the files of all-MiniLM-L6-v2; set embedder.minilm_dir to their folder (docs/models.md says where to get them)",
-					role, miniLM))
+			faults.add("roles.%s: %s needs the files of all-MiniLM-L6-v2; set embedder.minilm_dir to their folder (docs/models.md says where to get them)",
+				role, miniLM)
 		}
 	}
 	return errors.Join(faults...)
