@@ -32,16 +32,16 @@ func (d *Process) Checks(context.Context) []Check {
 		{Name: "config", Look: c.checkConfig},
 		{Name: "clock", Look: c.checkClock},
 		{Name: "disk", Look: c.checkDisk},
-		{Name: "store", Look: c.checkStore},
-		{Name: "integrity", Look: c.checkIntegrity},
-		{Name: "sealing", Look: c.checkSeal},
+		{Name: "store", Look: c.configured(c.checkStore)},
+		{Name: "integrity", Look: c.configured(c.checkIntegrity)},
+		{Name: "sealing", Look: c.configured(c.checkSeal)},
 		{Name: "temporal", Look: c.checkTemporal},
-		{Name: "feeds", Look: c.checkFeeds},
-		{Name: "archive", Look: c.checkArchive},
-		{Name: "hooks", Look: c.checkHooks},
-		{Name: "serve", Look: c.checkServe},
-		{Name: "models", Look: c.checkModels},
-		{Name: "embedder", Look: c.checkEmbedder},
+		{Name: "feeds", Look: c.configured(c.checkFeeds)},
+		{Name: "archive", Look: c.configured(c.checkArchive)},
+		{Name: "hooks", Look: c.configured(c.checkHooks)},
+		{Name: "serve", Look: c.configured(c.checkServe)},
+		{Name: "models", Look: c.configured(c.checkModels)},
+		{Name: "embedder", Look: c.configured(c.checkEmbedder)},
 	}
 	var names []string
 	if _, err := c.config(); err == nil {
@@ -55,6 +55,26 @@ func (d *Process) Checks(context.Context) []Check {
 			Check{Name: name, Look: func(ctx context.Context) Finding { return c.checkProvider(ctx, name) }})
 	}
 	return list
+}
+
+// configured is a check that needs a correct configuration.
+func (d doctor) configured(look func(context.Context) Finding) func(context.Context) Finding {
+	return func(ctx context.Context) Finding {
+		if _, err := d.config(); err != nil {
+			return warned("Correct the configuration first.", "not checked")
+		}
+		return look(ctx)
+	}
+}
+
+// onStore looks at the deployment where its store can be opened.
+func (d doctor) onStore(ctx context.Context, look func(context.Context, *Deployment) Finding) Finding {
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
+	if err != nil {
+		return warned("Fix the store first.", "not checked")
+	}
+	defer func() { _ = h.store.Close() }()
+	return look(ctx, h)
 }
 
 func passed(format string, args ...any) Finding {
@@ -128,9 +148,6 @@ func (d doctor) checkDisk(context.Context) Finding {
 }
 
 func (d doctor) checkStore(ctx context.Context) Finding {
-	if _, err := d.config(); err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
 	h, err := build(ctx, d.cfg, d.cfg.StorePath())
 	if err != nil {
 		advice := "Check the folder's owner and rights, or set store.path to a local disk."
@@ -179,9 +196,6 @@ func bookable(ctx context.Context, ledger spend.Ledger) error {
 
 // checkModels reports which model serves each role and what it costs.
 func (d doctor) checkModels(context.Context) Finding {
-	if _, err := d.config(); err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
 	used := map[string][]string{}
 	var names []string
 	for _, role := range dream.Roles {

@@ -20,17 +20,13 @@ const archiveWithin = 10 * time.Second
 // checkArchive compares the archive with the event log. It writes nothing: a folder that does not exist yet is made
 // by the worker that archives, so that it gets the worker's owner.
 func (d doctor) checkArchive(ctx context.Context) Finding {
-	if _, err := d.config(); err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
 	if d.cfg.Archive.URL == "" {
 		return passed("events are kept in the store alone (archive.url is empty)")
 	}
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
-	if err != nil {
-		return warned("Fix the store first.", "not checked")
-	}
-	defer func() { _ = h.store.Close() }()
+	return d.onStore(ctx, d.lookAtArchive)
+}
+
+func (d doctor) lookAtArchive(ctx context.Context, h *Deployment) Finding {
 	a, err := h.openArchive()()
 	if err != nil {
 		return failed("Correct archive.url; docs/events.md says what it takes.", "%v", err)

@@ -19,10 +19,7 @@ const measuredText = "What did we say about the harbour last week?"
 // take, and names the agents whose memory was embedded by another one. A paid embedder is not called: the doctor
 // spends nothing.
 func (d doctor) checkEmbedder(ctx context.Context) Finding {
-	c, err := d.config()
-	if err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
+	c := d.cfg
 	spec, err := c.Lookup(c.Roles.Models()[dream.Embedder])
 	if err != nil {
 		return failed("Correct roles.embedder.", "%v", err)
@@ -41,13 +38,19 @@ func (d doctor) checkEmbedder(ctx context.Context) Finding {
 	} else {
 		text += "; not measured, since a call costs money"
 	}
-	if behind := d.behindEmbedder(ctx, spec); len(behind) > 0 {
+	var behind, pending []string
+	d.onStore(ctx, func(ctx context.Context, h *Deployment) Finding { // checkStore reports the store's errors
+		behind, _ = Behind(ctx, h.store, spec)
+		pending, _ = Unembedded(ctx, h, time.Now())
+		return Finding{}
+	})
+	if len(behind) > 0 {
 		return warned(
 			"Change over with oneiros memory embed --agent "+behind[0]+
 				"; until then the embedder of its space serves it.",
 			"%s; the memory of %s is in another embedding space", text, strings.Join(behind, ", "))
 	}
-	if pending := d.unembedded(ctx); len(pending) > 0 {
+	if len(pending) > 0 {
 		return warned(
 			"They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
 			"%s; %s", text, strings.Join(pending, "; "))
@@ -94,33 +97,4 @@ func rounded(d time.Duration) time.Duration {
 		return d.Round(time.Microsecond)
 	}
 	return d.Round(time.Millisecond / 10)
-}
-
-// unembedded says how far the embedding of each agent's memories is, where some have no vector yet.
-func (d doctor) unembedded(ctx context.Context) []string {
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
-	if err != nil {
-		return nil // checkStore reports the store's errors
-	}
-	defer func() { _ = h.store.Close() }()
-	pending, err := Unembedded(ctx, h, time.Now())
-	if err != nil {
-		return nil
-	}
-	return pending
-}
-
-// behindEmbedder names the agents without an embedder of their own whose memory lies in another embedding space than
-// the usual embedder's.
-func (d doctor) behindEmbedder(ctx context.Context, usual inference.Spec) []string {
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
-	if err != nil {
-		return nil // checkStore reports the store's errors
-	}
-	defer func() { _ = h.store.Close() }()
-	behind, err := Behind(ctx, h.store, usual)
-	if err != nil {
-		return nil
-	}
-	return behind
 }

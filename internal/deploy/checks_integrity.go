@@ -16,15 +16,9 @@ const integrityWithin = 10 * time.Second
 
 // checkIntegrity verifies the store: first what its kind can damage, then all its records, read once as an export
 // reads them, with the sums of the ledger added up again. Large stores are not read to their end.
-func (d doctor) checkIntegrity(ctx context.Context) Finding {
-	if _, err := d.config(); err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
-	if err != nil {
-		return warned("Fix the store first.", "not checked")
-	}
-	defer func() { _ = h.store.Close() }()
+func (d doctor) checkIntegrity(ctx context.Context) Finding { return d.onStore(ctx, verifyStore) }
+
+func verifyStore(ctx context.Context, h *Deployment) Finding {
 	begun := time.Now()
 	found, err := verified(ctx, h.store.store)
 	if err != nil {

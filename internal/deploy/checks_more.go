@@ -16,9 +16,6 @@ import (
 
 // checkSeal checks the sealing keys, whether or not sealing is used by a server.
 func (d doctor) checkSeal(context.Context) Finding {
-	if _, err := d.config(); err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
 	keys, place, err := sealingKeys(d.cfg)
 	switch loose := exposed(d.cfg); {
 	case err != nil:
@@ -90,15 +87,9 @@ func (d doctor) unlisted(provider string, body io.Reader) []string {
 const feedsWithin = 5 * time.Second
 
 // checkFeeds reports the pulled feeds whose last pulls failed.
-func (d doctor) checkFeeds(ctx context.Context) Finding {
-	if _, err := d.config(); err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
-	if err != nil {
-		return warned("Fix the store first.", "not checked")
-	}
-	defer func() { _ = h.store.Close() }()
+func (d doctor) checkFeeds(ctx context.Context) Finding { return d.onStore(ctx, lookAtFeeds) }
+
+func lookAtFeeds(ctx context.Context, h *Deployment) Finding {
 	all, err := h.store.Feeds(ctx)
 	if err != nil {
 		return failed("Fix the store first.", "%v", err)

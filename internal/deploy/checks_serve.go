@@ -14,18 +14,14 @@ const renewBefore = 14 * 24 * time.Hour
 
 // checkServe reports who can reach serve.listen, and why the server would not start.
 func (d doctor) checkServe(ctx context.Context) Finding {
-	c, err := d.config()
-	if err != nil {
-		return warned("Correct the configuration first.", "not checked")
-	}
-	if c.Serve.Listen == "" {
+	if d.cfg.Serve.Listen == "" {
 		return passed("clients are not answered (serve.listen is empty)")
 	}
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
-	if err != nil {
-		return warned("Fix the store first.", "not checked")
-	}
-	defer func() { _ = h.store.Close() }()
+	return d.onStore(ctx, lookAtServer)
+}
+
+func lookAtServer(ctx context.Context, h *Deployment) Finding {
+	c := h.config
 	required, err := h.Keys.KeysRequired(ctx)
 	if err != nil {
 		return failed("Fix the store and the data folder first.", "whether keys are required cannot be read: %v", err)
@@ -41,8 +37,8 @@ func (d doctor) checkServe(ctx context.Context) Finding {
 		}
 	}
 	at, near := c.Serve.Listen, c.Serve.Loopback()
-	if wrong := certified(c.Serve, now); wrong != nil {
-		return *wrong
+	if wrong := certified(c.Serve, now); wrong.State != "" {
+		return wrong
 	}
 	switch {
 	case len(keys) == 0 && required:
@@ -69,27 +65,24 @@ func (d doctor) checkServe(ctx context.Context) Finding {
 	return passed("%s, keys %d", at, live)
 }
 
-// certified returns what is wrong with the certificate; nil when nothing is, or when there is no certificate.
-func certified(s config.Serve, now time.Time) *Finding {
+// certified returns what is wrong with the certificate; nothing when it is well, or when there is none.
+func certified(s config.Serve, now time.Time) Finding {
 	if s.TLSCert == "" {
-		return nil
+		return Finding{}
 	}
 	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
 	if err != nil {
-		f := failed("Correct serve.tls_cert and serve.tls_key.", "the certificate %s with the key %s: %v", s.TLSCert,
+		return failed("Correct serve.tls_cert and serve.tls_key.", "the certificate %s with the key %s: %v", s.TLSCert,
 			s.TLSKey, err)
-		return &f
 	}
 	until := pair.Leaf.NotAfter
 	switch {
 	case now.After(until):
-		f := failed("Renew it; a server that runs takes the new one by itself.", "the certificate %s ended on %s",
+		return failed("Renew it; a server that runs takes the new one by itself.", "the certificate %s ended on %s",
 			s.TLSCert, until.UTC().Format(time.DateOnly))
-		return &f
 	case now.Add(renewBefore).After(until):
-		f := warned("Renew it; a server that runs takes the new one by itself.", "the certificate %s ends on %s",
+		return warned("Renew it; a server that runs takes the new one by itself.", "the certificate %s ends on %s",
 			s.TLSCert, until.UTC().Format(time.DateOnly))
-		return &f
 	}
-	return nil
+	return Finding{}
 }

@@ -2,7 +2,6 @@ package deploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,10 +28,7 @@ const TemporalFile = "temporal.db"
 func (e *engine) spawn(ctx context.Context, d *Process, tell func(string, ...any)) error {
 	c := e.deployment.config
 	if c.Temporal.Child == "never" {
-		return &exit.Error{
-			Code: exit.Usage,
-			Err:  errors.New("no Temporal cluster is configured, and temporal.child is never; set temporal.address"),
-		}
+		return exit.Usagef("no Temporal cluster is configured, and temporal.child is never; set temporal.address")
 	}
 	binary, err := temporalchild.Find(d.Getenv("ONEIROS_TEMPORALD"), self(), lookPath)
 	if err != nil {

@@ -83,15 +83,11 @@ func (d *Process) Chronicle(ctx context.Context, r ChronicleRequest, tell func(s
 	l.Agent = sample.Diarist(handleOf(name), time.Now())
 	l.Sleepless, l.Novice = sample.Diarist("never-dreamt", time.Now()), sample.Diarist("first-evening", time.Now())
 	times, report, err := importer.Times(ctx, l.Agent, files, importer.Options{})
-	switch {
-	case errors.Is(err, importer.ErrUndated) || err == nil && len(times) == 0:
-		return nil,
-			exit.Usagef("%s holds no dated entry; a life is a diary under dated headings, or another file with times",
-				cmp.Or(r.Path, name))
-	case err != nil:
-		return nil, fmt.Errorf("read the life %s: %w", name, err)
-	case report.BadCount > 0:
-		return nil, exit.Usagef("%s: %d entries cannot be read, the first is %s", name, report.BadCount, report.Bad[0])
+	if err == nil && len(times) == 0 {
+		err = importer.ErrUndated
+	}
+	if err := unreadable(cmp.Or(r.Path, name), report, err); err != nil {
+		return nil, err
 	}
 	l.Days = daysOf(times)
 	l.clock.set(l.Days[0])
@@ -99,12 +95,10 @@ func (d *Process) Chronicle(ctx context.Context, r ChronicleRequest, tell func(s
 	if err := emptyChronicle(dir); err != nil {
 		return nil, err
 	}
-	plain, err := plainConfig(dir)
+	plain, err := sampleConfig(dir, c)
 	if err != nil {
 		return nil, err
 	}
-	plain.Dream, plain.Log, plain.Worker = c.Dream, c.Log, c.Worker
-	plain.Temporal.Child = "auto"
 	// The question at the end is answered from what recall finds, however busy the machine is, and not from the journal.
 	plain.Serve.RecallBudget, plain.Agent.Digest = recallPatience, journal.DigestOff
 	h, err := build(ctx, plain, plain.StorePath())
@@ -123,6 +117,20 @@ func (d *Process) Chronicle(ctx context.Context, r ChronicleRequest, tell func(s
 		return nil, errors.Join(err, h.store.Close())
 	}
 	return l, nil
+}
+
+// unreadable says why a life cannot be read; nil when it can.
+func unreadable(name string, report importer.Report, err error) error {
+	switch {
+	case errors.Is(err, importer.ErrUndated):
+		return exit.Usagef("%s holds no dated entry; a life is a diary under dated headings, or another file with times",
+			name)
+	case err != nil:
+		return fmt.Errorf("read the life %s: %w", name, err)
+	case report.BadCount > 0:
+		return exit.Usagef("%s: %d entries cannot be read, the first is %s", name, report.BadCount, report.Bad[0])
+	}
+	return nil
 }
 
 // recallPatience is how long the question at the end waits for memories.
@@ -227,13 +235,9 @@ func (l *Chronicle) Evening(day int) time.Time { return l.Days[day].AddDate(0, 0
 // entries the day has.
 func (l *Chronicle) Live(ctx context.Context, a dream.Agent, day int) (int, error) {
 	l.clock.set(l.Evening(day))
-	report, err := importer.Import(ctx, l.store, a, l.files, importer.Options{
-		From: l.Days[day], To: l.Days[day].AddDate(0, 0, 1), Now: l.Evening(day),
-		HalfLife: l.config.Dream.HalfLife, FadeBelow: l.config.Dream.FadeBelow, Due: dueOf(l.config.Dream),
-		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			return l.embed(ctx, a, "", texts)
-		},
-	})
+	options := l.importOptions(a)
+	options.From, options.To, options.Now = l.Days[day], l.Days[day].AddDate(0, 0, 1), l.Evening(day)
+	report, err := importer.Import(ctx, l.store, a, l.files, options)
 	if err != nil {
 		return 0, fmt.Errorf("live %s: %w", l.Days[day].Format(time.DateOnly), err)
 	}

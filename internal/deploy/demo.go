@@ -32,14 +32,10 @@ func (d *Process) Demo(ctx context.Context, dir string, tell func(string, ...any
 	if dir == "" {
 		dir = filepath.Join(c.DataDir, "demo")
 	}
-	plain, err := plainConfig(dir)
+	plain, err := sampleConfig(dir, c)
 	if err != nil {
 		return nil, nil, err
 	}
-	plain.Dream = c.Dream
-	plain.Log = c.Log
-	plain.Worker = c.Worker
-	plain.Temporal.Child = "auto"
 	h, err := build(ctx, plain, plain.StorePath())
 	if err != nil {
 		return nil, nil, err
@@ -64,6 +60,15 @@ func plainConfig(dir string) (config.Config, error) {
 	return config.Load(config.Options{Dir: dir, Env: []string{"ONEIROS_DATA_DIR=" + dir}, BuiltIn: localmodel.Specs()})
 }
 
+// sampleConfig is a configuration for a sample life. Of another one only the knobs of dreams, the log and the worker
+// apply.
+func sampleConfig(dir string, c config.Config) (config.Config, error) {
+	plain, err := plainConfig(dir)
+	plain.Dream, plain.Log, plain.Worker = c.Dream, c.Log, c.Worker
+	plain.Temporal.Child = "auto"
+	return plain, err
+}
+
 // importSamples imports the sample diaries, once, and returns the evening after their last event.
 func (h *Deployment) importSamples(ctx context.Context) (time.Time, error) {
 	var last time.Time
@@ -80,14 +85,9 @@ func (h *Deployment) importSamples(ctx context.Context) (time.Time, error) {
 				return io.NopCloser(bytes.NewReader(agentState.Memories)), nil
 			},
 		}
-		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, importer.Options{
-			Format: formats.JSONL, Strict: true, HalfLife: h.config.Dream.HalfLife,
-			FadeBelow: h.config.Dream.FadeBelow,
-			Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
-				return h.embed(ctx, a, "", texts)
-			},
-			Due: dueOf(h.config.Dream),
-		})
+		options := h.importOptions(a)
+		options.Format, options.Strict = formats.JSONL, true
+		report, err := importer.Import(ctx, h.store, a, []importer.File{file}, options)
 		if err != nil {
 			return last, fmt.Errorf("the sample life of %s: %w", a.Handle, err)
 		}
@@ -98,9 +98,15 @@ func (h *Deployment) importSamples(ctx context.Context) (time.Time, error) {
 	return last.Truncate(24 * time.Hour).Add(46 * time.Hour), nil // 22:00 of the next day
 }
 
-// dueOf returns when a fragment of knowledge fades if it is never recalled.
-func dueOf(k dream.Knobs) func(time.Time, float64) time.Time {
-	return func(at time.Time, strength float64) time.Time {
-		return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
+// importOptions are the options of imports into the memory of an agent: knowledge fades as it does in dreams.
+func (h *Deployment) importOptions(a dream.Agent) importer.Options {
+	k := h.config.Dream
+	return importer.Options{
+		HalfLife:  k.HalfLife,
+		FadeBelow: k.FadeBelow,
+		Due: func(at time.Time, strength float64) time.Time {
+			return forgetting.Due(at, strength, k.HalfLife, 0, k.FadeBelow)
+		},
+		Embed: Embed(h.embed).For(a, ""),
 	}
 }

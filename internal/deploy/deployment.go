@@ -195,9 +195,7 @@ func (h *Deployment) serving(ctx context.Context, a dream.Agent) (importer.Embed
 		return importer.Embedder{}, err
 	}
 	return importer.Embedder{
-		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			return h.embed(ctx, a, spec.Name, texts)
-		},
+		Embed: Embed(h.embed).For(a, spec.Name),
 		Makes: spec.Makes,
 	}, nil
 }

@@ -59,6 +59,15 @@ func newEngine(h *Deployment) *engine {
 	return e
 }
 
+// newEngine makes the engine of a process that must be able to call every configured model. Where this program cannot
+// run one, it hands over.
+func (d *Process) newEngine(h *Deployment) (*engine, error) {
+	if err := d.handOverIfNeeded(h.config); err != nil {
+		return nil, err
+	}
+	return newEngine(h), exit.AsUsage(h.wants)
+}
+
 func (e *engine) writeLog(to io.Writer) {
 	e.plainLog = plainLogger(e.deployment.config.Log, to)
 	e.log = tlog.NewStructuredLogger(e.plainLog)
@@ -137,20 +146,14 @@ func (d *Process) Reach(ctx context.Context, h *Deployment) (Engine, error) {
 
 // Work runs a worker against the configured cluster, or against the server of a running `oneiros up`.
 func (d *Process) Work(ctx context.Context, h *Deployment) (Engine, error) {
-	if err := d.handOverIfNeeded(h.config); err != nil {
+	e, err := d.newEngine(h)
+	if err != nil {
 		return nil, err
 	}
-	if h.wants != nil { // a worker must be able to call every configured model
-		return nil, &exit.Error{Code: exit.Usage, Err: h.wants}
-	}
-	e := newEngine(h)
 	e.listens = true
 	if err := e.dial(ctx); err != nil {
 		if errors.Is(err, ErrNoServer) {
-			err = &exit.Error{
-				Code: exit.Unreachable,
-				Err:  fmt.Errorf("%w, with a worker; a worker alone needs temporal.address", err),
-			}
+			err = exit.Errorf(exit.Unreachable, "%w, with a worker; a worker alone needs temporal.address", err)
 		}
 		return nil, err
 	}
@@ -160,13 +163,10 @@ func (d *Process) Work(ctx context.Context, h *Deployment) (Engine, error) {
 // Up runs a worker, the API server and the listeners, with a Temporal server of its own when no cluster is
 // configured.
 func (d *Process) Up(ctx context.Context, h *Deployment, tell func(string, ...any)) (Engine, error) {
-	if err := d.handOverIfNeeded(h.config); err != nil {
+	e, err := d.newEngine(h)
+	if err != nil {
 		return nil, err
 	}
-	if h.wants != nil { // a worker must be able to call every configured model
-		return nil, &exit.Error{Code: exit.Usage, Err: h.wants}
-	}
-	e := newEngine(h)
 	e.defaultPorts, e.listens = true, true
 	if loose := exposed(h.config); loose != "" {
 		tell("Warning: %s.", loose)
@@ -179,11 +179,8 @@ func (d *Process) Up(ctx context.Context, h *Deployment, tell func(string, ...an
 		err = e.startServer(ctx, tell)
 		// When another `oneiros up` of this data folder runs, that one answers clients.
 		if err == nil && e.unserved != "" && e.beside == 0 {
-			err = &exit.Error{
-				Code: exit.Unreachable,
-				Err: fmt.Errorf("%s: stop what listens there, or set serve.listen to another "+
-					"address, as in --set serve.listen=127.0.0.1:7681; empty, and no client is answered", e.unserved),
-			}
+			err = exit.Errorf(exit.Unreachable, "%s: stop what listens there, or set serve.listen to another "+
+				"address, as in --set serve.listen=127.0.0.1:7681; empty, and no client is answered", e.unserved)
 		}
 		if err != nil {
 			return nil, errors.Join(err, e.Stop())
@@ -199,13 +196,10 @@ func (d *Process) Up(ctx context.Context, h *Deployment, tell func(string, ...an
 
 // ForOneDream runs a worker for a single dream. The SDK logs to a file, because the terminal shows the dream.
 func (d *Process) ForOneDream(ctx context.Context, h *Deployment, tell func(string, ...any)) (Engine, error) {
-	if err := d.handOverIfNeeded(h.config); err != nil {
+	e, err := d.newEngine(h)
+	if err != nil {
 		return nil, err
 	}
-	if h.wants != nil { // a worker must be able to call every configured model
-		return nil, &exit.Error{Code: exit.Usage, Err: h.wants}
-	}
-	e := newEngine(h)
 	log, err := e.logFile("oneiros.log")
 	if err != nil {
 		return nil, err
@@ -242,7 +236,7 @@ func (e *engine) dial(ctx context.Context) error {
 func (e *engine) options() (client.Options, error) {
 	cluster, err := e.deployment.config.Cluster()
 	if err != nil {
-		return client.Options{}, &exit.Error{Code: exit.Usage, Err: err}
+		return client.Options{}, exit.AsUsage(err)
 	}
 	if cluster.Configured {
 		e.place("temporal",
@@ -279,7 +273,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	e.client, e.namespace, e.converters = c, o.Namespace, o
 	found, err := workers.Look(ctx, c, o.Namespace)
 	if err != nil {
-		return &exit.Error{Code: exit.Unreachable, Err: fmt.Errorf("query Temporal at %s: %w", o.HostPort, err)}
+		return exit.Errorf(exit.Unreachable, "query Temporal at %s: %w", o.HostPort, err)
 	}
 	e.starter = e.deployment.starter()
 	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
@@ -307,7 +301,7 @@ func (e *engine) createClient(o client.Options) error {
 	}
 	c, err := client.NewLazyClient(o)
 	if err != nil {
-		return &exit.Error{Code: exit.Usage, Err: fmt.Errorf("a client of Temporal at %s: %w", o.HostPort, err)}
+		return exit.Usagef("a client of Temporal at %s: %w", o.HostPort, err)
 	}
 	e.client, e.namespace, e.starter = c, o.Namespace, e.deployment.starter()
 	e.starter.Client = c

@@ -145,20 +145,13 @@ func (e *Evaluation) plan(r EvaluationRequest) error {
 }
 
 // price finds out what the dreams may cost, and that the caller allows it.
-func (e *Evaluation) price(ctx context.Context, r EvaluationRequest) (err error) {
-	dir, err := os.MkdirTemp("", "oneiros-eval-")
-	if err != nil {
-		return fmt.Errorf("make a folder: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	h, err := e.build(ctx, dir, e.config.Dream)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, h.store.Close()) }()
-	if err := h.store.PutAgent(ctx, e.history.agent); err != nil {
-		return err
-	}
+func (e *Evaluation) price(ctx context.Context, r EvaluationRequest) error {
+	return aside(ctx, e.history.agent,
+		func(dir string) (*Deployment, error) { return e.build(ctx, dir, e.config.Dream) },
+		func(h *Deployment) error { return e.priceIn(ctx, h, r) })
+}
+
+func (e *Evaluation) priceIn(ctx context.Context, h *Deployment, r EvaluationRequest) error {
 	estimate, err := h.Planner.Estimate(ctx, starter.DreamRequest{Agent: e.history.agent.ID})
 	if err != nil {
 		return exit.AsUsage(err)

@@ -3,9 +3,6 @@ package deploy
 import (
 	"context"
 	"fmt"
-	"log/slog"
-	"net"
-	"net/http"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/archive"
@@ -94,7 +91,7 @@ func (e *engine) measure(ctx context.Context) error {
 	}
 	e.meter = telemetry.New(o)
 	if err := e.meter.Begin(ctx); err != nil {
-		return &exit.Error{Code: exit.Unreachable, Err: fmt.Errorf("begin to count events: %w", err)}
+		return exit.Errorf(exit.Unreachable, "begin to count events: %w", err)
 	}
 	return nil
 }
@@ -114,21 +111,8 @@ func (e *engine) serveMetrics(ctx context.Context) error {
 	if err := e.measure(ctx); err != nil {
 		return err
 	}
-	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
-	if err != nil {
-		e.place("metrics", fmt.Sprintf("not served here: cannot listen on %s (%v)", at, innermost(err)))
-		return nil
+	if e.serveHTTP(ctx, at, "metrics", "not served here", e.meter.Handler()) {
+		e.places[len(e.places)-1].Where += "/metrics"
 	}
-	server := &http.Server{
-		Handler:           e.meter.Handler(),
-		ReadHeaderTimeout: headWithin,
-		ReadTimeout:       wholeWithin,
-		WriteTimeout:      wholeWithin,
-		MaxHeaderBytes:    headBytes,
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelWarn),
-	}
-	e.files = append(e.files, server)
-	go func() { _ = server.Serve(line) }() // ends when Stop closes it
-	e.place("metrics", fmt.Sprintf("http://%s/metrics", line.Addr()))
 	return nil
 }

@@ -83,10 +83,18 @@ func (e *engine) listen(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if e.serveHTTP(ctx, at, "feeds", "not accepted here", handler) {
+		e.places[len(e.places)-1].Where += fmt.Sprintf(" (token in %s)", path)
+	}
+	return nil
+}
+
+// serveHTTP serves a handler until the engine stops, and says where; false when the port is taken.
+func (e *engine) serveHTTP(ctx context.Context, at, name, refusal string, handler http.Handler) bool {
 	line, err := new(net.ListenConfig).Listen(ctx, "tcp", at)
 	if err != nil {
-		e.place("feeds", fmt.Sprintf("not accepted here: cannot listen on %s (%v)", at, innermost(err)))
-		return nil
+		e.place(name, fmt.Sprintf("%s: cannot listen on %s (%v)", refusal, at, innermost(err)))
+		return false
 	}
 	server := &http.Server{
 		Handler:           handler,
@@ -98,8 +106,8 @@ func (e *engine) listen(ctx context.Context) error {
 	}
 	e.files = append(e.files, server)
 	go func() { _ = server.Serve(line) }() // ends when Stop closes it
-	e.place("feeds", fmt.Sprintf("http://%s (token in %s)", line.Addr(), path))
-	return nil
+	e.place(name, "http://"+line.Addr().String())
+	return true
 }
 
 // innermost unwraps an error to its last cause, such as "address already in use".

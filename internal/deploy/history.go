@@ -41,38 +41,44 @@ func (d *Process) historyOfLife(ctx context.Context, at, dialogue string) (lived
 	if err != nil {
 		return history{}, err
 	}
+	agent := sample.Diarist(handleOf(name+dialogue), time.Time{})
+	err = aside(ctx, agent, func(dir string) (*Deployment, error) {
+		plain, err := plainConfig(dir)
+		if err != nil {
+			return nil, err
+		}
+		return build(ctx, plain, plain.StorePath())
+	}, func(h *Deployment) error {
+		options := h.importOptions(agent)
+		options.Dialogue, options.Embed = dialogue, nil
+		report, err := importer.Import(ctx, h.store, agent, files, options)
+		if err := unreadable(name, report, err); err != nil {
+			return err
+		}
+		lived, err = livedBy(ctx, h.store, agent)
+		return err
+	})
+	return lived, err
+}
+
+// aside stores an agent in a deployment that is built in a folder of its own, and removes both when do has ended.
+func aside(ctx context.Context, agent dream.Agent, build func(dir string) (*Deployment, error),
+	do func(*Deployment) error,
+) (err error) {
 	dir, err := os.MkdirTemp("", "oneiros-eval-")
 	if err != nil {
-		return history{}, fmt.Errorf("make a folder: %w", err)
+		return fmt.Errorf("make a folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	plain, err := plainConfig(dir)
+	h, err := build(dir)
 	if err != nil {
-		return history{}, err
-	}
-	h, err := build(ctx, plain, plain.StorePath())
-	if err != nil {
-		return history{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, h.store.Close()) }()
-	agent := sample.Diarist(handleOf(name+dialogue), time.Time{})
 	if err := h.store.PutAgent(ctx, agent); err != nil {
-		return history{}, err
+		return err
 	}
-	k := dream.DefaultKnobs()
-	report, err := importer.Import(ctx, h.store, agent, files,
-		importer.Options{Dialogue: dialogue, HalfLife: k.HalfLife, FadeBelow: k.FadeBelow, Due: dueOf(k)})
-	switch {
-	case errors.Is(err, importer.ErrUndated):
-		return history{}, exit.Usagef("%s holds no dated entry; a life is a diary under dated headings, or another file "+
-			"with times", name)
-	case err != nil:
-		return history{}, fmt.Errorf("read the life %s: %w", name, err)
-	case report.BadCount > 0:
-		return history{}, exit.Usagef("%s: %d entries cannot be read, the first is %s", name, report.BadCount,
-			report.Bad[0])
-	}
-	return livedBy(ctx, h.store, agent)
+	return do(h)
 }
 
 // livedBy reads the episodes of an agent and the statements that were derived from nothing, as they were before any

@@ -60,11 +60,7 @@ func (d *Process) Hook(name string) (activities.Hook, activities.HookRule, error
 }
 
 func (d doctor) checkHooks(context.Context) Finding {
-	c, err := d.config()
-	if err != nil {
-		return warned("", "not checked: the configuration is wrong")
-	}
-	fitted, err := hooks(c)
+	fitted, err := hooks(d.cfg)
 	switch {
 	case err != nil:
 		return failed("Set the variable or the file that holds the secret; a worker does not start without it.", "%v",

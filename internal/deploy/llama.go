@@ -51,7 +51,7 @@ func (d *Process) handOver() error {
 			err = fmt.Errorf("hand over to %s: %w", path, err)
 		}
 	}
-	return &exit.Error{Code: exit.Usage, Err: err}
+	return exit.AsUsage(err)
 }
 
 // handOverIfNeeded hands over when a configured model must run in this process and this program cannot run it. If

@@ -9,15 +9,8 @@ import (
 	"sync"
 	"time"
 
-	tlog "go.temporal.io/sdk/log"
-
 	"github.com/seed-56a03226/oneiros/config"
 )
-
-// logger adapts plainLogger to Temporal's SDK.
-func logger(l config.Log, to io.Writer) tlog.Logger {
-	return tlog.NewStructuredLogger(plainLogger(l, to))
-}
 
 // plainLogger writes the log of the parts without Temporal.
 func plainLogger(l config.Log, to io.Writer) *slog.Logger {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/payload"
@@ -14,7 +15,7 @@ import (
 func TestAMissingSealingKeyIsLoggedOnOneLineAtMostOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log := logger(config.Log{Level: "info", Format: "text"}, &out)
+	log := tlog.NewStructuredLogger(plainLogger(config.Log{Level: "info", Format: "text"}, &out))
 	missing := &payload.OpenError{Key: "2026-11", Have: []string{"2026-12"}}
 	for range 5 {
 		log.Error("Workflow panic", "Error", missing, "StackTrace", "goroutine 1\n\tworkflow.go:12\n")

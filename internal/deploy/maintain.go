@@ -31,8 +31,8 @@ func (e *engine) checkDeployment(ctx context.Context) error {
 	current, err := workers.CurrentBuild(ctx, e.client, name)
 	switch {
 	case errors.Is(err, workers.ErrNoDeployments):
-		return &exit.Error{Code: exit.Unreachable, Err: fmt.Errorf("worker.deployment is %q, and %w; %s", name, err,
-			withoutDeployments)}
+		return exit.Errorf(exit.Unreachable, "worker.deployment is %q, and %w; %s", name, err,
+			withoutDeployments)
 	case err != nil:
 		return &exit.Error{Code: exit.Unreachable, Err: err}
 	case current == e.buildID():
@@ -69,7 +69,7 @@ func (e *engine) startWorker(ctx context.Context) error {
 	e.takeOver(ctx)
 	if err := e.worker.Start(); err != nil {
 		e.worker = nil
-		return &exit.Error{Code: exit.Unreachable, Err: fmt.Errorf("start the worker: %w", err)}
+		return exit.Errorf(exit.Unreachable, "start the worker: %w", err)
 	}
 	e.place("worker", fmt.Sprintf("task queue %s, %d activities at once", c.Temporal.TaskQueue, c.Worker.Concurrent))
 	if c.Worker.Deployment != "" {

@@ -18,17 +18,14 @@ import (
 // ServeMCP serves one MCP client over a pair of streams. Unlike serve it works without a cluster: talk and memory
 // need none, and the tools for dreams are then not offered.
 func (d *Process) ServeMCP(ctx context.Context, h *Deployment, s MCPSession) (err error) {
-	if err := d.handOverIfNeeded(h.config); err != nil {
+	e, err := d.newEngine(h)
+	if err != nil {
 		return err
-	}
-	if h.wants != nil { // talk must be able to call its model
-		return &exit.Error{Code: exit.Usage, Err: h.wants}
 	}
 	caller, err := h.callerOf(ctx, s, d.Getenv(keyVariable))
 	if err != nil {
 		return err
 	}
-	e := newEngine(h)
 	dreams, err := e.dialIfAny(ctx)
 	defer func() { err = errors.Join(err, e.Stop()) }()
 	if err != nil {
@@ -72,7 +69,7 @@ const keyVariable = "ONEIROS_KEY"
 // With a key in the environment the client is the same caller as over HTTP, with the key's role and daily limit.
 func (h *Deployment) callerOf(ctx context.Context, s MCPSession, secret string) (psyche.Caller, error) {
 	usage := func(format string, args ...any) (psyche.Caller, error) {
-		return psyche.Caller{}, &exit.Error{Code: exit.Usage, Err: fmt.Errorf(format, args...)}
+		return psyche.Caller{}, exit.Usagef(format, args...)
 	}
 	keys, err := h.store.Keys(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func (d *Process) config() (config.Config, error) {
 		d.cfg, d.configErr = config.Load(config.Options{Env: d.env, Flags: d.Flags, BuiltIn: localmodel.Specs()})
 	})
 	if d.configErr != nil {
-		return d.cfg, &exit.Error{Code: exit.Usage, Err: fmt.Errorf("%w:\n%w", exit.ErrConfiguration, d.configErr)}
+		return d.cfg, exit.Usagef("%w:\n%w", exit.ErrConfiguration, d.configErr)
 	}
 	return d.cfg, nil
 }

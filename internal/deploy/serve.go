@@ -38,29 +38,22 @@ type apiServer struct {
 
 // Serve answers clients without a worker.
 func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ...any)) (Engine, error) {
-	if err := d.handOverIfNeeded(h.config); err != nil {
+	e, err := d.newEngine(h)
+	if err != nil {
 		return nil, err
 	}
 	if h.config.Serve.Listen == "" {
-		return nil,
-			&exit.Error{
-				Code: exit.Usage,
-				Err:  errors.New("serve.listen is empty; set it to an address such as 127.0.0.1:7680"),
-			}
+		return nil, exit.Usagef("serve.listen is empty; set it to an address such as 127.0.0.1:7680")
 	}
-	if h.wants != nil { // a server must be able to call every configured model
-		return nil, &exit.Error{Code: exit.Usage, Err: h.wants}
-	}
-	e := newEngine(h)
 	if err := e.requireKeys(ctx, tell); err != nil {
 		return nil, err
 	}
 	if err := e.dialLater(ctx, tell); err != nil {
 		return nil, err
 	}
-	err := e.startServer(ctx, tell)
+	err = e.startServer(ctx, tell)
 	if err == nil && e.api == nil {
-		err = &exit.Error{Code: exit.Unreachable, Err: errors.New(e.unserved)}
+		err = exit.Errorf(exit.Unreachable, "%s", e.unserved)
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())
@@ -75,10 +68,7 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 func (e *engine) dialLater(ctx context.Context, tell func(string, ...any)) error {
 	o, err := e.options()
 	if errors.Is(err, ErrNoServer) {
-		return &exit.Error{
-			Code: exit.Unreachable,
-			Err:  fmt.Errorf("%w, with a server for clients; a server alone needs temporal.address", err),
-		}
+		return exit.Errorf(exit.Unreachable, "%w, with a server for clients; a server alone needs temporal.address", err)
 	}
 	if err != nil {
 		return err
@@ -151,7 +141,7 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 			e.place("serve", "no client is answered here: "+e.unserved)
 			return s.close(ctx)
 		}
-		return errors.Join(&exit.Error{Code: exit.Usage, Err: fmt.Errorf("serve: %w", err)}, s.close(ctx))
+		return errors.Join(exit.Usagef("serve: %w", err), s.close(ctx))
 	}
 	e.api = s
 	s.stopWarming = reading(ctx, e.deployment.warm)
@@ -206,10 +196,8 @@ func (e *engine) requireKeys(ctx context.Context, tell func(string, ...any)) err
 		return nil
 	}
 	if len(keys) == 0 && !required {
-		return &exit.Error{Code: exit.Usage, Err: fmt.Errorf(
-			"serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680",
-			c.Listen,
-		)}
+		return exit.Usagef("serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680",
+			c.Listen)
 	}
 	if c.TLSCert == "" {
 		tell(

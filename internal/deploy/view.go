@@ -97,6 +97,13 @@ type Planner interface {
 type Embed func(ctx context.Context, agent dream.Agent, embedder string,
 	texts []string) (vectors [][]float32, space string, err error)
 
+// For embeds texts of one agent.
+func (e Embed) For(agent dream.Agent, embedder string) func(context.Context, []string) ([][]float32, string, error) {
+	return func(ctx context.Context, texts []string) ([][]float32, string, error) {
+		return e(ctx, agent, embedder, texts)
+	}
+}
+
 // Configuration is what `oneiros config` shows. Nothing in it is secret.
 type Configuration struct {
 	File     string           `json:"file,omitempty"`
