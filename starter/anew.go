@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -24,8 +23,7 @@ func (s *Starter) BeginAnew(ctx context.Context, agent dream.Agent, run string) 
 	}
 	id := workflows.AgentID(agent.Handle)
 	existing, err := s.Client.DescribeWorkflowExecution(ctx, id, "")
-	var notFound *serviceerror.NotFound
-	if err != nil && !errors.As(err, &notFound) {
+	if err != nil && !notFound(err) {
 		return fmt.Errorf("describe %s: %w", id, err)
 	}
 	if err == nil && existing.GetWorkflowExecutionInfo().GetExecution().GetRunId() != run {

@@ -2,11 +2,8 @@ package starter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
-
-	"go.temporal.io/api/serviceerror"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -16,7 +13,7 @@ import (
 // run.
 func (s Feeds) LastReading(ctx context.Context, feed string) (time.Time, error) {
 	state, err := s.FeedState(ctx, feed)
-	if notFound := new(serviceerror.NotFound); errors.As(err, &notFound) {
+	if notFound(err) {
 		return time.Time{}, fmt.Errorf("the workflow of feed %s does not run: %w", feed, memory.ErrNotFound)
 	}
 	return state.LastReading, err

@@ -131,15 +131,22 @@ func (r *recorder) reportUntilRecorded(s *Starter, agent dream.Agent) {
 			delay = reportAgain
 			continue
 		}
-		wait := time.NewTimer(delay)
-		select {
-		case <-r.open.Done():
-			wait.Stop()
+		delay = pause(r.open, delay, reportSlow)
+		if r.open.Err() != nil {
 			return
-		case <-wait.C:
 		}
-		delay = min(2*delay, reportSlow)
 	}
+}
+
+// pause waits for a delay, or until ctx ends, and returns the next delay: twice as long, and at most the longest.
+func pause(ctx context.Context, delay, longest time.Duration) time.Duration {
+	wait := time.NewTimer(delay)
+	defer wait.Stop()
+	select {
+	case <-ctx.Done():
+	case <-wait.C:
+	}
+	return min(2*delay, longest)
 }
 
 func (r *recorder) attempt(from context.Context, s *Starter, agent dream.Agent,
@@ -247,13 +254,8 @@ func (r *recorder) background(from context.Context, do func(context.Context) err
 	r.running.Go(func() {
 		ctx, cancel := r.while(from, 2*reportFor)
 		defer cancel()
-		for delay := reportAgain; do(ctx) != nil && ctx.Err() == nil; delay = min(2*delay, reportSlow) {
-			wait := time.NewTimer(delay)
-			select {
-			case <-ctx.Done():
-			case <-wait.C:
-			}
-			wait.Stop()
+		for delay := reportAgain; do(ctx) != nil && ctx.Err() == nil; {
+			delay = pause(ctx, delay, reportSlow)
 		}
 	})
 }

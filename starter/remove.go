@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"go.temporal.io/api/serviceerror"
-
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
@@ -119,11 +117,10 @@ func (s removal) end(ctx context.Context, ids ...string) ([]string, error) {
 	var ended []string
 	for _, id := range ids {
 		err := s.Client.TerminateWorkflow(ctx, id, "", "the agent was removed")
-		var notFound *serviceerror.NotFound
 		switch {
 		case err == nil:
 			ended = append(ended, id)
-		case !errors.As(err, &notFound):
+		case !notFound(err):
 			return ended, fmt.Errorf("end the workflow %s: %w", id, err)
 		}
 	}

@@ -76,13 +76,7 @@ func (l *looker) send(a dream.Agent) {
 			delay = lookRetry
 			continue
 		}
-		wait := time.NewTimer(delay)
-		select {
-		case <-wait.C:
-		case <-l.open.Done():
-			wait.Stop()
-		}
-		delay = min(2*delay, lookMost)
+		delay = pause(l.open, delay, lookMost)
 	}
 }
 

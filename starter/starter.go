@@ -170,19 +170,23 @@ func (s drafter) send(ctx context.Context, agent dream.Agent, spec activities.Sp
 		case <-ctx.Done():
 		}
 	}
+	return begun, explained(ctx, "begin "+spec.Dream, err)
+}
+
+// explained says why an agent's workflow does not let a dream begin or go on.
+func explained(ctx context.Context, doing string, err error) error {
 	var app *temporal.ApplicationError
 	switch {
 	case err == nil:
-		return begun, nil
+		return nil
 	case errors.As(err, &app) && app.Type() == workflows.AlreadyDreaming:
-		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
+		return fmt.Errorf("%w: %s", ErrDreaming, app.Message())
 	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
-		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
+		return fmt.Errorf("%w: %s", ErrAwake, app.Message())
 	case ctx.Err() != nil, timedOut(err):
-		return begun,
-			fmt.Errorf("begin %s: %w within %s; is a worker running?", spec.Dream, ErrUnreachable, answerWithin)
+		return fmt.Errorf("%s: %w within %s; is a worker running?", doing, ErrUnreachable, answerWithin)
 	}
-	return begun, fmt.Errorf("begin %s: %w", spec.Dream, sealed(err))
+	return fmt.Errorf("%s: %w", doing, sealed(err))
 }
 
 // askAgain is the pause before a workflow is asked again whose task has failed several times, as when its workers were
@@ -242,11 +246,16 @@ func (s waking) signalAgent(ctx context.Context, agent dream.Agent, signal strin
 // signalRunning signals a workflow; one that does not run needs no signal.
 func (s *Starter) signalRunning(ctx context.Context, id, signal string, arg any) error {
 	err := s.Client.SignalWorkflow(ctx, id, "", signal, arg)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
+	if notFound(err) {
 		return nil
 	}
 	return err
+}
+
+// notFound says whether Temporal knows no such workflow, or none that runs.
+func notFound(err error) bool {
+	var absent *serviceerror.NotFound
+	return errors.As(err, &absent)
 }
 
 // workflow are the options that every workflow of an agent or a feed starts with.
@@ -321,8 +330,7 @@ func (s *Starter) Active(ctx context.Context, handle string, when time.Time) err
 // Cancel ends a dream with its results so far. memory.ErrNotFound when it does not run.
 func (s *Starter) Cancel(ctx context.Context, dreamID string) error {
 	err := s.Client.CancelWorkflow(ctx, dreamID, "")
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
+	if notFound(err) {
 		return fmt.Errorf("dream %s does not run: %w", dreamID, memory.ErrNotFound)
 	}
 	return err
@@ -427,8 +435,7 @@ func (e Executions) Running(ctx context.Context, workflow, run string) (bool, er
 		return false, nil
 	}
 	d, err := e.Client.DescribeWorkflowExecution(ctx, workflow, run)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
+	if notFound(err) {
 		return false, nil
 	}
 	if err != nil {

@@ -213,8 +213,7 @@ func (s waking) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wak
 	}
 	// most agents have a workflow, and starting one takes two steps of the server
 	handle, err := s.Client.UpdateWorkflow(ctx, options)
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
+	if notFound(err) {
 		newest, readErr := s.Memory.Agent(ctx, agent.ID)
 		if errors.Is(readErr, memory.ErrNotFound) { // a removed agent gets no new workflow
 			return answer, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, readErr)
@@ -373,20 +372,8 @@ func (s *Starter) Resume(ctx context.Context, agent string) (workflows.StartedDr
 		err = handle.Get(ctx, &begun)
 	}
 	var app *temporal.ApplicationError
-	var notFound *serviceerror.NotFound
-	switch {
-	case err == nil:
-		return begun, nil
-	case errors.As(err, &notFound), errors.As(err, &app) && app.Type() == workflows.NothingToResume:
+	if notFound(err) || errors.As(err, &app) && app.Type() == workflows.NothingToResume {
 		return begun, fmt.Errorf("%s: %w", a.Handle, ErrNothing)
-	case errors.As(err, &app) && app.Type() == workflows.AlreadyDreaming:
-		return begun, fmt.Errorf("%w: %s", ErrDreaming, app.Message())
-	case errors.As(err, &app) && app.Type() == workflows.HeldAwake:
-		return begun, fmt.Errorf("%w: %s", ErrAwake, app.Message())
-	case ctx.Err() != nil, timedOut(err):
-		return begun,
-			fmt.Errorf("resume the dream of %s: %w within %s; is a worker running?", a.Handle, ErrUnreachable,
-				answerWithin)
 	}
-	return begun, fmt.Errorf("resume the dream of %s: %w", a.Handle, sealed(err))
+	return begun, explained(ctx, "resume the dream of "+a.Handle, err)
 }
