@@ -43,7 +43,7 @@ func addAgentFlags(app *cli.App, cmd *cobra.Command) *agentFlags {
 		"what becomes of what its dreams leave behind: auto, review or journal-only; empty: as agent.review says")
 	view.Completes(app, cmd, "review", view.Fixed(dream.Reviews))
 	fs.BoolVar(&f.auto, "auto", false, "dream by itself when idle")
-	view.Completes(app, cmd, "feed", func(cmd *cobra.Command) []string { return view.FeedNames(app, cmd) })
+	view.Completes(app, cmd, "feed", view.With(app, view.FeedNames))
 	view.Completes(app, cmd, "vitality", view.Fixed([]string{"caps"}))
 	_ = cmd.RegisterFlagCompletionFunc("tier",
 		cobra.FixedCompletions([]string{string(dream.Core), string(dream.Hardened)},

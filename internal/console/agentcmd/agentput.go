@@ -14,6 +14,7 @@ import (
 )
 
 func putAgent(app *cli.App, cmd *cobra.Command, flags *agentFlags, a dream.Agent, did string) error {
+	ctx := cmd.Context()
 	name := a.Handle
 	if err := flags.apply(cmd, &a); err != nil {
 		return exit.AsUsage(err)
@@ -30,7 +31,7 @@ func putAgent(app *cli.App, cmd *cobra.Command, flags *agentFlags, a dream.Agent
 			return exit.AsUsage(fmt.Errorf("model of %s: %w", role, err))
 		}
 	}
-	if err := app.Store.PutAgent(cmd.Context(), a); err != nil {
+	if err := app.Store.PutAgent(ctx, a); err != nil {
 		if errors.Is(err, memory.ErrDreamt) {
 			return exit.Usagef(
 				"agent %s keeps its name: it has dreamt or was woken, and its workflow, its dreams and their costs carry the name",
@@ -43,7 +44,7 @@ func putAgent(app *cli.App, cmd *cobra.Command, flags *agentFlags, a dream.Agent
 	}
 	app.Say("Agent %s %s.", a.Handle, did)
 	if cmd.Flags().Changed("feed") && a.Feed != "" {
-		if _, err := app.Feeds.Feed(cmd.Context(), a.Feed); errors.Is(err, memory.ErrNotFound) {
+		if _, err := app.Feeds.Feed(ctx, a.Feed); errors.Is(err, memory.ErrNotFound) {
 			app.Note(`There is no feed %s yet. Add it, for example: oneiros feed add %s --rule "above level 4"%s`,
 				a.Feed, a.Feed, app.Option())
 		} else if err != nil {
@@ -51,14 +52,11 @@ func putAgent(app *cli.App, cmd *cobra.Command, flags *agentFlags, a dream.Agent
 		}
 	}
 	if cmd.Flags().Changed("model") {
-		return view.NoteOtherEmbedder(cmd.Context(), app, a)
+		return view.NoteOtherEmbedder(ctx, app, a)
 	}
 	return nil
 }
 
-func completeHandles(app *cli.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return view.Handles(app, cmd), cobra.ShellCompDirectiveNoFileComp
+func completeHandles(app *cli.App) cobra.CompletionFunc {
+	return cli.FirstArgument(view.With(app, view.Handles))
 }

@@ -2,6 +2,7 @@
 package agentcmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,12 +41,8 @@ type agentLine struct {
 }
 
 func agentsList(app *cli.App) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List every agent", RunE: func(cmd *cobra.Command, _ []string) error {
-		err := app.Within(cmd.Context())
-		if err != nil {
-			return err
-		}
-		all, err := app.Store.Agents(cmd.Context())
+	return &cobra.Command{Use: "list", Short: "List every agent", RunE: app.InStore(func(ctx context.Context, _ []string) error {
+		all, err := app.Store.Agents(ctx)
 		if err != nil {
 			return err
 		}
@@ -53,7 +50,7 @@ func agentsList(app *cli.App) *cobra.Command {
 			"OUTCOME,drop=1", "CAPS: DREAM / DAY / MONTH,drop=2", "ZONE,drop=4", "PERSONA,flex")
 		list := make([]agentLine, 0, len(all))
 		for _, a := range all {
-			l, err := agentLineOf(app, cmd, a)
+			l, err := agentLineOf(ctx, app, a)
 			if err != nil {
 				return err
 			}
@@ -66,27 +63,26 @@ func agentsList(app *cli.App) *cobra.Command {
 				cli.Caps(a.Caps), a.Zone, a.Persona)
 		}
 		return app.Rows(list, t, "No agents yet. Add one: oneiros agents add HANDLE --persona \"...\"")
-	}}
+	})}
 }
 
-func agentLineOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (agentLine, error) {
+func agentLineOf(ctx context.Context, app *cli.App, a dream.Agent) (agentLine, error) {
 	l := agentLine{Agent: a}
 	var err error
-	l.Episodes, err = app.Store.Count(cmd.Context(),
+	l.Episodes, err = app.Store.Count(ctx,
 		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}})
 	if err != nil {
 		return l, err
 	}
-	nights, err := app.Store.Find(cmd.Context(),
-		memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
-	for _, n := range memory.As[*dream.Record](nights) {
-		last := view.Public(app, n)
-		l.LastDream = &last
-	}
+	n, err := view.LastDream(ctx, app, a)
 	if err != nil {
 		return l, err
 	}
-	slots, err := app.Store.Slots(cmd.Context())
+	if n != nil {
+		last := view.Public(app, n)
+		l.LastDream = &last
+	}
+	slots, err := app.Store.Slots(ctx)
 	_, l.Dreaming = slots[a.ID]
 	return l, err
 }
@@ -99,37 +95,33 @@ func agentsShow(app *cli.App) *cobra.Command {
 sleeps, dreams or is awake and who holds it awake, its last wakes with their four phases, how often alarms
 ended an onset, when it dreams by itself again and what speaks against that, what it remembers, and over its last
 30 dreams how many claims it knew and how often claims came true.`,
-		ValidArgsFunction: cli.Complete(app, completeHandles), RunE: func(cmd *cobra.Command, args []string) error {
-			err := app.Within(cmd.Context())
+		ValidArgsFunction: completeHandles(app), RunE: app.InStore(func(ctx context.Context, args []string) error {
+			a, err := view.FindAgent(ctx, app.Deployment, args[0])
 			if err != nil {
 				return err
 			}
-			a, err := view.FindAgent(cmd.Context(), app.Deployment, args[0])
+			l, err := agentLineOf(ctx, app, a)
 			if err != nil {
 				return err
 			}
-			l, err := agentLineOf(app, cmd, a)
-			if err != nil {
-				return err
-			}
-			affect, err := app.Store.Affect(cmd.Context(), a.ID)
+			affect, err := app.Store.Affect(ctx, a.ID)
 			if err != nil {
 				return err
 			}
 			affect.PAD = affect.At(app.Now())
-			counts, err := countsOf(app, cmd, a)
+			counts, err := countsOf(ctx, app, a)
 			if err != nil {
 				return err
 			}
-			agentState, err := view.AgentStateOf(cmd.Context(), app, a)
+			agentState, err := view.AgentStateOf(ctx, app, a)
 			if err != nil {
 				return err
 			}
-			embedding, err := deploy.EmbeddingOf(cmd.Context(), app.Deployment, a, app.Now())
+			embedding, err := deploy.EmbeddingOf(ctx, app.Deployment, a, app.Now())
 			if err != nil {
 				return err
 			}
-			trend, err := review.Trend(cmd.Context(), app.Store, a.ID)
+			trend, err := review.Trend(ctx, app.Store, a.ID)
 			if err != nil {
 				return err
 			}
@@ -146,14 +138,14 @@ ended an onset, when it dreams by itself again and what speaks against that, wha
 			}
 			showAgent(app, l, affect, counts, agentState, embedding.Text(a.Handle), trend)
 			return nil
-		},
+		}),
 	}
 }
 
-func countsOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (dream.KindCounts, error) {
+func countsOf(ctx context.Context, app *cli.App, a dream.Agent) (dream.KindCounts, error) {
 	counts := dream.KindCounts{}
 	for _, kind := range dream.Kinds {
-		n, err := app.Store.Count(cmd.Context(), memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
+		n, err := app.Store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
 		if err != nil {
 			return nil, err
 		}
@@ -208,13 +200,9 @@ func showAgent(app *cli.App, l agentLine, affect dream.Affect, counts dream.Kind
 func agentsAdd(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "add HANDLE", Short: "Add an agent", Args: cobra.ExactArgs(1)}
 	flags := addAgentFlags(app, cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := app.Within(cmd.Context())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = app.InStore(func(ctx context.Context, args []string) error {
 		name := strings.TrimPrefix(args[0], "@")
-		if taken, err := app.Store.Agent(cmd.Context(), name); err == nil {
+		if taken, err := app.Store.Agent(ctx, name); err == nil {
 			return exit.Usagef("the name %q belongs to agent %s already; edit it with oneiros agents edit %s", name,
 				taken.Handle, taken.Handle)
 		} else if !errors.Is(err, memory.ErrNotFound) {
@@ -233,24 +221,20 @@ func agentsAdd(app *cli.App) *cobra.Command {
 			a.Zone = "UTC"
 		}
 		return putAgent(app, cmd, flags, a, "added")
-	}
+	})
 	return cmd
 }
 
 func agentsEdit(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "edit HANDLE", Short: "Change an agent; what is not named stays",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.Complete(app, completeHandles),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeHandles(app),
 	}
 	flags := addAgentFlags(app, cmd)
 	cmd.Flags().StringVar(&flags.handle, "handle", "",
 		"a new `name`, which an agent that has dreamt cannot have; its memory stays")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := app.Within(cmd.Context())
-		if err != nil {
-			return err
-		}
-		a, err := view.FindAgent(cmd.Context(), app.Deployment, args[0])
+	cmd.RunE = app.InStore(func(ctx context.Context, args []string) error {
+		a, err := view.FindAgent(ctx, app.Deployment, args[0])
 		if err != nil {
 			return err
 		}
@@ -264,8 +248,8 @@ func agentsEdit(app *cli.App) *cobra.Command {
 			return exit.Usagef("agents edit %s names no change; oneiros agents edit --help lists what can be changed",
 				a.Handle)
 		}
-		defer view.Using(cmd.Context(), app, a.Handle)()
+		defer view.Using(ctx, app, a.Handle)()
 		return putAgent(app, cmd, flags, a, "changed")
-	}
+	})
 	return cmd
 }

@@ -54,16 +54,12 @@ events, and what a provider keeps of the prompts it was sent.
 
 Exit codes: 0 removed, 3 no such agent, 4 it dreams, is held awake or nobody agreed, 5 the store does not answer.`,
 		Example:           "  oneiros agents remove echo\n  oneiros agents remove echo --yes --json",
-		ValidArgsFunction: cli.Complete(app, completeHandles),
+		ValidArgsFunction: completeHandles(app),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		err := app.Within(cmd.Context())
-		if err != nil {
-			return err
-		}
-		return removeAgent(cmd.Context(), app, strings.TrimPrefix(args[0], "@"), yes)
-	}
+	cmd.RunE = app.InStore(func(ctx context.Context, args []string) error {
+		return removeAgent(ctx, app, strings.TrimPrefix(args[0], "@"), yes)
+	})
 	return cmd
 }
 
@@ -214,7 +210,7 @@ func itemsText(items dream.KindCounts) string {
 	if sum == 0 {
 		return "no items"
 	}
-	return fmt.Sprintf("%s (%s)", cli.Plural(sum, "item", "items"), strings.Join(kinds, ", "))
+	return fmt.Sprintf("%s (%s)", cli.Count(sum, "item"), strings.Join(kinds, ", "))
 }
 
 // keysOf lists the live keys of the server that name an agent.
@@ -261,10 +257,10 @@ func reportRemoved(app *cli.App, done starter.RemovalResult, spend keptSpend, ke
 		})
 	}
 	app.Say("Agent %s removed: %s and %s.", done.Agent, itemsText(done.Items),
-		cli.Plural(done.Events, "event", "events"))
+		cli.Count(done.Events, "event"))
 	if spend.Attempts > 0 {
 		app.Say("What it has spent stays counted: %s in %s.", spend.Spent,
-			cli.Plural(spend.Attempts, "call", "calls"))
+			cli.Count(spend.Attempts, "call"))
 	}
 	for _, note := range notes {
 		app.Note("%s", note)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -141,6 +142,16 @@ func (w *Writer) Write(p []byte) (int, error) {
 		w.Fail = err
 	}
 	return n, err
+}
+
+// InStore makes what a command runs of a function that needs the deployment, which is opened first.
+func (app *App) InStore(run func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := app.Within(cmd.Context()); err != nil {
+			return err
+		}
+		return run(cmd.Context(), args)
+	}
 }
 
 // Within opens the deployment, once.

@@ -6,13 +6,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Complete lends the app to a function that offers the words of a shell's completion.
-func Complete(
-	app *App,
-	words func(*App, *cobra.Command, []string, string) ([]string, cobra.ShellCompDirective),
-) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return words(app, cmd, args, typed)
+// FirstArgument completes the first argument of a command.
+func FirstArgument(words func(*cobra.Command) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		cmd.SetContext(Existing(cmd))
+		return words(cmd), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 

@@ -85,9 +85,12 @@ func (app *App) Rows(list any, t *Table, nothing string, args ...any) error {
 		app.Note(nothing, args...)
 		return nil
 	}
-	t.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(t)
 	return nil
 }
+
+// Draw prints a table.
+func (app *App) Draw(t *Table) { t.Draw(app.Out, app.Width, app.Bold) }
 
 // Bold prints text in bold on a terminal.
 func (app *App) Bold(s string) string { return app.Paint("1", s) }
@@ -214,6 +217,9 @@ func OrDash(s string) string {
 	}
 	return s
 }
+
+// Count writes a number with its noun, whose plural ends in s.
+func Count(n int, noun string) string { return Plural(n, noun, noun+"s") }
 
 // Plural writes a number with its noun.
 func Plural(n int, one, many string) string {

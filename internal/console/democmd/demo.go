@@ -24,7 +24,7 @@ func Demo(app *cli.App) *cobra.Command {
 	var question string
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Play six weeks of a sample life, night by night, and see what was learned",
-		GroupID: cli.DreamGroup, Args: cobra.NoArgs,
+		GroupID: cli.DreamGroup,
 		Long: `Demo plays a diary of some weeks with a real Temporal server, real dreams and the built-in model: no key,
 no account, no cost. Each night knows only the days before it, and nothing of later days is in the store. The
 last two weeks are lived without dreams: they only judge what was learned. At the end the agent answers a
@@ -59,14 +59,14 @@ func play(ctx context.Context, app *cli.App, r deploy.ChronicleRequest, question
 	p := &player{app: app, chronicle: chronicle, nights: len(chronicle.Days) - judgeDays}
 	if p.nights < 1 {
 		return errors.Join(exit.Usagef("the life %s has %s; more than %d are needed, since the last %d only judge",
-			chronicle.Name, cli.Plural(len(chronicle.Days), "day", "days"), judgeDays, judgeDays),
+			chronicle.Name, cli.Count(len(chronicle.Days), "day"), judgeDays, judgeDays),
 			chronicle.Engine.Stop())
 	}
 	err = errors.Join(p.play(ctx, question), chronicle.Engine.Stop())
 	if ctx.Err() != nil {
 		return exit.Errorf(exit.Unfinished,
 			"stopped after %s; a demo does not go on, the next one begins with the first day",
-			cli.Plural(len(p.result.Days), "day", "days"))
+			cli.Count(len(p.result.Days), "day"))
 	}
 	return err
 }

@@ -57,7 +57,7 @@ func (p *player) play(ctx context.Context, question string) error {
 	p.say(
 		"%s: %s of a diary, one line each. %d nights are dreamt, and each knows only the days before it. "+
 			"The last %d days only judge.",
-		p.chronicle.Name, cli.Plural(len(p.chronicle.Days), "day", "days"), p.nights, len(p.chronicle.Days)-p.nights)
+		p.chronicle.Name, cli.Count(len(p.chronicle.Days), "day"), p.nights, len(p.chronicle.Days)-p.nights)
 	p.say("CAME TRUE: outcomes of what was foretold. DECOYS: the same foretold of other things. " +
 		"RECALL: questions about its own memories that find them after the night. FORETOLD ANEW: a + b, where a is " +
 		"named b is too; a > b (12h), b is named within 12 hours after a. All of this is about words: a day that says " +
@@ -93,7 +93,7 @@ func (p *player) play(ctx context.Context, question string) error {
 // end says how long it took and what to look at next, with commands that run as they stand.
 func (p *player) end() {
 	p.say("")
-	p.say("%s in %.0f s. To look closer:", cli.Plural(p.nights, "night", "nights"), p.result.Seconds)
+	p.say("%s in %.0f s. To look closer:", cli.Count(p.nights, "night"), p.result.Seconds)
 	for _, command := range []string{
 		"claims list -a " + p.chronicle.Agent.Handle,
 		"morning -a " + p.chronicle.Agent.Handle + " --since " + p.chronicle.Days[0].Format(time.DateOnly),
@@ -310,8 +310,8 @@ func (p *player) ask(ctx context.Context, question string) error {
 		agent dream.Agent
 		title string
 	}{
-		{p.chronicle.Agent, fmt.Sprintf("after %s and %s", cli.Plural(len(p.chronicle.Days), "day", "days"),
-			cli.Plural(p.nights, "night", "nights"))},
+		{p.chronicle.Agent, fmt.Sprintf("after %s and %s", cli.Count(len(p.chronicle.Days), "day"),
+			cli.Count(p.nights, "night"))},
 		{p.chronicle.Sleepless, "the same days, and no night"},
 		{p.chronicle.Novice, "the first day and night alone"},
 	} {

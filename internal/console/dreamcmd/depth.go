@@ -2,6 +2,7 @@ package dreamcmd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -21,17 +22,11 @@ func Depth(app *cli.App) *cobra.Command {
 		Short:   "How deep the next onset would go, and why",
 		GroupID: cli.MemoryGroup,
 	}
-	explain := &cobra.Command{
-		Use: "explain", Short: "Show the depth term by term, and what the policy has learned", Args: cobra.NoArgs,
+	explain := view.ForAgent(app, &cobra.Command{
+		Use: "explain", Short: "Show the depth term by term, and what the policy has learned",
 		Long: "Explain says how deep the onset of an agent would go if it began now: what was sensed, what each term adds, whether the\npolicy is the prior or learned, from how many dreams, and within which limits. A random\nnumber that is drawn when the dream begins moves the depth a little either way. Nothing is written and nothing is spent.",
-	}
-	view.AddAgentFlag(app, explain)
-	explain.RunE = func(cmd *cobra.Command, _ []string) error {
-		a, err := view.AgentOf(app, cmd)
-		if err != nil {
-			return err
-		}
-		d, err := depthOf(app, cmd, a)
+	}, func(ctx context.Context, a dream.Agent, _ []string) error {
+		d, err := depthOf(ctx, app, a)
 		if err != nil {
 			return err
 		}
@@ -40,7 +35,7 @@ func Depth(app *cli.App) *cobra.Command {
 		}
 		showDepth(app, d, a)
 		return nil
-	}
+	})
 	cmd.AddCommand(explain)
 	return cmd
 }
@@ -70,7 +65,7 @@ type depthParameter struct {
 	Most  float64 `json:"most"`
 }
 
-func depthOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (depthText, error) {
+func depthOf(ctx context.Context, app *cli.App, a dream.Agent) (depthText, error) {
 	now := app.Now()
 	d := depthText{
 		Agent:  a.Handle,
@@ -80,7 +75,7 @@ func depthOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (depthText, error)
 		knobs:  app.Knobs,
 	}
 	var l view.AgentView
-	if err := l.ReadCaps(cmd.Context(), app, a, now); err != nil {
+	if err := l.ReadCaps(ctx, app, a, now); err != nil {
 		return d, err
 	}
 	if !view.Free(app, a) || a.Vitality != nil { // bounded as a dream's spec would be
@@ -93,7 +88,7 @@ func depthOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (depthText, error)
 	}
 	prior := hypnagogia.Prior(app.Knobs.Cycles)
 	var err error
-	d.DepthChoice, err = onset.ChooseDepth(cmd.Context(), app.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles)
+	d.DepthChoice, err = onset.ChooseDepth(ctx, app.Store, a.ID, now, prior, 0, d.Behaviour, d.cycles)
 	if err != nil {
 		return d, err
 	}
@@ -170,7 +165,7 @@ func showDepth(app *cli.App, d depthText, a dream.Agent) {
 		terms.Add(t.Name, cli.Score(t.Sensed), cli.Score(t.Weight), cli.Score(t.Adds))
 	}
 	terms.Total = []string{"depth, from 0 to 1", "", "", cli.Score(d.Aim.Depth)}
-	terms.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(terms)
 	app.Say("")
 	parameters := cli.NewTable("PARAMETER", "VALUE,right", "PRIOR,right", "LEAST,right", "MOST,right")
 	for _, p := range d.Parameters {
@@ -180,7 +175,7 @@ func showDepth(app *cli.App, d depthText, a dream.Agent) {
 		}
 		parameters.Add(p.Name, write(p.Value), write(p.Prior), write(p.Least), write(p.Most))
 	}
-	parameters.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(parameters)
 }
 
 func (d depthText) stageRange() string {
@@ -194,9 +189,9 @@ func (d depthText) stageRange() string {
 func (d depthText) surprise() string {
 	s := d.Input
 	episodes := fmt.Sprintf("%s of the newest %s", cli.Score(s.OfEpisodes),
-		cli.Plural(s.Episodes, "episode", "episodes"))
+		cli.Count(s.Episodes, "episode"))
 	outcomes := fmt.Sprintf("%s, the mean surprise of the newest %s", cli.Score(s.OfPredictions),
-		cli.Plural(s.Predictions, "prediction", "predictions"))
+		cli.Count(s.Predictions, "prediction"))
 	switch {
 	case s.Predictions == 0 && s.Episodes == 0:
 		return "nothing is known of it yet"

@@ -29,7 +29,7 @@ func showEstimate(app *cli.App, e starter.Estimate) error {
 		t.Add(string(p.Phase), fmt.Sprint(p.Calls), cli.Money(p.Expected), cli.Money(p.Worst), p.Cap.String())
 	}
 	t.Total = []string{"all", fmt.Sprint(e.Calls), cli.Money(e.Expected), cli.Money(e.Worst), e.Cap.String()}
-	t.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(t)
 	app.Say("%s", worthOf(e))
 	return nil
 }

@@ -55,6 +55,7 @@ it dreams already, 6 the dream ended otherwise.`,
 	fs.BoolVarP(&f.yes, "yes", "y", false, "agree to the estimate without being asked")
 	view.Completes(app, cmd, "tier", view.Fixed([]dream.Tier{dream.Core, dream.Hardened}))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx := cmd.Context()
 		w, err := f.request()
 		if err != nil {
 			return err
@@ -74,12 +75,12 @@ it dreams already, 6 the dream ended otherwise.`,
 			return err
 		}
 		if f.dry {
-			return rehearse(cmd.Context(), app, a, w)
+			return rehearse(ctx, app, a, w)
 		}
-		if done, err := consent(cmd.Context(), app, w, f); done || err != nil {
+		if done, err := consent(ctx, app, w, f); done || err != nil {
 			return err
 		}
-		return dreamNow(cmd.Context(), app, a, w, f.watch)
+		return dreamNow(ctx, app, a, w, f.watch)
 	}
 	return cmd
 }
@@ -181,20 +182,40 @@ func noteInterrupted(ctx context.Context, app *cli.App, handle string) {
 
 // dreamNow begins a dream on a running worker, or starts a worker for as long as the dream takes.
 func dreamNow(ctx context.Context, app *cli.App, a dream.Agent, w starter.DreamRequest, watch bool) error {
+	return withEngine(ctx, app, func(engine deploy.Engine, alone bool) error {
+		if alone {
+			return dreamAlone(ctx, app, a, engine, w)
+		}
+		return dreamOn(ctx, app, a, engine, w, watch)
+	})
+}
+
+// withEngine runs do on the server that runs; where there is none, alone, on one that is started for it.
+func withEngine(ctx context.Context, app *cli.App, do func(engine deploy.Engine, alone bool) error) error {
 	engine, err := app.Backend.Reach(ctx, app.Deployment)
-	own := errors.Is(err, deploy.ErrNoServer)
-	if own {
+	alone := errors.Is(err, deploy.ErrNoServer)
+	if alone {
 		app.Note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
 		engine, err = app.Backend.ForOneDream(ctx, app.Deployment, app.Note)
 	}
 	if err != nil {
 		return err
 	}
-	on := dreamOn
-	if own {
-		on = dreamAlone
+	return errors.Join(do(engine, alone), engine.Stop())
+}
+
+// goesOn follows a dream to its report, or says that it goes on and how to follow it.
+func goesOn(ctx context.Context, app *cli.App, a dream.Agent, engine deploy.Engine, id string, watch bool,
+	does string,
+) error {
+	if watch {
+		return follow(ctx, app, a, engine, id)
 	}
-	return errors.Join(on(ctx, app, a, engine, w, watch), engine.Stop())
+	if app.Json {
+		return app.Answer(map[string]string{"dream": id, "agent": a.Handle})
+	}
+	app.Say("Dream %s %s. Follow it: oneiros watch %s%s", id, does, id, app.Option())
+	return nil
 }
 
 // dreamAlone dreams where no other worker runs. An interrupted dream is resumed first and watched to its end.
@@ -204,7 +225,6 @@ func dreamAlone(
 	a dream.Agent,
 	engine deploy.Engine,
 	w starter.DreamRequest,
-	_ bool,
 ) error {
 	id, err := underWay(ctx, app, engine, a)
 	if err != nil {
@@ -263,14 +283,7 @@ func dreamOn(
 	if err != nil {
 		return cli.WhereWorkersRun(err)
 	}
-	if !watch {
-		if app.Json {
-			return app.Answer(map[string]string{"dream": id, "agent": a.Handle})
-		}
-		app.Say("Dream %s has begun. Follow it: oneiros watch %s%s", id, id, app.Option())
-		return nil
-	}
-	return follow(ctx, app, a, engine, id)
+	return goesOn(ctx, app, a, engine, id, watch, "has begun")
 }
 
 // demo dreams over a sample diary in a deployment of its own.
@@ -307,7 +320,7 @@ func demo(app *cli.App, cmd *cobra.Command, f *dreamFlags, w starter.DreamReques
 			}
 			return showEstimate(app, e)
 		}
-		return dreamAlone(ctx, app, a, engine, w, true)
+		return dreamAlone(ctx, app, a, engine, w)
 	}
 	return errors.Join(run(), engine.Stop())
 }

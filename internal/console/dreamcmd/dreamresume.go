@@ -26,7 +26,7 @@ Exit codes: 0 it goes on, 3 no dream waits to be resumed, 4 somebody holds the a
 already, 5 Temporal or the store does not answer; with --watch those of oneiros watch.`,
 	}
 	view.AddAgentFlag(app, cmd)
-	cmd.ValidArgsFunction = view.CompleteDreams(app, []string{dream.RecordWaits})
+	cmd.ValidArgsFunction = view.CompleteDreams(app, dream.RecordWaits)
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "follow it to its report")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		a, record, err := interrupted(app, cmd, args)
@@ -76,13 +76,8 @@ func resume(ctx context.Context, app *cli.App, a dream.Agent, record *dream.Reco
 		}
 		if watch {
 			announce(app, a)
-			return follow(ctx, app, a, engine, record.ID)
 		}
-		if app.Json {
-			return app.Answer(map[string]string{"dream": record.ID, "agent": a.Handle})
-		}
-		app.Say("Dream %s goes on. Follow it: oneiros watch %s%s", record.ID, record.ID, app.Option())
-		return nil
+		return goesOn(ctx, app, a, engine, record.ID, watch, "goes on")
 	}
 	return errors.Join(goOn(), engine.Stop())
 }

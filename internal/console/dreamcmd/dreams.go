@@ -66,20 +66,12 @@ func recordRow(app *cli.App, item dream.Item, a dream.Agent) []string {
 }
 
 func dreamsShow(app *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return view.ForDream(app, &cobra.Command{
 		Use: "show [DREAM]", Short: "Read the report of a dream", Args: cobra.MaximumNArgs(1),
 		Long: "Show reads the report of a dream: what was noticed, what was kept and why, what it cost.\nDREAM is an id, a number of the agent's, or last, which is shown when none is named.",
-	}
-	view.AddAgentFlag(app, cmd)
-	cmd.ValidArgsFunction = view.CompleteDreams(app, nil)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, record, err := view.RecordOf(app, cmd, append(args, "last")[0])
-		if err != nil {
-			return err
-		}
-		return report(cmd.Context(), app, a, record)
-	}
-	return cmd
+	}, func(ctx context.Context, a dream.Agent, record *dream.Record) error {
+		return report(ctx, app, a, record)
+	})
 }
 
 // report prints a dream's report, or all of it as JSON.

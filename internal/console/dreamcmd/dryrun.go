@@ -68,8 +68,8 @@ func publicRehearsalOf(r starter.Rehearsal) publicRehearsal {
 // gatherWords counts the material for the onset.
 func gatherWords(g onset.Gathering) string {
 	text := fmt.Sprintf("%s and %s of knowledge about to fade, in %s, of which %d fit the window; mood %s",
-		cli.Plural(g.Episodes, "episode", "episodes"), cli.Plural(g.Knowledge, "entry", "entries"),
-		cli.Plural(g.Pieces, "piece", "pieces"), g.Shown, g.Bias)
+		cli.Count(g.Episodes, "episode"), cli.Plural(g.Knowledge, "entry", "entries"),
+		cli.Count(g.Pieces, "piece"), g.Shown, g.Bias)
 	if g.WithoutVector > 0 {
 		text += fmt.Sprintf("; %s would be placed by the embedder first", cli.Plural(g.WithoutVector, "memory", "memories"))
 	}
@@ -89,7 +89,7 @@ func depthWords(r starter.Rehearsal) string {
 	}
 	aim, policy := r.Depth.Aim, "the prior"
 	if aim.Learned {
-		policy = "a policy learned from " + cli.Plural(aim.Outcomes, "dream", "dreams")
+		policy = "a policy learned from " + cli.Count(aim.Outcomes, "dream")
 	}
 	return fmt.Sprintf("to %s, %s, by %s; surprise %s, change of regime %s",
 		strings.ReplaceAll(string(aim.Stage), "_", " "), cli.Plural(aim.Cycles, "Dali cycle", "Dali cycles"), policy,
@@ -137,7 +137,7 @@ func showCaps(app *cli.App, r starter.Rehearsal) {
 		t.Add(c.Scope, limitText(c.Limit), limitText(c.Left), leftAfter(c, r.Estimate.Expected),
 			leftAfter(c, r.Estimate.Worst))
 	}
-	t.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(t)
 }
 
 func limitText(m budget.Micros) string {

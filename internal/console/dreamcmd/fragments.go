@@ -38,29 +38,3 @@ func Fragments(app *cli.App) *cobra.Command {
 		fragmentsExplain(app), fragmentsBias(app))
 	return cmd
 }
-
-// completeFragments completes the ids of the newest fragments.
-func completeFragments(
-	app *cli.App,
-	cmd *cobra.Command,
-	args []string,
-	_ string,
-) ([]string, cobra.ShellCompDirective) {
-	var ids []string
-	if len(args) > 0 {
-		return ids, cobra.ShellCompDirectiveNoFileComp
-	}
-	cmd.SetContext(cli.Existing(cmd))
-	err := view.Each(app, cmd, func(a dream.Agent) error {
-		found, err := app.Store.Find(cmd.Context(),
-			memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindFragment}, Limit: cli.DreamsOffered})
-		for _, item := range found {
-			ids = append(ids, item.Header().ID)
-		}
-		return err
-	})
-	if err != nil { // no completion when the store cannot be read
-		ids = nil
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
-}

@@ -1,6 +1,7 @@
 package dreamcmd
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,17 +17,12 @@ import (
 
 func fragmentsBias(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "bias", Short: "Say how far the observer's verdicts are corrected by what came true", Args: cobra.NoArgs,
+		Use: "bias", Short: "Say how far the observer's verdicts are corrected by what came true",
 		Long: "Every 50 outcomes of fragments the observer is looked at again: where those that came true had scored above the average its\n" +
 			"composites are raised, where they had scored below they are lowered, between x 0.80 and x 1.25. Until then it is x 1.\n" +
 			"Nothing is written and nothing is spent.",
 	}
-	view.AddAgentFlag(app, cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		a, err := view.AgentOf(app, cmd)
-		if err != nil {
-			return err
-		}
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		result, err := biasOf(app, cmd, a)
 		switch {
 		case err != nil:
@@ -36,8 +32,7 @@ func fragmentsBias(app *cli.App) *cobra.Command {
 		}
 		showBias(app, result)
 		return nil
-	}
-	return cmd
+	})
 }
 
 // biasText is the observer's bias, for --json.

@@ -15,21 +15,15 @@ import (
 )
 
 func fragmentsExplain(app *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return view.ForItem(app, &cobra.Command{
 		Use: "explain ID", Short: "Say why a fragment was kept or dropped, in words and numbers",
 		Args: cobra.ExactArgs(1),
 		Long: "Explain takes a verdict apart: what was measured, what a judge answered, what counted in the end, what the embedder could see,\n" +
 			"which somatic marker fired, how the observer's bias corrected it and what judging cost. Then it shows what became of the\n" +
 			"fragment: flags of the policy and of hooks, its rating at lucid capture, scenarios, hypothesis, and whether it came true.",
-	}
-	view.AddAgentFlag(app, cmd)
-	cmd.ValidArgsFunction = cli.Complete(app, completeFragments)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, item, err := view.ItemOf(app, cmd, args[0], dream.KindFragment)
-		if err != nil {
-			return err
-		}
-		e, err := explained(cmd.Context(), app, a, item.(*dream.Fragment))
+		ValidArgsFunction: view.CompleteItems(app, memory.Query{Kinds: []dream.Kind{dream.KindFragment}}),
+	}, func(ctx context.Context, a dream.Agent, item dream.Item) error {
+		e, err := explained(ctx, app, a, item.(*dream.Fragment))
 		switch {
 		case err != nil:
 			return err
@@ -38,8 +32,7 @@ func fragmentsExplain(app *cli.App) *cobra.Command {
 		}
 		showExplained(app, app.Out, a, e)
 		return nil
-	}
-	return cmd
+	}, dream.KindFragment)
 }
 
 // explanation is a fragment with what became of it.

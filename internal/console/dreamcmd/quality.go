@@ -1,6 +1,7 @@
 package dreamcmd
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -20,8 +21,8 @@ func dreamsQuality(app *cli.App) *cobra.Command {
 alarm, and how many of the predictions that dreams made came true. The metrics are watched, and nothing is chosen to
 reach one. With few dreams or items a metric is not read.`, quality.Dreams),
 	}
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		q, err := review.Quality(cmd.Context(), app.Store, a.ID, nil)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		q, err := review.Quality(ctx, app.Store, a.ID, nil)
 		if err != nil {
 			return err
 		}
@@ -51,7 +52,6 @@ reach one. With few dreams or items a metric is not read.`, quality.Dreams),
 		}
 		return nil
 	})
-	return cmd
 }
 
 func number(x float64) string { return strings.TrimSuffix(fmt.Sprintf("%.3g", x), ".") }
@@ -73,7 +73,7 @@ func reasoningLine(r quality.Reasoning) string {
 		return ""
 	}
 	line := fmt.Sprintf("Of %s whose reasoning was reviewed %d were sound and came true, %d sound and did not, %d unsound "+
-		"and came true, %d unsound and did not.", cli.Plural(r.Reviewed(), "prediction", "predictions"),
+		"and came true, %d unsound and did not.", cli.Count(r.Reviewed(), "prediction"),
 		r.AlignedCorrect, r.AlignedIncorrect, r.MisalignedCorrect, r.MisalignedIncorrect)
 	if r.MisalignedCorrect > 0 {
 		line += " What was unsound and came true was luck: the accuracy may be inflated by it."
@@ -85,11 +85,11 @@ func reasoningLine(r quality.Reasoning) string {
 func yieldLine(q review.DreamQuality, app *cli.App, a dream.Agent) string {
 	y := q.Yield
 	if y.Resolved == 0 {
-		return cli.Plural(q.Dreams, "dream", "dreams") + " measured. No prediction of a dream has come true or failed yet."
+		return cli.Count(q.Dreams, "dream") + " measured. No prediction of a dream has come true or failed yet."
 	}
 	line := fmt.Sprintf("%s measured. Of %s of dreams %d came true (%s; of the newest hundred %s, at best %s); %s passed.",
-		cli.Plural(q.Dreams, "dream", "dreams"), cli.Plural(y.Resolved, "resolved prediction", "resolved predictions"),
-		y.Correct, cli.Score(y.Accuracy()), cli.Score(y.Rolling), cli.Score(y.Peak), cli.Plural(y.Passed, "claim", "claims"))
+		cli.Count(q.Dreams, "dream"), cli.Count(y.Resolved, "resolved prediction"),
+		y.Correct, cli.Score(y.Accuracy()), cli.Score(y.Rolling), cli.Score(y.Peak), cli.Count(y.Passed, "claim"))
 	switch {
 	case y.Flagged(app.Now()):
 		line += fmt.Sprintf(" Below %s since %s: look at the model and at what the agent lives.", cli.Score(quality.LowYield),

@@ -2,7 +2,6 @@ package dreamcmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ nothing before --from, is refused.
 Exit codes: as those of oneiros dream.`,
 	}
 	view.AddAgentFlag(app, cmd)
-	cmd.ValidArgsFunction = view.CompleteDreams(app, nil)
+	cmd.ValidArgsFunction = view.CompleteDreams(app)
 	fs := cmd.Flags()
 	fs.StringVar(&from, "from", "", "the first `phase` to repeat: nrem, rem, integration or return")
 	fs.StringVar(&f.tier, "tier", "", "core or hardened; that of DREAM when absent")
@@ -74,16 +73,9 @@ func redream(ctx context.Context, app *cli.App, a dream.Agent, w starter.Redream
 	if done, err := agree(ctx, app, w.DreamRequest, e, f); done || err != nil {
 		return err
 	}
-	engine, err := app.Backend.Reach(ctx, app.Deployment)
-	own := errors.Is(err, deploy.ErrNoServer)
-	if own {
-		app.Note("No Temporal server is configured and no oneiros up is running: starting one for this dream.")
-		engine, err = app.Backend.ForOneDream(ctx, app.Deployment, app.Note)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(redreamOn(ctx, app, a, engine, w, f.watch || own), engine.Stop())
+	return withEngine(ctx, app, func(engine deploy.Engine, alone bool) error {
+		return redreamOn(ctx, app, a, engine, w, f.watch || alone)
+	})
 }
 
 func redreamOn(
@@ -103,14 +95,9 @@ func redreamOn(
 		return fmt.Errorf("dream %s anew from %s: %w", w.Dream, w.From, cli.WhereWorkersRun(err))
 	}
 	id := begun.Dream
-	if watch {
-		return follow(ctx, app, a, engine, id)
-	}
-	if app.Json {
+	if app.Json && !watch {
 		return app.Answer(
 			map[string]string{"dream": id, "agent": a.Handle, "redreams": w.Dream, "from": string(w.From)})
 	}
-	app.Say("Dream %s has begun, anew from %s of %s. Follow it: oneiros watch %s%s", id, w.From, w.Dream, id,
-		app.Option())
-	return nil
+	return goesOn(ctx, app, a, engine, id, watch, fmt.Sprintf("has begun, anew from %s of %s", w.From, w.Dream))
 }

@@ -72,7 +72,7 @@ func scenariosShow(app *cli.App) *cobra.Command {
 	}
 	view.AddAgentFlag(app, cmd)
 	cmd.Flags().BoolVar(&dot, "dot", false, "answer in the DOT language of Graphviz")
-	cmd.ValidArgsFunction = cli.Complete(app, completeScenarios)
+	cmd.ValidArgsFunction = completeScenarios(app)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if dot && app.Json {
 			return exit.Usagef("--dot and --json are two answers; ask for one of them")
@@ -163,26 +163,9 @@ func searchJSON(id string, all []*dream.Scenario, chosen *dream.Scenario) map[st
 }
 
 // completeScenarios completes dreams, then the newest scenarios.
-func completeScenarios(
-	app *cli.App,
-	cmd *cobra.Command,
-	args []string,
-	part string,
-) ([]string, cobra.ShellCompDirective) {
-	ids, directive := view.CompleteDreams(app, nil)(cmd, args, part)
-	if len(args) > 0 {
-		return ids, directive
-	}
-	err := view.Each(app, cmd, func(a dream.Agent) error {
-		found, err := app.Store.Find(cmd.Context(),
-			memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindScenario}, Limit: cli.DreamsOffered})
-		for _, item := range found {
-			ids = append(ids, item.Header().ID)
-		}
-		return err
+func completeScenarios(app *cli.App) cobra.CompletionFunc {
+	return cli.FirstArgument(func(cmd *cobra.Command) []string {
+		return append(view.ItemIDs(app, cmd, memory.Query{Kinds: []dream.Kind{dream.KindRecord}}),
+			view.ItemIDs(app, cmd, memory.Query{Kinds: []dream.Kind{dream.KindScenario}})...)
 	})
-	if err != nil { // a store that cannot be read completes nothing
-		return nil, directive
-	}
-	return ids, directive
 }

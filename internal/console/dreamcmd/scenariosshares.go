@@ -19,7 +19,6 @@ const sharesRead = 365
 func scenariosShares(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "shares", Short: "How many fragments are imagined further, and how many of those are staged",
-		Args: cobra.NoArgs,
 		Long: fmt.Sprintf(
 			"Shares counts over the last %d dreams of an agent that reached REM: which share of the fragments that the observer kept was\n"+
 				"developed into scenarios, and on which share of those a hypothesis was staged. Each has a healthy range and an alarm.\n"+
@@ -27,8 +26,8 @@ func scenariosShares(app *cli.App) *cobra.Command {
 			hypnagogia.ShareWindow,
 		),
 	}
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		nights, err := fragmentsOf(cmd.Context(), app, a)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		nights, err := fragmentsOf(ctx, app, a)
 		if err != nil {
 			return err
 		}
@@ -46,11 +45,10 @@ func scenariosShares(app *cli.App) *cobra.Command {
 			return err
 		}
 		if len(nights) > 0 {
-			app.Note("Over %s of %s.", cli.Plural(len(nights), "dream", "dreams"), a.Handle)
+			app.Note("Over %s of %s.", cli.Count(len(nights), "dream"), a.Handle)
 		}
 		return nil
 	})
-	return cmd
 }
 
 func shareRow(name string, s hypnagogia.Share) []string {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
-	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
 	"github.com/seed-56a03226/oneiros/internal/deploy"
@@ -41,7 +40,7 @@ func underWay(ctx context.Context, app *cli.App, engine deploy.Engine, a dream.A
 	if err != nil {
 		return "", err
 	}
-	latest, err := app.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
+	n, err := view.LastDream(ctx, app, a)
 	if err != nil {
 		return "", err
 	}
@@ -49,10 +48,8 @@ func underWay(ctx context.Context, app *cli.App, engine deploy.Engine, a dream.A
 	if held, ok := slots[a.ID]; ok {
 		ids = append(ids, held.Dream)
 	}
-	for _, n := range memory.As[*dream.Record](latest) { // begun and not closed
-		if (n.Outcome == dream.Dreaming || n.Resumable()) && !slices.Contains(ids, n.ID) {
-			ids = append(ids, n.ID)
-		}
+	if n != nil && (n.Outcome == dream.Dreaming || n.Resumable()) && !slices.Contains(ids, n.ID) { // not closed
+		ids = append(ids, n.ID)
 	}
 	for _, id := range ids {
 		if alive, err := engine.Workflows().Running(ctx, id); err != nil || alive {

@@ -25,11 +25,12 @@ A dream holds its agent until the Temporal cluster it was begun on says that it 
 is gone for good, --abandon closes the dream without asking that cluster.`,
 	}
 	view.AddAgentFlag(app, cmd)
-	cmd.ValidArgsFunction = view.CompleteDreams(app, []string{string(dream.Dreaming), dream.RecordWaits})
+	cmd.ValidArgsFunction = view.CompleteDreams(app, string(dream.Dreaming), dream.RecordWaits)
 	cmd.Flags().BoolVar(&abandon, "abandon", false,
 		"the Temporal cluster of this dream is gone for good: close it without asking it")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask before a dream is abandoned")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
 		record, err := dreamToCancel(app, cmd, args[0])
 		if err != nil {
 			return err
@@ -45,13 +46,13 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 			if err := app.Confirm(yes, question); err != nil {
 				return err
 			}
-			return abandonDream(cmd.Context(), app, record)
+			return abandonDream(ctx, app, record)
 		}
-		engine, err := app.Backend.Reach(cmd.Context(), app.Deployment)
+		engine, err := app.Backend.Reach(ctx, app.Deployment)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(engine.Workflows().Cancel(cmd.Context(), record.ID), engine.Stop()); err != nil {
+		if err := errors.Join(engine.Workflows().Cancel(ctx, record.ID), engine.Stop()); err != nil {
 			return err
 		}
 		if app.Json {

@@ -20,33 +20,21 @@ import (
 
 // Watch builds the command oneiros watch.
 func Watch(app *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return view.ForDream(app, &cobra.Command{
 		Use: "watch [DREAM]", Short: "Follow a dream to its report", GroupID: cli.DreamGroup, Args: cobra.MaximumNArgs(1),
 		Long: "Watch follows a dream that is going on, live, to its report. DREAM is an id, a number of the agent's, or last,\nwhich is the one watched when none is named. A dream that is woken and may be resumed is watched until it\nhas ended. Leaving off watching changes nothing: the dream goes on.",
-	}
-	view.AddAgentFlag(app, cmd)
-	cmd.ValidArgsFunction = view.CompleteDreams(app, nil)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		name := "last"
-		if len(args) == 1 {
-			name = args[0]
-		}
-		a, record, err := view.RecordOf(app, cmd, name)
-		if err != nil {
-			return err
-		}
+	}, func(ctx context.Context, a dream.Agent, record *dream.Record) error {
 		if record.Outcome != dream.Dreaming && !view.MayGoOn(app, record) {
-			return finished(cmd.Context(), app, a, record.ID)
+			return finished(ctx, app, a, record.ID)
 		}
-		engine, err := app.Backend.Reach(cmd.Context(), app.Deployment)
+		engine, err := app.Backend.Reach(ctx, app.Deployment)
 		if err != nil {
 			return fmt.Errorf("dream %s is on record as going on, but Temporal cannot be asked about it: %w",
 				record.ID, err)
 		}
 		announce(app, a)
-		return errors.Join(follow(cmd.Context(), app, a, engine, record.ID), engine.Stop())
-	}
-	return cmd
+		return errors.Join(follow(ctx, app, a, engine, record.ID), engine.Stop())
+	})
 }
 
 // usualPatience is how long the log may be silent before Temporal is asked whether the dream still runs.

@@ -19,9 +19,9 @@ import (
 func showPlan(app *cli.App, e *deploy.Evaluation) {
 	p := e.Plan
 	app.Say("%s: %s with entries, from %s to %s. The last %d only judge.", p.Subject,
-		cli.Plural(p.Days, "day", "days"), p.From.Format(time.DateOnly), p.To.Format(time.DateOnly), p.JudgingDays)
+		cli.Count(p.Days, "day"), p.From.Format(time.DateOnly), p.To.Format(time.DateOnly), p.JudgingDays)
 	app.Say("Arms: %s; %s in each that dreams; %s of recall.", strings.Join(e.Arms, ", "),
-		cli.Plural(p.Nights, "night", "nights"), cli.Plural(p.Questions, "question", "questions"))
+		cli.Count(p.Nights, "night"), cli.Count(p.Questions, "question"))
 	app.Say("Models: %s.", strings.Join(slices.Compact(slices.Sorted(maps.Values(p.Models))), ", "))
 	switch spent := e.Spent(); {
 	case e.Free:
@@ -70,7 +70,7 @@ func showVerdict(app *cli.App, v eval.Verdict) {
 		}
 		t.Add(a.Name, string(a.Word), came, chance, points(a.Lift), found(a.Recall), fmt.Sprint(a.Lost))
 	}
-	t.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(t)
 	app.Say("")
 	for _, a := range v.Arms {
 		app.Say("%s: %s", a.Name, a.Reason)
@@ -183,8 +183,8 @@ func (p *progress) done(a eval.Arm) {
 	}
 	line := a.Name + ":"
 	if len(a.Nights) > 0 {
-		line += fmt.Sprintf(" %s, %s, of which %d passed;", cli.Plural(len(a.Nights), "night", "nights"),
-			cli.Plural(len(a.Claims), "claim", "claims"), passed)
+		line += fmt.Sprintf(" %s, %s, of which %d passed;", cli.Count(len(a.Nights), "night"),
+			cli.Count(len(a.Claims), "claim"), passed)
 	}
 	right := 0
 	for _, r := range a.Answers {

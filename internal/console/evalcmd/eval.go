@@ -34,7 +34,6 @@ func Eval(app *cli.App) *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use: "eval", Short: "Measure on an agent's own history whether nights help", GroupID: cli.DreamGroup,
-		Args: cobra.NoArgs,
 		Long: `Eval replays what an agent has lived, day by day, in copies: without nights, with nights, with parts of
 nights, and with nights over a past whose words are shuffled (a placebo). The last days are lived without
 nights. They judge what each copy had foretold, against the same foretold of other things. Before them, each

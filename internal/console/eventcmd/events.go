@@ -33,7 +33,7 @@ const usualLast = 100
 func Events(app *cli.App) *cobra.Command {
 	request := eventsQuery{}
 	cmd := &cobra.Command{
-		Use: "events", Short: "Read the log of events, live or from any point", GroupID: cli.DreamGroup, Args: cobra.NoArgs,
+		Use: "events", Short: "Read the log of events, live or from any point", GroupID: cli.DreamGroup,
 		Long: `Events tells what was announced of an agent, or of all: ids and numbers, never a word of what was remembered or
 dreamt. Each agent counts its own from 1 on, without gaps. With --follow it waits for what comes, until Ctrl-C; a store
 that is away is waited for, and nothing is left out.`,
@@ -53,6 +53,7 @@ that is away is waited for, and nothing is left out.`,
 }
 
 func reportEvents(app *cli.App, cmd *cobra.Command, request eventsQuery) error {
+	ctx := cmd.Context()
 	var err error
 	request.types, err = typesMeant(request.types)
 	if err != nil {
@@ -67,11 +68,11 @@ func reportEvents(app *cli.App, cmd *cobra.Command, request eventsQuery) error {
 	if request.from > 0 && cmd.Flags().Changed("last") {
 		return exit.Usagef("--from and --last both say where to begin; keep one")
 	}
-	if err := app.Within(cmd.Context()); err != nil {
+	if err := app.Within(ctx); err != nil {
 		return err
 	}
 	name, _ := cmd.Flags().GetString("agent")
-	all, err := app.Store.Agents(cmd.Context())
+	all, err := app.Store.Agents(ctx)
 	if err != nil {
 		return err
 	}
@@ -80,13 +81,13 @@ func reportEvents(app *cli.App, cmd *cobra.Command, request eventsQuery) error {
 			return exit.Usagef("--from counts the events of one agent; say which one with --agent (%s)",
 				strings.Join(view.HandlesOf(all), ", "))
 		}
-		return endOfFollowing(cmd.Context(), eventsOfAll(cmd.Context(), app, all, request))
+		return endOfFollowing(ctx, eventsOfAll(ctx, app, all, request))
 	}
 	a, err := view.AgentOf(app, cmd)
 	if err != nil {
 		return err
 	}
-	return endOfFollowing(cmd.Context(), eventsOf(cmd.Context(), app, a, request))
+	return endOfFollowing(ctx, eventsOf(ctx, app, a, request))
 }
 
 // endOfFollowing turns the interruption of --follow by the user into a normal end.
@@ -213,11 +214,11 @@ func eventsFrom(app *cli.App, a dream.Agent, request eventsQuery, newest int64) 
 	switch {
 	case request.from <= newest:
 	case request.follow:
-		app.Note("%s has %s; waiting for number %d.", a.Handle, cli.Plural(int(newest), "event", "events"),
+		app.Note("%s has %s; waiting for number %d.", a.Handle, cli.Count(int(newest), "event"),
 			request.from)
 	default:
 		app.Note("%s has %s; there is no number %d yet. --follow waits for it.", a.Handle,
-			cli.Plural(int(newest), "event", "events"), request.from)
+			cli.Count(int(newest), "event"), request.from)
 		return -1
 	}
 	return request.from - 1

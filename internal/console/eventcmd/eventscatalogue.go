@@ -1,6 +1,7 @@
 package eventcmd
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ func eventTypes(app *cli.App) *cobra.Command {
 		When  string `json:"when"`
 	}
 	return &cobra.Command{
-		Use: "types", Short: "Every type of event, what it announces, and when", Args: cobra.NoArgs,
+		Use: "types", Short: "Every type of event, what it announces, and when",
 		RunE: func(*cobra.Command, []string) error {
 			t := cli.NewTable("TYPE", "ANNOUNCES,flex", "WHEN,flex,drop=1")
 			list := []textOutput{}
@@ -35,7 +36,7 @@ func eventTypes(app *cli.App) *cobra.Command {
 
 func eventSchema(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "schema", Short: "Print the JSON Schema of events", Args: cobra.NoArgs,
+		Use: "schema", Short: "Print the JSON Schema of events",
 		Long: "Schema prints the JSON Schema (2020-12) of an event: the envelope, and for each type its data. Fields and types are\nonly ever added.",
 		RunE: func(*cobra.Command, []string) error {
 			_, err := app.Out.Write(event.JSONSchema())
@@ -53,15 +54,11 @@ type archiveLine struct {
 
 func eventsArchive(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "archive", Short: "Where each agent's archive stands", Args: cobra.NoArgs,
+		Use: "archive", Short: "Where each agent's archive stands",
 		Long: "Archive shows, for each agent, how many of its events are in the archive (archive.url) and how many wait. A worker\nwrites the archive; this command only reads.",
 	}
 	view.AddAgentFlag(app, cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		err := app.Within(cmd.Context())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = app.InStore(func(ctx context.Context, _ []string) error {
 		if app.Archive == nil {
 			return exit.Refusedf("nothing is archived: archive.url is empty. Set it to a folder or an object store, such as file:///var/lib/oneiros/archive")
 		}
@@ -70,7 +67,7 @@ func eventsArchive(app *cli.App) *cobra.Command {
 			return err
 		}
 		return archiveStands(app, cmd, a)
-	}
+	})
 	return cmd
 }
 

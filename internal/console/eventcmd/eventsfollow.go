@@ -76,7 +76,7 @@ func (p *storeRetry) retry(ctx context.Context, err error) error {
 // warnTruncated warns that a log ends before the events already printed.
 func warnTruncated(app *cli.App, a dream.Agent, head int64) {
 	app.Note("%s: the store came back with %s and without the newest events; new events are shown from there on.",
-		a.Handle, cli.Plural(int(head), "event", "events"))
+		a.Handle, cli.Count(int(head), "event"))
 }
 
 func pauseFor(ctx context.Context, d time.Duration) error {

@@ -76,11 +76,11 @@ func untakenText(app *cli.App, u alarm.UnusedReadings) string {
 	for _, s := range u.Metrics {
 		texts = append(texts,
 			fmt.Sprintf("%s at %s (%s)", readingText(s.Reading), view.Stamp(app, s.At),
-				cli.Plural(s.Times, "reading", "readings")))
+				cli.Count(s.Times, "reading")))
 		rest -= s.Times
 	}
 	if rest > 0 {
-		texts = append(texts, cli.Plural(rest, "more reading", "more readings"))
+		texts = append(texts, cli.Count(rest, "more reading"))
 	}
 	return strings.Join(texts, "; ")
 }
@@ -107,6 +107,6 @@ func refused(app *cli.App, s *workflows.FeedState) string {
 	if s.Refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s, the last at %s: %s", cli.Plural(s.Refused, "reading", "readings"),
+	return fmt.Sprintf("%s, the last at %s: %s", cli.Count(s.Refused, "reading"),
 		view.Stamp(app, s.RefusedAt), cmp.Or(s.Refusal, "it said nothing, or too much"))
 }

@@ -98,6 +98,7 @@ A JSON object gives each of its numbers and words the metric of its member's nam
 names itself. A bare value has no metric, unless all rules name one and the same: then it is of that one.
 oneiros feed show NAME tells what no rule takes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
 			f.Name = args[0]
 			var faults []error
 			for i, text := range append(rules, quiet...) {
@@ -114,16 +115,16 @@ oneiros feed show NAME tells what no rule takes.`,
 			if err := alarm.ValidateFeed(f); err != nil {
 				return exit.AsUsage(err)
 			}
-			err := app.Within(cmd.Context())
+			err := app.Within(ctx)
 			if err != nil {
 				return err
 			}
-			if _, err := app.Feeds.Feed(cmd.Context(), f.Name); err == nil && !replace {
+			if _, err := app.Feeds.Feed(ctx, f.Name); err == nil && !replace {
 				return exit.Usagef("there is a feed %q already; --replace puts this one in its place", f.Name)
 			} else if err != nil && !errors.Is(err, memory.ErrNotFound) {
 				return err
 			}
-			return putFeed(cmd.Context(), app, f)
+			return putFeed(ctx, app, f)
 		},
 	}
 	fs := cmd.Flags()
@@ -167,7 +168,7 @@ func putFeed(ctx context.Context, app *cli.App, f dream.Feed) error {
 	case app.Json:
 		return app.Answer(l.public())
 	}
-	app.Say("Feed %s is kept: %s, %s.", f.Name, l.source(), cli.Plural(len(f.Rules), "rule", "rules"))
+	app.Say("Feed %s is kept: %s, %s.", f.Name, l.source(), cli.Count(len(f.Rules), "rule"))
 	if len(l.Followers) == 0 {
 		app.Note("No agent follows it yet: oneiros agents edit HANDLE --feed %s%s", f.Name, app.Option())
 	}
@@ -186,7 +187,7 @@ func withWorkflows(ctx context.Context, app *cli.App, do func(deploy.Workflows) 
 func feedRemove(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a feed; agents that follow it follow nothing", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: cli.Complete(app, completeFeeds),
+		ValidArgsFunction: completeFeeds(app),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			f, err := feedOf(ctx, app, args[0])
@@ -219,11 +220,12 @@ func feedRemove(app *cli.App) *cobra.Command {
 func feedPush(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "push NAME [METRIC=]VALUE...", Short: "Give a feed readings by hand", Args: cobra.MinimumNArgs(2),
-		ValidArgsFunction: cli.Complete(app, completeFeeds),
+		ValidArgsFunction: completeFeeds(app),
 		Long: `Push gives a feed readings of now: numbers, or words, which are states. A value without a metric is of the one that
 all rules of the feed name, if they do. Where no rule takes a reading, a warning says so; it is given all the same, and
 the exit code is 0.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
 			var readings []dream.Reading
 			var faults []error
 			for _, text := range args[1:] {
@@ -233,11 +235,11 @@ the exit code is 0.`,
 			if err := errors.Join(faults...); err != nil {
 				return exit.AsUsage(err)
 			}
-			f, err := feedOf(cmd.Context(), app, args[0])
+			f, err := feedOf(ctx, app, args[0])
 			if err != nil {
 				return err
 			}
-			if err := withWorkflows(cmd.Context(), app, func(w deploy.Workflows) error { return w.Push(cmd.Context(), f.Name, readings) }); err != nil {
+			if err := withWorkflows(ctx, app, func(w deploy.Workflows) error { return w.Push(ctx, f.Name, readings) }); err != nil {
 				return err
 			}
 			values := map[string]any{"feed": f.Name, "readings": len(readings)}
@@ -248,7 +250,7 @@ the exit code is 0.`,
 			if app.Json {
 				return app.Answer(values)
 			}
-			app.Say("Feed %s was given %s.", f.Name, cli.Plural(len(readings), "reading", "readings"))
+			app.Say("Feed %s was given %s.", f.Name, cli.Count(len(readings), "reading"))
 			if unheard != "" {
 				app.Note("Warning: %s.", unheard)
 			}

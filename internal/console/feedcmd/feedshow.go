@@ -17,19 +17,15 @@ import (
 )
 
 func feedList(app *cli.App) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List every feed", RunE: func(cmd *cobra.Command, _ []string) error {
-		err := app.Within(cmd.Context())
-		if err != nil {
-			return err
-		}
-		all, err := app.Feeds.Feeds(cmd.Context())
+	return &cobra.Command{Use: "list", Short: "List every feed", RunE: app.InStore(func(ctx context.Context, _ []string) error {
+		all, err := app.Feeds.Feeds(ctx)
 		if err != nil {
 			return err
 		}
 		list := []publicFeed{}
 		t := cli.NewTable("FEED", "SOURCE,flex", "FOLLOWED BY,drop=1", "RULES,flex,least=60,under,drop=2")
 		for _, f := range all {
-			l, err := lineOf(cmd.Context(), app, f)
+			l, err := lineOf(ctx, app, f)
 			if err != nil {
 				return err
 			}
@@ -38,7 +34,7 @@ func feedList(app *cli.App) *cobra.Command {
 				cli.OrDash(strings.Join(l.rules(), "; ")))
 		}
 		return app.Rows(list, t, "No feeds yet. Add one: oneiros feed add NAME --rule price")
-	}}
+	})}
 }
 
 func (l feedLine) rules() []string {
@@ -52,7 +48,7 @@ func (l feedLine) rules() []string {
 func feedShow(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a feed, its rules and where its probe stands", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: cli.Complete(app, completeFeeds),
+		ValidArgsFunction: completeFeeds(app),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := feedOf(cmd.Context(), app, args[0])
 			if err != nil {
@@ -102,12 +98,12 @@ func showFeed(app *cli.App, l feedLine, why string) {
 		last := ""
 		if s.Last != nil {
 			last = fmt.Sprintf("%s at %s, which reached %s", s.Last.What, view.Stamp(app, s.Last.At),
-				cli.Plural(s.Last.Agents, "agent", "agents"))
+				cli.Count(s.Last.Agents, "agent"))
 		}
 		pairs = append(
 			pairs,
 			"received",
-			fmt.Sprintf("%s, the last at %s", cli.Plural(s.Readings, "reading", "readings"),
+			fmt.Sprintf("%s, the last at %s", cli.Count(s.Readings, "reading"),
 				view.Stamp(app, s.LastReading)),
 			"values",
 			values(app, s),
@@ -142,9 +138,6 @@ func feedOf(ctx context.Context, app *cli.App, name string) (dream.Feed, error) 
 	return f, err
 }
 
-func completeFeeds(app *cli.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	return view.FeedNames(app, cmd), cobra.ShellCompDirectiveNoFileComp
+func completeFeeds(app *cli.App) cobra.CompletionFunc {
+	return cli.FirstArgument(view.With(app, view.FeedNames))
 }

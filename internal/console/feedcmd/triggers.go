@@ -40,8 +40,8 @@ agent.quiet, over a cap, or on a paid provider unless consent.auto_paid is on.`,
 func triggersList(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List an agent's triggers: what is due when, and why not now"}
 
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		agentState, err := view.AgentStateOf(cmd.Context(), app, a)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		agentState, err := view.AgentStateOf(ctx, app, a)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,6 @@ func triggersList(app *cli.App) *cobra.Command {
 		}
 		return nil
 	})
-	return cmd
 }
 
 // triggerFlags say when a trigger fires.
@@ -101,13 +100,13 @@ without, or the five fields of cron, by the clock of the agent's own zone. The o
 		view.Completes(app, cmd, flag, cli.Nothing)
 	}
 	view.Completes(app, cmd, "event", func(*cobra.Command) []string { return eventTypes() })
-	view.Completes(app, cmd, "rule", func(cmd *cobra.Command) []string { return view.RuleNames(app, cmd) })
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, args []string) error {
+	view.Completes(app, cmd, "rule", view.With(app, view.RuleNames))
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, args []string) error {
 		t, err := f.trigger(cmd, args[0], a)
 		if err != nil {
 			return exit.AsUsage(err)
 		}
-		if err := ruled(cmd.Context(), app, t); err != nil {
+		if err := ruled(ctx, app, t); err != nil {
 			return err
 		}
 		had := slices.ContainsFunc(a.Triggered(), calledBy(t.Name))
@@ -119,9 +118,8 @@ without, or the five fields of cron, by the clock of the agent's own zone. The o
 		if had {
 			did = "replaced"
 		}
-		return putTriggers(cmd.Context(), app, a, t, did)
+		return putTriggers(ctx, app, a, t, did)
 	})
-	return cmd
 }
 
 // ruled checks the rule that a trigger waits for.
@@ -207,14 +205,14 @@ func triggersDrop(app *cli.App) *cobra.Command {
 		Aliases:           []string{"remove", "cancel"},
 		Short:             "Take a trigger, and its call that waits, from an agent",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: cli.Complete(app, completeTriggers),
+		ValidArgsFunction: completeTriggers(app),
 		Long: `Drop takes a trigger from an agent. A call of it that waits is forgotten; a dream that it began goes on. An agent
 without any dreams only on request. Dropping manual forgets what oneiros triggers fire requested.`,
 	}
 
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, args []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, args []string) error {
 		if args[0] == string(dream.OnRequest) {
-			return call(cmd.Context(), app, a, triggers.Fire{Trigger: args[0], Kind: dream.OnRequest, Drop: true},
+			return call(ctx, app, a, triggers.Fire{Trigger: args[0], Kind: dream.OnRequest, Drop: true},
 				"What was requested of %s is forgotten.")
 		}
 		at := slices.IndexFunc(a.Triggered(), calledBy(args[0]))
@@ -224,28 +222,26 @@ without any dreams only on request. Dropping manual forgets what oneiros trigger
 		}
 		t := a.Triggered()[at]
 		a.Triggers = append([]dream.Trigger{}, slices.DeleteFunc(slices.Clone(a.Triggered()), calledBy(t.Name))...)
-		return putTriggers(cmd.Context(), app, a, t, "dropped")
+		return putTriggers(ctx, app, a, t, "dropped")
 	})
-	return cmd
 }
 
 func triggersFire(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "fire", Short: "Ask for a dream as soon as the agent sleeps", Args: cobra.NoArgs,
+		Use: "fire", Short: "Ask for a dream as soon as the agent sleeps",
 		Long: `Fire asks for a dream once: at once when the agent sleeps, else when it has fallen asleep or its dream has ended. Quiet
 time, gap and hours are not waited for; caps hold. On a paid provider it needs consent.auto_paid, since nobody watches
 then; oneiros dream needs none. oneiros triggers drop manual forgets it.`,
 	}
 
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		f := triggers.Fire{
 			Trigger: string(dream.OnRequest), Kind: dream.OnRequest, At: app.Now().UTC(),
 			Reason: "a person asked",
 		}
-		return call(cmd.Context(), app, a, f,
+		return call(ctx, app, a, f,
 			"%s dreams as soon as it may; oneiros triggers list shows what it waits for.")
 	})
-	return cmd
 }
 
 // call sends a request for a dream to the agent's workflow, which needs Temporal.
@@ -301,22 +297,16 @@ func putTriggers(ctx context.Context, app *cli.App, a dream.Agent, t dream.Trigg
 	return nil
 }
 
-func completeTriggers(
-	app *cli.App,
-	cmd *cobra.Command,
-	args []string,
-	_ string,
-) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	if len(args) > 0 {
-		return names, cobra.ShellCompDirectiveNoFileComp
-	}
-	cmd.SetContext(cli.Existing(cmd))
-	if a, err := view.AgentOf(app, cmd); err == nil {
+func completeTriggers(app *cli.App) cobra.CompletionFunc {
+	return cli.FirstArgument(func(cmd *cobra.Command) []string {
+		a, err := view.AgentOf(app, cmd)
+		if err != nil {
+			return nil
+		}
+		names := []string{}
 		for _, t := range a.Triggered() {
 			names = append(names, t.Name)
 		}
-		names = append(names, string(dream.OnRequest))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+		return append(names, string(dream.OnRequest))
+	})
 }

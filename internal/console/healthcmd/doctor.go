@@ -77,7 +77,7 @@ func faults(c deploy.Configuration) error {
 	if len(c.Faults) == 0 {
 		return nil
 	}
-	return exit.Usagef("the configuration has %s:\n%s", cli.Plural(len(c.Faults), "fault", "faults"),
+	return exit.Usagef("the configuration has %s:\n%s", cli.Count(len(c.Faults), "fault"),
 		strings.Join(c.Faults, "\n"))
 }
 

@@ -33,6 +33,11 @@ type healthLine struct {
 	Advice string  `json:"advice,omitempty"`
 }
 
+// is sets what was found, and what to do about it.
+func (l *healthLine) is(state Healthy, found, advice string) {
+	l.State, l.Found, l.Advice = state, found, advice
+}
+
 // notChecked begins the line of a thing that could not be checked.
 const notChecked = "not checked: "
 
@@ -40,7 +45,6 @@ const notChecked = "not checked: "
 func Health(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "health", Short: "Compare what was planned and announced with what the store holds", GroupID: cli.DeploymentGroup,
-		Args: cobra.NoArgs,
 		Long: `Health compares what was planned and announced with what there is: dreams that were due, empty and failed ones in a
 row, when a dream last kept something, what dreams announced with what is in the store and in the ledger, reservations
 that nobody closes, predictions past their time, what waits for a review, the metrics of the newest dreams, feeds that
@@ -52,7 +56,7 @@ Without a Temporal server it says which lines could not be checked, and reads th
 Exit codes: 0 when nothing is wrong, 7 when something is.`,
 	}
 	cmd.Flags().StringP("agent", "a", "", "only this agent, by its `handle`")
-	view.Completes(app, cmd, "agent", func(cmd *cobra.Command) []string { return view.Handles(app, cmd) })
+	view.Completes(app, cmd, "agent", view.With(app, view.Handles))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		lines, err := examine(cmd.Context(), app, cmd)
 		if err != nil {
@@ -85,7 +89,7 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command) ([]healthLin
 		{
 			Name:  "store",
 			State: Fine,
-			Found: "it answers; " + cli.Plural(len(agents), "agent", "agents") + " looked at",
+			Found: "it answers; " + cli.Count(len(agents), "agent") + " looked at",
 		},
 	}
 	lines = append(lines, e.temporal(), e.worker(ctx, agents))
@@ -157,10 +161,10 @@ func reportHealth(app *cli.App, lines []healthLine) error {
 	}
 	if wrong > 0 {
 		return exit.Errorf(exit.Unwell, "%s wrong, %s to look at", cli.Plural(wrong, "thing is", "things are"),
-			cli.Plural(look, "thing", "things"))
+			cli.Count(look, "thing"))
 	}
 	if look > 0 {
-		app.Note("Nothing is wrong, %s to look at.", cli.Plural(look, "thing", "things"))
+		app.Note("Nothing is wrong, %s to look at.", cli.Count(look, "thing"))
 		return nil
 	}
 	app.Note("All is as it should be.")

@@ -17,7 +17,7 @@ func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healt
 	l := healthLine{Name: "archive", State: Fine}
 	a, err := e.app.Archive()
 	if err != nil {
-		l.State, l.Found, l.Advice = Wrong, err.Error(), "Correct archive.url; oneiros doctor says more."
+		l.is(Wrong, err.Error(), "Correct archive.url; oneiros doctor says more.")
 		return []healthLine{l}
 	}
 	ctx, cancel := context.WithTimeout(ctx, temporalWithin)
@@ -41,15 +41,14 @@ func (e *examination) archive(ctx context.Context, agents []dream.Agent) []healt
 	}
 	switch {
 	case err != nil:
-		l.State, l.Found, l.Advice = Wrong, "it cannot be read: "+err.Error(),
-			"See that it can be reached, and that its keys are right; the events are kept in the store until then."
+		l.is(Wrong, "it cannot be read: "+err.Error(),
+			"See that it can be reached, and that its keys are right; the events are kept in the store until then.")
 	case len(other) > 0:
-		l.State, l.Found = Wrong,
-			"it holds other events than the store of "+firstIDs(other)+", and nothing more is archived of them"
-		l.Advice = "Give this store an archive.url of its own, or move the old archive away."
+		l.is(Wrong, "it holds other events than the store of "+firstIDs(other)+", and nothing more is archived of them",
+			"Give this store an archive.url of its own, or move the old archive away.")
 	case len(late) > 0:
-		l.State, l.Found, l.Advice = Look, "events wait longer than archive.every says: "+strings.Join(late, ", "),
-			"See that a worker runs (oneiros up), and what its log says of the archive."
+		l.is(Look, "events wait longer than archive.every says: "+strings.Join(late, ", "),
+			"See that a worker runs (oneiros up), and what its log says of the archive.")
 	default:
 		l.Found = a.Bucket.Where() + "; " + cli.Plural(waits, "event waits", "events wait")
 	}

@@ -73,10 +73,9 @@ func (e *examination) temporal() healthLine {
 		}
 		return l
 	}
-	l.State, l.Found, l.Advice = Look, notChecked+e.whyNotQueried(),
-		"oneiros up starts one; the rest comes from the store."
+	l.is(Look, notChecked+e.whyNotQueried(), "oneiros up starts one; the rest comes from the store.")
 	if !errors.Is(e.why, deploy.ErrNoServer) {
-		l.State, l.Found, l.Advice = Wrong, e.whyNotQueried(), "oneiros doctor says what to do about it."
+		l.is(Wrong, e.whyNotQueried(), "oneiros doctor says what to do about it.")
 	}
 	return l
 }
@@ -85,7 +84,7 @@ func (e *examination) temporal() healthLine {
 func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLine {
 	l := healthLine{Name: "worker", State: Fine}
 	if e.why != nil {
-		l.State, l.Found = Look, notChecked+e.whyNotQueried()
+		l.is(Look, notChecked+e.whyNotQueried(), "")
 		return l
 	}
 	for _, a := range agents {
@@ -96,13 +95,12 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 			return l
 		case errors.Is(err, memory.ErrNotFound), errors.Is(err, deploy.ErrNoServer):
 		default:
-			l.State, l.Found, l.Advice = Wrong,
-				fmt.Sprintf("nobody answers for %s within %s", a.Handle, view.AgentStateWithin),
-				"oneiros worker, or oneiros up, runs one."
+			l.is(Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, view.AgentStateWithin),
+				"oneiros worker, or oneiros up, runs one.")
 			return l
 		}
 	}
-	l.State, l.Found = Look, notChecked+"no agent has a workflow on Temporal yet"
+	l.is(Look, notChecked+"no agent has a workflow on Temporal yet", "")
 	return l
 }
 
@@ -141,10 +139,8 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 		}
 	}
 	if len(orphans) > 0 {
-		l.State, l.Found = Wrong,
-			fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum,
-				cli.Plural(len(orphans), "dream", "dreams"), strings.Join(orphans, ", "))
-		l.Advice = "A worker books it as spent within a minute (oneiros up); if one runs, oneiros dreams cancel DREAM closes the dream."
+		l.is(Wrong, fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum,
+			cli.Count(len(orphans), "dream"), strings.Join(orphans, ", ")), "A worker books it as spent within a minute (oneiros up); if one runs, oneiros dreams cancel DREAM closes the dream.")
 	}
 	return []healthLine{l}, nil
 }
@@ -193,14 +189,13 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 	_, err := e.app.Feeds.Feed(ctx, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
-		l.State, l.Found, l.Advice = Wrong, "it is followed, and there is no such feed",
-			"oneiros feed add "+name+" adds it."
+		l.is(Wrong, "it is followed, and there is no such feed", "oneiros feed add "+name+" adds it.")
 		return l
 	case err != nil:
-		l.State, l.Found = Wrong, "it cannot be read: "+err.Error()
+		l.is(Wrong, "it cannot be read: "+err.Error(), "")
 		return l
 	case e.engine == nil:
-		l.State, l.Found = Look, notChecked+e.whyNotQueried()
+		l.is(Look, notChecked+e.whyNotQueried(), "")
 		return l
 	}
 	ctx, cancel := context.WithTimeout(ctx, view.AgentStateWithin)
@@ -208,18 +203,15 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 	s, err := e.engine.Workflows().FeedState(ctx, name)
 	switch {
 	case err != nil:
-		l.State, l.Found, l.Advice = Look, "its probe does not answer",
-			"oneiros feed show "+name+" asks again; a worker must run."
+		l.is(Look, "its probe does not answer", "oneiros feed show "+name+" asks again; a worker must run.")
 	case s.InARow > 0:
-		l.State, l.Found = Wrong, fmt.Sprintf("it failed %s in a row: %s", cli.Plural(s.InARow, "time", "times"),
-			s.Failure)
-		l.Advice = "See that its address answers; oneiros feed show " + name + " shows more."
+		l.is(Wrong, fmt.Sprintf("it failed %s in a row: %s", cli.Count(s.InARow, "time"),
+			s.Failure), "See that its address answers; oneiros feed show "+name+" shows more.")
 	case s.LastReading.IsZero():
-		l.State, l.Found, l.Advice = Look, "it has never said anything",
-			"Push a reading, or see that its address says what its rules name."
+		l.is(Look, "it has never said anything", "Push a reading, or see that its address says what its rules name.")
 	case e.now.Sub(s.LastReading) > feedSilence:
-		l.State, l.Found = Look, "silent since "+view.Stamp(e.app, s.LastReading)
-		l.Advice = "Check the program that pushes readings; the rules cannot fire while the feed is silent."
+		l.is(Look, "silent since "+view.Stamp(e.app, s.LastReading),
+			"Check the program that pushes readings; the rules cannot fire while the feed is silent.")
 	default:
 		l.Found = "it said something at " + view.Stamp(e.app, s.LastReading)
 	}

@@ -46,12 +46,11 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 		}
 	}
 	if len(stuck) > 0 {
-		l.State, l.Found = Wrong,
-			fmt.Sprintf("recorded as still dreaming, but no workflow runs it: %s", strings.Join(stuck, ", "))
-		l.Advice = "A worker closes it within five minutes (oneiros up)."
+		l.is(Wrong, fmt.Sprintf("recorded as still dreaming, but no workflow runs it: %s", strings.Join(stuck, ", ")),
+			"A worker closes it within five minutes (oneiros up).")
 		return l, nil
 	}
-	l.Found = cli.Plural(week, "dream", "dreams") + " within a week"
+	l.Found = cli.Count(week, "dream") + " within a week"
 	agentState, err := view.AgentStateOf(ctx, e.app, a)
 	if err != nil {
 		return l, err
@@ -63,8 +62,8 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 		if missed.By != "" {
 			by = " by its trigger " + missed.By
 		}
-		l.State, l.Found = Look,
-			fmt.Sprintf("%s; one was due at %s%s and did not begin", l.Found, cli.When(missed.At, a.Zone), by)
+		l.is(Look, fmt.Sprintf("%s; one was due at %s%s and did not begin", l.Found, cli.When(missed.At, a.Zone), by),
+			"")
 		if len(agentState.Next.Against) > 0 {
 			l.Found += ": " + strings.Join(agentState.Next.Against, "; ")
 		}
@@ -123,22 +122,18 @@ func (e *examination) outcomes(_ context.Context, a dream.Agent, records []*drea
 	}
 	switch {
 	case failed >= failedAlarm:
-		l.State, l.Found = Wrong,
-			fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(records, dream.Aborted))
-		l.Advice = "oneiros dreams show last -a " + a.Handle +
-			" says which call failed; oneiros doctor looks at the providers."
+		l.is(Wrong, fmt.Sprintf("%s; the last %d failed: %s", l.Found, failed, lastReason(records, dream.Aborted)), "oneiros dreams show last -a "+a.Handle+
+			" says which call failed; oneiros doctor looks at the providers.")
 	case empty >= alarm:
-		l.State, l.Found = Wrong,
-			fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm,
-				lastReason(records, dream.Empty))
-		l.Advice = "See what fragments were dropped for (oneiros fragments list -a " + a.Handle +
-			" --status discarded), and whether there is anything new to dream about."
+		l.is(Wrong, fmt.Sprintf("%s; the last %d kept nothing, and dream.empty_alarm is %d: %s", l.Found, empty, alarm,
+			lastReason(records, dream.Empty)), "See what fragments were dropped for (oneiros fragments list -a "+a.Handle+
+			" --status discarded), and whether there is anything new to dream about.")
 	case empty > 0:
-		l.State, l.Found = Look, fmt.Sprintf("%s; the last %d kept nothing", l.Found, empty)
-		l.Advice = fmt.Sprintf("At %d in a row this is wrong (dream.empty_alarm).", alarm)
+		l.is(Look, fmt.Sprintf("%s; the last %d kept nothing", l.Found, empty),
+			fmt.Sprintf("At %d in a row this is wrong (dream.empty_alarm).", alarm))
 	case failed > 0:
-		l.State, l.Found = Look, fmt.Sprintf("%s; the last failed: %s", l.Found, lastReason(records, dream.Aborted))
-		l.Advice = "oneiros dreams show last -a " + a.Handle + " says which call failed."
+		l.is(Look, fmt.Sprintf("%s; the last failed: %s", l.Found, lastReason(records, dream.Aborted)),
+			"oneiros dreams show last -a "+a.Handle+" says which call failed.")
 	}
 	return l, nil
 }
@@ -170,18 +165,18 @@ func (e *examination) lastKept(_ context.Context, a dream.Agent, records []*drea
 			}
 		}
 		if kept > 0 {
-			l.Found = fmt.Sprintf("%s by %s, %s", cli.Plural(kept, "thing", "things"), n.ID,
+			l.Found = fmt.Sprintf("%s by %s, %s", cli.Count(kept, "thing"), n.ID,
 				cli.When(n.Ended, a.Zone))
 			if since > 0 {
-				l.Found += fmt.Sprintf("; nothing in the %s since", cli.Plural(since, "dream", "dreams"))
+				l.Found += fmt.Sprintf("; nothing in the %s since", cli.Count(since, "dream"))
 			}
 			return l, nil
 		}
 		since++
 	}
 	if since > 0 {
-		l.State, l.Found = Look, fmt.Sprintf("nothing in the last %s", cli.Plural(since, "dream", "dreams"))
-		l.Advice = "oneiros dreams list -a " + a.Handle + " says how each ended."
+		l.is(Look, fmt.Sprintf("nothing in the last %s", cli.Count(since, "dream")),
+			"oneiros dreams list -a "+a.Handle+" says how each ended.")
 	}
 	return l, nil
 }
@@ -203,8 +198,8 @@ func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Rec
 	late, err := e.app.Store.Count(ctx, q)
 	l.Found = fmt.Sprintf("%d open, none overdue", open)
 	if late > 0 {
-		l.State, l.Found = Look, fmt.Sprintf("%d open, %d of them past their time", open, late)
-		l.Advice = "Resolve what you know (oneiros predictions list -a " + a.Handle + "); a worker makes the rest void."
+		l.is(Look, fmt.Sprintf("%d open, %d of them past their time", open, late),
+			"Resolve what you know (oneiros predictions list -a "+a.Handle+"); a worker makes the rest void.")
 	}
 	return l, err
 }
@@ -227,14 +222,13 @@ func (e *examination) reviews(ctx context.Context, a dream.Agent, _ []*dream.Rec
 	}
 	var parts []string
 	if n := len(items) - held; n > 0 {
-		parts = append(parts, cli.Plural(n, "thing", "things")+" to be accepted or rejected")
+		parts = append(parts, cli.Count(n, "thing")+" to be accepted or rejected")
 	}
 	if held > 0 {
-		parts = append(parts, cli.Plural(held, "held fragment", "held fragments"))
+		parts = append(parts, cli.Count(held, "held fragment"))
 	}
-	l.State, l.Found = Look, fmt.Sprintf("%s, the oldest since %s", strings.Join(parts, ", "),
-		cli.Day(oldest, a.Zone))
-	l.Advice = "oneiros review list -a " + a.Handle
+	l.is(Look, fmt.Sprintf("%s, the oldest since %s", strings.Join(parts, ", "),
+		cli.Day(oldest, a.Zone)), "oneiros review list -a "+a.Handle)
 	return l, nil
 }
 
@@ -266,7 +260,7 @@ func (e *examination) recall(_ context.Context, a dream.Agent, records []*dream.
 	if l.State == Fine {
 		l.State = Look
 	}
-	l.Found = fmt.Sprintf("%s made it worse and undone automatically; %s", cli.Plural(undone, "dream", "dreams"),
+	l.Found = fmt.Sprintf("%s made it worse and undone automatically; %s", cli.Count(undone, "dream"),
 		l.Found)
 	l.Advice = "oneiros events -a " + a.Handle +
 		" --type DreamUndone says what was lost; look at the models, and what they were shown."

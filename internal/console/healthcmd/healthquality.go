@@ -28,7 +28,7 @@ func (e *examination) quality(ctx context.Context, a dream.Agent, _ []*dream.Rec
 			alarms = append(alarms, fmt.Sprintf("%s is %.3g", strings.ReplaceAll(string(m.Name), "_", " "), m.Value))
 		}
 	}
-	l.Found = cli.Plural(read, "metric", "metrics") + " of the newest dreams read"
+	l.Found = cli.Count(read, "metric") + " of the newest dreams read"
 	if read == 0 {
 		l.Found = "too few dreams for the metrics"
 	}
@@ -37,8 +37,8 @@ func (e *examination) quality(ctx context.Context, a dream.Agent, _ []*dream.Rec
 			q.Yield.Rolling, quality.LowYield))
 	}
 	if len(alarms) > 0 {
-		l.State, l.Found = Look, l.Found+"; "+strings.Join(alarms, "; ")
-		l.Advice = "oneiros dreams quality -a " + a.Handle + " shows what is healthy."
+		l.is(Look, l.Found+"; "+strings.Join(alarms, "; "),
+			"oneiros dreams quality -a "+a.Handle+" shows what is healthy.")
 	}
 	return l, nil
 }

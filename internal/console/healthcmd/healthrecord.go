@@ -35,7 +35,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 		return l, err
 	}
 	l.Found = fmt.Sprintf("everything that %s reported is in the store: %s",
-		cli.Plural(len(records), "dream", "dreams"), cli.Plural(len(lines), "thing", "things"))
+		cli.Count(len(records), "dream"), cli.Count(len(lines), "thing"))
 	if len(missing)+len(short) == 0 {
 		return l, nil
 	}
@@ -54,7 +54,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 		l.State = Look
 		l.Advice = fmt.Sprintf(
 			"Memories of %s were forgotten %s since, and with them what dreams had made of them, where that was requested.",
-			a.Handle, cli.Plural(int(forgotten), "time", "times"))
+			a.Handle, cli.Count(int(forgotten), "time"))
 		return l, err
 	}
 	l.State, l.Advice = Wrong,
@@ -185,11 +185,10 @@ func (e *examination) spent(ctx context.Context, a dream.Agent, records []*dream
 	}
 	if over > 0 {
 		l.Found = fmt.Sprintf("%s reported by %s, as the ledger has it", reported,
-			cli.Plural(over, "dream", "dreams"))
+			cli.Count(over, "dream"))
 	}
 	if len(differ) > 0 {
-		l.State, l.Found = Wrong, firstIDs(differ)
-		l.Advice = "The ledger counts; oneiros spend shows it. Please report this."
+		l.is(Wrong, firstIDs(differ), "The ledger counts; oneiros spend shows it. Please report this.")
 	}
 	return l, nil
 }

@@ -30,8 +30,8 @@ func (e *examination) staging(ctx context.Context, a dream.Agent, _ []*dream.Rec
 	if most <= 0 || len(staged) < most || len(prediction.Replaceable(staged, e.now)) > 0 {
 		return l, nil
 	}
-	l.State, l.Found = Look, "the next dream stages nothing: "+prediction.FullReason(len(staged), most)
-	l.Advice = "Some give way after a week; oneiros claims list -a " + a.Handle + " shows them."
+	l.is(Look, "the next dream stages nothing: "+prediction.FullReason(len(staged), most),
+		"Some give way after a week; oneiros claims list -a "+a.Handle+" shows them.")
 	if waiting > 0 {
 		l.Advice = fmt.Sprintf("%d of them wait for you: oneiros review list -a %s.", waiting, a.Handle)
 	}

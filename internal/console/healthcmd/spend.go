@@ -112,7 +112,8 @@ counted in full. The total is never below what a provider bills.`,
 
 // narrow resolves --agent and --dream and returns the handles of all agents by id.
 func narrow(app *cli.App, cmd *cobra.Command, q *spend.Query) (map[string]string, error) {
-	all, err := app.Store.Agents(cmd.Context())
+	ctx := cmd.Context()
+	all, err := app.Store.Agents(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -122,11 +123,11 @@ func narrow(app *cli.App, cmd *cobra.Command, q *spend.Query) (map[string]string
 	}
 	if name, _ := cmd.Flags().GetString("agent"); name != "" {
 		id := strings.TrimPrefix(name, "@")
-		a, err := app.Store.Agent(cmd.Context(), id)
+		a, err := app.Store.Agent(ctx, id)
 		if errors.Is(err, memory.ErrRemoved) { // its spending is kept
 			a, err = dream.Agent{ID: id, Handle: id}, nil
 		} else if err != nil {
-			a, err = view.FindAgent(cmd.Context(), app.Deployment, name)
+			a, err = view.FindAgent(ctx, app.Deployment, name)
 		}
 		if err != nil {
 			return nil, err
@@ -137,7 +138,7 @@ func narrow(app *cli.App, cmd *cobra.Command, q *spend.Query) (map[string]string
 	if q.Dream == "" {
 		return handles, nil
 	}
-	return handles, resolveDream(cmd.Context(), app, all, q)
+	return handles, resolveDream(ctx, app, all, q)
 }
 
 // resolveDream completes the dream's id and checks that one of these agents dreamt it. The ledger outlives a
@@ -156,10 +157,7 @@ func resolveDream(ctx context.Context, app *cli.App, all []dream.Agent, q *spend
 	}
 	rows, err := app.Ledger.Rows(ctx, spend.Query{Dream: q.Dream})
 	if err == nil && len(rows) == 0 {
-		err = &exit.Error{
-			Code: exit.NotFound,
-			Err:  fmt.Errorf("%w: %q; oneiros dreams list names them", view.ErrRecord, q.Dream),
-		}
+		err = exit.NotFoundf("%w: %q; oneiros dreams list names them", view.ErrRecord, q.Dream)
 	}
 	return err
 }

@@ -42,10 +42,8 @@ type embedOutcome struct {
 // the embedder is not the quickest, else here, with a progress bar.
 func embedImported(ctx context.Context, app *cli.App, a dream.Agent) (embedOutcome, error) {
 	e := importer.Embedder{
-		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			return app.Embed(ctx, a, "", texts)
-		},
-		Stay: true,
+		Embed: app.Embed.For(a, ""),
+		Stay:  true,
 	}
 	if spec, err := view.EmbedderOf(ctx, app, a); err == nil {
 		e.Makes = spec.Makes

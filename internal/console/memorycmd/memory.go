@@ -2,6 +2,7 @@
 package memorycmd
 
 import (
+	"context"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -26,8 +27,8 @@ func memoryList(app *cli.App) *cobra.Command {
 	view.AddListFlags(app, cmd, f, true)
 	cmd.Flags().StringVar(&f.Session, "session", "", "only this `session`")
 	cmd.Flags().StringVar(&f.Sort, "order", "", "newest, oldest, most_salient, highest_score or soonest_due")
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		q, err := view.ListQuery(cmd.Context(), app, a, f)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		q, err := view.ListQuery(ctx, app, a, f)
 		if err != nil {
 			return err
 		}
@@ -36,7 +37,7 @@ func memoryList(app *cli.App) *cobra.Command {
 			q.Kinds = slices.DeleteFunc(slices.Clone(dream.Kinds),
 				func(k dream.Kind) bool { return k == dream.KindRecord })
 		}
-		items, err := app.Store.Find(cmd.Context(), q)
+		items, err := app.Store.Find(ctx, q)
 		if err != nil {
 			return err
 		}
@@ -44,9 +45,8 @@ func memoryList(app *cli.App) *cobra.Command {
 			cli.Without(cmd, a, "%s remembers nothing yet.")); err != nil {
 			return err
 		}
-		return view.More(app, cmd, q, len(items))
+		return view.More(ctx, app, q, len(items))
 	})
-	return cmd
 }
 
 func itemTable(items []dream.Item, a dream.Agent) *cli.Table {

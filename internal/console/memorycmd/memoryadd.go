@@ -1,7 +1,6 @@
 package memorycmd
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -31,7 +30,7 @@ to the server without a key.`,
 		"whose words they are: a principal or principal/user (`owner`)")
 	cmd.Flags().StringVar(&at, "at", "",
 		"since when it is so: 2026-11-20, 2026-11-20T06:00 or 36h (ago); now when absent (`time`)")
-	view.Completes(app, cmd, "owner", func(cmd *cobra.Command) []string { return view.Principals(app, cmd) })
+	view.Completes(app, cmd, "owner", view.With(app, view.Principals))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		whose, err := psyche.ParseOwner(owner)
 		if err != nil {
@@ -52,9 +51,7 @@ to the server without a key.`,
 			return exit.Usagef("--at is %s, which is in the future; a memory is of the past",
 				since.Format(time.RFC3339))
 		}
-		place := func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			return app.Embed(ctx, a, "", texts)
-		}
+		place := app.Embed.For(a, "")
 		added, err := psyche.Add(cmd.Context(), app.Store, place, a.ID,
 			psyche.Addition{Owner: whose, Text: args[0], At: since})
 		if err != nil {

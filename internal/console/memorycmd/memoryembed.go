@@ -30,15 +30,15 @@ it costs counts against the agent's day.`,
 	}
 	cmd.Flags().BoolVar(&estimate, "estimate", false, "say what it may cost and stop")
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "agree to the estimate without being asked")
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		p, err := planPlacing(cmd.Context(), app, a)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		p, err := planPlacing(ctx, app, a)
 		if err != nil {
 			return err
 		}
 		if estimate {
 			return showPlacing(app, p)
 		}
-		if err := mayMove(cmd.Context(), app, a, p); err != nil {
+		if err := mayMove(ctx, app, a, p); err != nil {
 			return err
 		}
 		if !p.Free && p.Worst > app.ConfirmAbove {
@@ -48,9 +48,8 @@ it costs counts against the agent's day.`,
 				return err
 			}
 		}
-		return embedMemory(cmd.Context(), app, a, p)
+		return embedMemory(ctx, app, a, p)
 	})
-	return cmd
 }
 
 // placing is what is to be embedded, by which embedder, and what it may cost.
@@ -85,9 +84,7 @@ func planPlacing(ctx context.Context, app *cli.App, a dream.Agent) (placing, err
 		return p, exit.Refusedf("model %s has no price; state one under providers.%s.models", p.Model, spec.Provider)
 	}
 	p.embedder = importer.Embedder{
-		Embed: func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			return app.Embed(ctx, a, p.Model, texts)
-		},
+		Embed: app.Embed.For(a, p.Model),
 		Makes: spec.Makes,
 	}
 	u, err := importer.Survey(ctx, app.Store, a, p.embedder)

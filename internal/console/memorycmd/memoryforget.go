@@ -66,22 +66,21 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 	for _, flag := range []string{"user", "owner", "session", "since", "until", "text"} {
 		view.Completes(app, cmd, flag, cli.Nothing)
 	}
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, args []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, args []string) error {
 		var err error
-		f.IDs, _, err = named(cmd.Context(), app, a, args)
+		f.IDs, _, err = named(ctx, app, a, args)
 		if err != nil {
 			return err
 		}
 		if err := selects(app, &f, a); err != nil {
 			return err
 		}
-		plan, err := memory.PlanErasure(cmd.Context(), app.Store, a.ID, f.Selection)
+		plan, err := memory.PlanErasure(ctx, app.Store, a.ID, f.Selection)
 		if err != nil {
 			return err
 		}
-		return forget(cmd.Context(), app, a, f, plan)
+		return forget(ctx, app, a, f, plan)
 	})
-	return cmd
 }
 
 // selects reads the flags that select memories.
@@ -154,7 +153,7 @@ func question(p erasure.Plan, a dream.Agent) string {
 		for i, f := range p.Scrub {
 			items[i] = f.Item
 		}
-		others := cli.Plural(len(items), "other", "others")
+		others := cli.Count(len(items), "other")
 		text += fmt.Sprintf(", and takes copies of the words out of %s (%s)", others, kindsOf(items))
 	}
 	if len(p.Alike) > 0 {
@@ -173,7 +172,7 @@ func madeOf(p erasure.Plan) string {
 	if len(p.Erase) > 1 {
 		from = "them"
 	}
-	return cli.Plural(len(p.Left), "text", "texts") + " that dreams made from " + from + " in other words"
+	return cli.Count(len(p.Left), "text") + " that dreams made from " + from + " in other words"
 }
 
 func listOf(parts []string) string {
@@ -229,7 +228,7 @@ func forget(ctx context.Context, app *cli.App, a dream.Agent, f forgetFlags, pla
 		if app.Json {
 			return app.Answer(public)
 		}
-		erasureTable(plan, a).Draw(app.Out, app.Width, app.Bold)
+		app.Draw(erasureTable(plan, a))
 		app.Say("%s. Nothing was changed.", question(plan, a))
 		return nil
 	}
@@ -252,7 +251,7 @@ func forget(ctx context.Context, app *cli.App, a dream.Agent, f forgetFlags, pla
 	}
 	app.Say("%s forgotten for good.", cli.Plural(done.Items, "memory", "memories"))
 	if done.Scrubbed > 0 {
-		app.Say("Their words were taken out of %s.", cli.Plural(done.Scrubbed, "other", "others"))
+		app.Say("Their words were taken out of %s.", cli.Count(done.Scrubbed, "other"))
 	}
 	if len(plan.Left) > 0 {
 		shorts := make([]string, len(plan.Left))

@@ -57,6 +57,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 	cmd.Flags().BoolVar(&bare, "no-vectors", false, "do not embed the memories now; the next dream will")
 	view.Completes(app, cmd, "format", view.Fixed(formats.Formats))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
 		if format != "" && !cli.OneOf(format, formats.Formats) {
 			return exit.Usagef("--format %s is unknown; formats are %s", format, formats.Names())
 		}
@@ -68,7 +69,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		if err != nil {
 			return err
 		}
-		defer view.Using(cmd.Context(), app, a.Handle)()
+		defer view.Using(ctx, app, a.Handle)()
 		files, drop, err := sources(app, args)
 		if err != nil {
 			return err
@@ -94,7 +95,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 				return importer.RequestEmbedding(ctx, app.Jobs, a, app.Now())
 			}
 		}
-		report, err := importer.Import(cmd.Context(), app.Store, a, files, opts)
+		report, err := importer.Import(ctx, app.Store, a, files, opts)
 		bar.done()
 		if errors.Is(err, importer.ErrUndated) {
 			return exit.Usagef(
@@ -104,7 +105,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 		if bare || err != nil || report.Nothing() {
 			return imported(app, a, report, nil, err)
 		}
-		if err := importer.RequestEmbedding(cmd.Context(), app.Jobs, a, app.Now()); err != nil {
+		if err := importer.RequestEmbedding(ctx, app.Jobs, a, app.Now()); err != nil {
 			return err
 		}
 		if !app.Json { // what is stored counts at once; embedding may take long
@@ -112,7 +113,7 @@ import that finds nothing at all, neither new nor known, says what it expected a
 				return err
 			}
 		}
-		outcome, failed := embedImported(cmd.Context(), app, a)
+		outcome, failed := embedImported(ctx, app, a)
 		if app.Json {
 			return errors.Join(imported(app, a, report, &outcome, nil), failed)
 		}
@@ -218,7 +219,7 @@ func imported(app *cli.App, a dream.Agent, r importer.Report, embedded *embedOut
 		return failed
 	}
 	app.Say("%s remembers %d new: %s and %s read, %d known already, %s.", a.Handle, r.Added,
-		cli.Plural(r.Episodes, "episode", "episodes"),
+		cli.Count(r.Episodes, "episode"),
 		cli.Plural(r.Semantics, "piece of knowledge", "pieces of knowledge"), r.Existing,
 		cli.Plural(int(r.BadCount), "bad line left out", "bad lines left out"))
 	if !r.First.IsZero() {
@@ -235,7 +236,7 @@ func nothingIn(a dream.Agent, r importer.Report) error {
 	}
 	return exit.Errorf(exit.Failure,
 		"nothing was imported into the memory of %s: %s, no memory found; %s; with --format it is read as another format (%s)",
-		a.Handle, cli.Plural(int(r.BadCount), "bad line", "bad lines"), strings.Join(expected, "; "), formats.Names())
+		a.Handle, cli.Count(int(r.BadCount), "bad line"), strings.Join(expected, "; "), formats.Names())
 }
 
 func memoryExport(app *cli.App) *cobra.Command {
@@ -247,14 +248,14 @@ func memoryExport(app *cli.App) *cobra.Command {
 	cmd.Flags().StringSliceVarP(&kinds, "kind", "k", nil, "only these `kinds`")
 	cmd.Flags().BoolVar(&all, "all", false, "archived and superseded memories as well")
 	view.Completes(app, cmd, "kind", view.Fixed(dream.KindNames()))
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		q, err := (&view.ListFlags{Kinds: kinds}).Query(a, app.Now())
 		if err != nil {
 			return err
 		}
 		n := 0
 		err = writeOutput(app, output, func(w io.Writer) (err error) {
-			n, err = importer.Export(cmd.Context(), app.Store, a, w,
+			n, err = importer.Export(ctx, app.Store, a, w,
 				importer.ExportOptions{Archived: all, Kinds: q.Kinds})
 			return err
 		})
@@ -263,7 +264,6 @@ func memoryExport(app *cli.App) *cobra.Command {
 		}
 		return err
 	})
-	return cmd
 }
 
 // writeOutput writes to a file, whole or not at all, or to standard output.

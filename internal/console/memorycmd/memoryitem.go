@@ -1,8 +1,11 @@
 package memorycmd
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
 )
@@ -13,20 +16,14 @@ func memoryShow(app *cli.App) *cobra.Command {
 		Use: "show ID", Short: "Show one memory whole, with what it was made from",
 		Args: cobra.ExactArgs(1),
 	}
-	view.AddAgentFlag(app, cmd)
 	cmd.Flags().BoolVar(&history, "revisions", false, "also every state it has been in, and what changed it")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, item, err := view.ItemOf(app, cmd, args[0])
-		if err != nil {
-			return err
-		}
+	return view.ForItem(app, cmd, func(ctx context.Context, a dream.Agent, item dream.Item) error {
 		if history {
-			return view.ShowRevisions(app, cmd, a, item)
+			return view.ShowRevisions(ctx, app, a, item)
 		}
 		if app.Json {
 			return app.Answer(view.PublicItem(item))
 		}
 		return view.ShowItem(app, app.Out, a, item)
-	}
-	return cmd
+	})
 }

@@ -27,12 +27,12 @@ type publicOwned struct {
 
 func memoryOwners(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "owners", Short: "List who an agent keeps talk of", Args: cobra.NoArgs,
+		Use: "owners", Short: "List who an agent keeps talk of",
 		Long: `Owners lists whose talk an agent keeps: principals, and the users that their clients named. What was said in a talk is recalled
 only for its owner; what is nobody's talk is the agent's own and is not listed.`,
 	}
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		list, err := ownersOf(cmd.Context(), app, a)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		list, err := ownersOf(ctx, app, a)
 		if err != nil {
 			return err
 		}
@@ -44,7 +44,6 @@ only for its owner; what is nobody's talk is the agent's own and is not listed.`
 		}
 		return app.Rows(list, t, "%s keeps no talk of anybody.", a.Handle)
 	})
-	return cmd
 }
 
 func ownersOf(ctx context.Context, app *cli.App, a dream.Agent) ([]publicOwned, error) {
@@ -87,7 +86,7 @@ func memoryOwn(app *cli.App) *cobra.Command {
 	var from, to string
 	var yes, dry bool
 	cmd := &cobra.Command{
-		Use: "own", Short: "Give what one principal said to another", Args: cobra.NoArgs,
+		Use: "own", Short: "Give what one principal said to another",
 		Long: `Own makes what one owner said to an agent another's: from then on it is recalled for the new owner and no longer for the
 old one. Each memory gets a revision that says so; the old ones stay.
 
@@ -104,9 +103,10 @@ that, too.`,
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&dry, "dry-run", false, "only count what would change")
 	for _, flag := range []string{"from", "to"} {
-		view.Completes(app, cmd, flag, func(cmd *cobra.Command) []string { return view.Principals(app, cmd) })
+		view.Completes(app, cmd, flag, view.With(app, view.Principals))
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx := cmd.Context()
 		giver, receiver, err := owners(from, to)
 		if err != nil {
 			return err
@@ -115,12 +115,12 @@ that, too.`,
 		if err != nil {
 			return err
 		}
-		planned, err := psyche.Transfer(cmd.Context(), app.Store, a.ID, giver, receiver, true)
+		planned, err := psyche.Transfer(ctx, app.Store, a.ID, giver, receiver, true)
 		if err != nil {
 			return exit.AsUsage(err)
 		}
 		if len(planned) == 0 {
-			return nothingOf(cmd.Context(), app, a, giver)
+			return nothingOf(ctx, app, a, giver)
 		}
 		if dry {
 			return reportGiven(app, a, planned, true)
@@ -130,7 +130,7 @@ that, too.`,
 				a.Handle, receiver)); err != nil {
 			return err
 		}
-		given, err := psyche.Transfer(cmd.Context(), app.Store, a.ID, giver, receiver, false)
+		given, err := psyche.Transfer(ctx, app.Store, a.ID, giver, receiver, false)
 		if err != nil {
 			return fmt.Errorf(
 				"give what %s said: %w; part of it may be %s's already, and giving it again takes the rest", giver,

@@ -1,6 +1,7 @@
 package memorycmd
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -23,7 +24,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		Example: "  oneiros memory restore --agent iris                  # what there is\n  oneiros memory restore --agent iris se_41c0\n  oneiros memory restore --agent iris --dream 0042",
 	}
 	cmd.Flags().StringVar(&of, "dream", "", "restore everything that this dream has archived (id, number or last)")
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, args []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, args []string) error {
 		if of != "" && len(args) > 0 {
 			return exit.Usagef("--dream restores all of one dream, and %s is named too; use one of them", args[0])
 		}
@@ -32,7 +33,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		var err error
 		switch {
 		case len(args) > 0:
-			ids, _, err = named(cmd.Context(), app, a, args)
+			ids, _, err = named(ctx, app, a, args)
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 				}
 				from = record.ID
 			}
-			ids, err = restoring.Archived(cmd.Context(), a.ID, from)
+			ids, err = restoring.Archived(ctx, a.ID, from)
 			if err != nil {
 				return err
 			}
@@ -53,7 +54,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		if listed || len(ids) == 0 {
 			return toRestore(app, ids, a.Handle, of)
 		}
-		items, err := restoring.Restore(cmd.Context(), a.ID, ids...)
+		items, err := restoring.Restore(ctx, a.ID, ids...)
 		if errors.Is(err, review.ErrNotArchived) {
 			return exit.Usagef("%v; nothing was restored. oneiros memory restore -a %s lists what there is", err,
 				a.Handle)
@@ -70,7 +71,6 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		app.Say("%s restored.", cli.Plural(len(items), "memory", "memories"))
 		return nil
 	})
-	return cmd
 }
 
 // toRestore lists what a dream, or any dream, has archived.

@@ -33,7 +33,7 @@ func memorySearch(app *cli.App) *cobra.Command {
 	cmd.Flags().IntVarP(&n, "limit", "n", 10, "how `many`")
 	cmd.Flags().BoolVar(&dreamt, "dreamt", false, "what was dreamt too")
 	view.Completes(app, cmd, "kind", view.Fixed(dream.KindNames()))
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, args []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, args []string) error {
 		q, err := (&view.ListFlags{Kinds: kinds}).Query(a, app.Now())
 		if err != nil {
 			return err
@@ -51,13 +51,13 @@ func memorySearch(app *cli.App) *cobra.Command {
 		if dreamt || len(kinds) > 0 {
 			filter.Dreamt = memory.AllDreamt
 		}
-		answer, err := recall.Find(cmd.Context(), app.Store, recall.Question{
+		answer, err := recall.Find(ctx, app.Store, recall.Question{
 			Agent:       a.ID,
 			Text:        strings.Join(args, " "),
 			Limit:       n,
 			Filter:      filter,
 			Embed:       questionEmbed(app, a),
-			Calibration: calibrationOf(cmd.Context(), app, a),
+			Calibration: calibrationOf(ctx, app, a),
 			Now:         app.Now().In(cli.Location(a.Zone)),
 		})
 		if err != nil {
@@ -76,12 +76,11 @@ func memorySearch(app *cli.App) *cobra.Command {
 				used = append(used, h.ID)
 			}
 		}
-		if err := memory.NoteUse(cmd.Context(), app.Store, a.ID, app.Now(), used...); err != nil {
+		if err := memory.NoteUse(ctx, app.Store, a.ID, app.Now(), used...); err != nil {
 			return err
 		}
 		return showFound(app, a, answer.Memories)
 	})
-	return cmd
 }
 
 // questionEmbed returns how to embed a question for an agent whose memories have vectors.

@@ -21,13 +21,8 @@ func memoryUndo(app *cli.App) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
 	}
-	view.AddAgentFlag(app, cmd)
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, record, err := view.RecordOf(app, cmd, args[0])
-		if err != nil {
-			return err
-		}
+	return view.ForDream(app, cmd, func(ctx context.Context, a dream.Agent, record *dream.Record) error {
 		if record.Outcome == dream.Dreaming {
 			return exit.Errorf(exit.Failure,
 				"dream %s is still going on; cancel it first with oneiros dreams cancel %s", record.ID, record.ID)
@@ -41,7 +36,7 @@ func memoryUndo(app *cli.App) *cobra.Command {
 			fmt.Sprintf("This undoes what dream %s did to the memory of %s", record.ID, a.Handle)); err != nil {
 			return err
 		}
-		undone, err := app.Store.Undo(cmd.Context(), a.ID, record.ID)
+		undone, err := app.Store.Undo(ctx, a.ID, record.ID)
 		if err != nil {
 			return fmt.Errorf("undo dream %s: %w", record.ID, err)
 		}
@@ -53,13 +48,12 @@ func memoryUndo(app *cli.App) *cobra.Command {
 				})
 		}
 		app.Say("Dream %s is undone: %s archived, %s restored.", record.ID,
-			cli.Plural(undone.Archived, "item", "items"), cli.Plural(undone.Restored, "item", "items"))
+			cli.Count(undone.Archived, "item"), cli.Count(undone.Restored, "item"))
 		if len(undone.Kept) > 0 {
 			app.Say("Left as they are, because something changed them later: %s.", strings.Join(undone.Kept, ", "))
 		}
 		return nil
-	}
-	return cmd
+	})
 }
 
 // named finds memories by their ids, whole or as in lists, and also returns the whole ids.

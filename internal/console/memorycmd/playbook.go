@@ -1,6 +1,7 @@
 package memorycmd
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -27,10 +28,10 @@ func playbookExport(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "export", Short: "Write the playbook as a readable PLAYBOOK.md"}
 	cmd.Flags().StringVarP(&output, "output", "o", "-",
 		"the `file` to write, such as PLAYBOOK.md; - is standard output")
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		find := func(q memory.Query) ([]dream.Item, error) {
 			q.Agent, q.Sort = a.ID, memory.HighestScore
-			return app.Store.Find(cmd.Context(), q)
+			return app.Store.Find(ctx, q)
 		}
 		entries, err := find(memory.Query{Kinds: []dream.Kind{dream.KindPlaybook}})
 		if err != nil {
@@ -55,5 +56,4 @@ func playbookExport(app *cli.App) *cobra.Command {
 			return err
 		})
 	})
-	return cmd
 }

@@ -72,7 +72,6 @@ chat completions, streamed or whole, with min_p, seed, stop, logprobs and schema
 
 A request is steered by a field of ours, "steering": {"vector": "NAME", "alpha": 0.5, "layers": [6, 18]}, or by the name of
 the model: NAME+VECTOR. docs/steering.md says more.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := placed(app, &s.LlamaModel); err != nil {
 				return err

@@ -30,7 +30,7 @@ learned from pairs of answers, one that drifts and one that explains. docs/steer
 
 func steeringPairs(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "pairs", Short: "Print the pairs that a vector is learned from, as a file to change", Args: cobra.NoArgs,
+		Use: "pairs", Short: "Print the pairs that a vector is learned from, as a file to change",
 		RunE: func(*cobra.Command, []string) error {
 			pairs := steering.Pairs()
 			if app.Json {
@@ -60,7 +60,7 @@ func steeringTrain(app *cli.App) *cobra.Command {
 	var file, layers, out string
 	var force bool
 	cmd := &cobra.Command{
-		Use: "train", Short: "Learn a creativity vector from pairs of answers", Args: cobra.NoArgs,
+		Use: "train", Short: "Learn a creativity vector from pairs of answers",
 		Long: `Train lets the model read both answers of each pair, and writes the mean difference of what its layers put out, made 1 long
 in each layer, as a GGUF file that llama.cpp, repeng and EasySteer read: direction.N is added to what layer N puts out.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -153,11 +153,11 @@ func reportLearned(app *cli.App, l deploy.TrainResult, out string, pairs int, to
 			},
 		)
 	}
-	t := cli.Table{Columns: cli.Columns("LAYER,right", "LENGTH,right", "HALVES AGREE,right")}
+	t := cli.NewTable("LAYER,right", "LENGTH,right", "HALVES AGREE,right")
 	for _, layer := range l.Layers {
 		t.Add(fmt.Sprint(layer.Layer), fmt.Sprintf("%.3f", layer.Length), fmt.Sprintf("%.2f", layer.Agree))
 	}
-	t.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(t)
 	fmt.Fprintln(app.Out)
 	app.Say("%s, %d pairs, %s.", l.About, pairs, took.Round(time.Second))
 	app.Say(
@@ -173,7 +173,6 @@ func steeringCheck(app *cli.App) *cobra.Command {
 	var prompts int
 	cmd := &cobra.Command{
 		Use: "check", Short: "Measure what a vector does to answers, on questions that no pair asks",
-		Args: cobra.NoArgs,
 		Long: `Check lets the model answer held-out questions with and without the vector, with the same seeds, at several strengths, and
 measures the answers. On one core a model of a billion weights needs about three minutes for the defaults.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -235,14 +234,14 @@ func reportTried(app *cli.App, tried deploy.TrialResult, t deploy.TrialRequest) 
 	if app.Json {
 		return app.Answer(tried)
 	}
-	table := cli.Table{Columns: cli.Columns("ALPHA,right", "WORDS,right,drop=2", "DISTINCT-1,right,drop=1",
-		"DISTINCT-2,right", "DISTANCE,right", "MOVED,right", "SURFACE,right", "LOG-PROB,right,drop=1", "PLAIN,right")}
+	table := cli.NewTable("ALPHA,right", "WORDS,right,drop=2", "DISTINCT-1,right,drop=1",
+		"DISTINCT-2,right", "DISTANCE,right", "MOVED,right", "SURFACE,right", "LOG-PROB,right,drop=1", "PLAIN,right")
 	for _, r := range tried.Rows {
 		two := func(v float64) string { return fmt.Sprintf("%.2f", v) }
 		table.Add(fmt.Sprintf("%g", r.Alpha), fmt.Sprintf("%.0f", r.Words), two(r.Distinct), two(r.Pairs),
 			two(r.Distance), two(r.Moved), two(r.Surface), two(r.LogProb), two(r.Plain))
 	}
-	table.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(table)
 	fmt.Fprintln(app.Out)
 	app.Say("%s, %s, %d questions, %d answers to each, at most %d tokens, temperature %g, min-p %g, distance by %s.",
 		tried.About, spanWords(tried.From, tried.To), len(t.Prompts), t.Seeds, t.Tokens, t.Temperature, t.MinP,

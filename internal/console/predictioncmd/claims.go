@@ -1,6 +1,7 @@
 package predictioncmd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strconv"
@@ -62,21 +63,15 @@ func wealth(w float64) string {
 }
 
 func claimExplain(app *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return view.ForItem(app, &cobra.Command{
 		Use: "explain ID", Args: cobra.ExactArgs(1),
 		Short: "Say why a claim or hypothesis passed or did not, outcome by outcome",
 		Long: fmt.Sprintf(`Explain shows what a claim must beat, each outcome with the episodes that show it, and the wealth after it: what a
 bettor would have who began with 1 and bet on the claim against chance. From %d on it passes, if so few of all claims are
 as rich by chance that at most one in ten that pass is false. Of a hypothesis it shows which outcomes count, and why others
 do not.`, claims.Alone),
-	}
-	cmd.ValidArgsFunction = completeItems(app, dream.KindClaim, memory.HighestScore)
-	view.AddAgentFlag(app, cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, item, err := view.ItemOf(app, cmd, args[0], dream.KindClaim, dream.KindHypothesis)
-		if err != nil {
-			return err
-		}
+		ValidArgsFunction: completeItems(app, dream.KindClaim, memory.HighestScore),
+	}, func(ctx context.Context, a dream.Agent, item dream.Item) error {
 		if app.Json {
 			return app.Answer(item)
 		}
@@ -85,14 +80,13 @@ do not.`, claims.Alone),
 			return nil
 		}
 		c := item.(*dream.Claim)
-		behind, err := review.Explain(cmd.Context(), app.Store, c)
+		behind, err := review.Explain(ctx, app.Store, c)
 		if err != nil {
 			return err
 		}
 		showClaim(app, app.Out, a, c, behind)
 		return nil
-	}
-	return cmd
+	}, dream.KindClaim, dream.KindHypothesis)
 }
 
 func showClaim(app *cli.App, w io.Writer, a dream.Agent, c *dream.Claim, behind review.Explanation) {

@@ -1,6 +1,7 @@
 package predictioncmd
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -26,7 +27,7 @@ which predictions are due within a week. Each line names the days on which it wa
 	cmd.Flags().StringVar(&since, "since", "24h",
 		"what is new after this `time`: 2026-11-20, 2026-11-20T06:00 or 36h (ago)")
 	view.Completes(app, cmd, "since", cli.Nothing)
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		now := app.Now()
 		from, err := cli.ReadTime(since, a.Zone, now)
 		if err != nil || from.IsZero() {
@@ -35,7 +36,7 @@ which predictions are due within a week. Each line names the days on which it wa
 		if from.After(now) {
 			return exit.Usagef("--since is %s, which is still to come; name a time before now, such as 24h", since)
 		}
-		r, err := review.Morning(cmd.Context(), app.Store, a, from, now)
+		r, err := review.Morning(ctx, app.Store, a, from, now)
 		if err != nil {
 			return err
 		}
@@ -45,7 +46,6 @@ which predictions are due within a week. Each line names the days on which it wa
 		drawMorning(app, r, a.Zone)
 		return nil
 	})
-	return cmd
 }
 
 // drawMorning draws a report in the width of the screen. Lines that are broken hang under their first one.

@@ -84,35 +84,17 @@ func predictionOf(app *cli.App, cmd *cobra.Command, id string) (dream.Agent, *dr
 
 // completePredictions completes predictions, those due soonest first; then the words that may follow.
 func completePredictions(app *cli.App, then ...string) cobra.CompletionFunc {
-	return completeItems(app, dream.KindPrediction, memory.SoonestDue, then...)
-}
-
-func completeItems(app *cli.App, kind dream.Kind, sort memory.SortOrder, then ...string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	first := completeItems(app, dream.KindPrediction, memory.SoonestDue)
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
 			return then, cobra.ShellCompDirectiveNoFileComp
 		}
-		if len(args) > 1 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		cmd.SetContext(cli.Existing(cmd))
-		var ids []string
-		err := view.Each(app, cmd, func(a dream.Agent) error {
-			found, err := app.Store.Find(cmd.Context(),
-				memory.Query{
-					Agent: a.ID, Kinds: []dream.Kind{kind}, Sort: sort,
-					Limit: cli.DreamsOffered,
-				})
-			for _, item := range found {
-				ids = append(ids, item.Header().ID)
-			}
-			return err
-		})
-		if err != nil { // no completion when the store cannot be read
-			ids = nil
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
+		return first(cmd, args, typed)
 	}
+}
+
+func completeItems(app *cli.App, kind dream.Kind, sort memory.SortOrder) cobra.CompletionFunc {
+	return view.CompleteItems(app, memory.Query{Kinds: []dream.Kind{kind}, Sort: sort})
 }
 
 // watchFlags name a rule and what it means.
@@ -123,9 +105,9 @@ func addWatchFlags(app *cli.App, cmd *cobra.Command, w *watchFlags) {
 	fs.StringVar(&w.feed, "feed", "", "the `feed` to watch; the one that the agent follows when left out")
 	fs.StringVar(&w.rule, "rule", "", "the `rule` of that feed which resolves it")
 	fs.StringVar(&w.means, "means", "", "what the rule says when it fires: correct or incorrect")
-	view.Completes(app, cmd, "feed", func(cmd *cobra.Command) []string { return view.FeedNames(app, cmd) })
+	view.Completes(app, cmd, "feed", view.With(app, view.FeedNames))
 	view.Completes(app, cmd, "means", view.Fixed([]string{dream.PredictionRight, dream.PredictionWrong}))
-	view.Completes(app, cmd, "rule", func(cmd *cobra.Command) []string { return view.RuleNames(app, cmd) })
+	view.Completes(app, cmd, "rule", view.With(app, view.RuleNames))
 }
 
 // watch reads the flags for an agent; nil when none was given.

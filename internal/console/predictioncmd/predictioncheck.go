@@ -1,7 +1,7 @@
 package predictioncmd
 
 import (
-	"fmt"
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -56,28 +56,24 @@ func (c checkFlags) check() (*dream.Check, error) {
 func predictionCheck(app *cli.App) *cobra.Command {
 	var lookOnly bool
 	cmd := &cobra.Command{
-		Use: "check", Short: "Resolve the predictions that can be decided by now", Args: cobra.NoArgs,
+		Use: "check", Short: "Resolve the predictions that can be decided by now",
 		Long: `Check looks up every open prediction that carries a check (predictions add --then) in what was lived since, and
 resolves those that can be decided by now; it counts what became of the claims, too. Of those in prose it asks
 the agent's observer, by at most predictions.judge_daily a day: a verdict counts only with a whole sentence that a
 program finds word for word in an episode that was shown. A server does both by itself. Only episodes that a person
 or a tool gave are evidence.`,
 	}
-	view.AddAgentFlag(app, cmd)
 	cmd.Flags().BoolVar(&lookOnly, "look-only", false, "ask no model, and spend nothing")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		a, err := view.AgentOf(app, cmd)
-		if err != nil {
-			return err
-		}
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		var answer review.Checked
+		var err error
 		if app.Judge == nil {
-			answer.LookedUp, err = resolverOf(app).LookUp(cmd.Context(), a.ID)
+			answer.LookedUp, err = resolverOf(app).LookUp(ctx, a.ID)
 		} else {
-			answer, err = app.Judge().Check(cmd.Context(), a, lookOnly)
+			answer, err = app.Judge().Check(ctx, a, lookOnly)
 		}
 		if err != nil {
-			return predictionError(cmd.Context(), app, a, err)
+			return predictionError(ctx, app, a, err)
 		}
 		if app.Json {
 			answer.Decided = cli.OrEmpty(answer.Decided)
@@ -85,8 +81,7 @@ or a tool gave are evidence.`,
 		}
 		reportChecked(app, answer, a)
 		return nil
-	}
-	return cmd
+	})
 }
 
 func reportChecked(app *cli.App, answer review.Checked, a dream.Agent) {
@@ -113,24 +108,16 @@ func reportChecked(app *cli.App, answer review.Checked, a dream.Agent) {
 	}
 	j := answer.Judged
 	if j.Compared > 0 {
-		app.Say("%s compared %s with what was lived, in %s, for %s.", j.Model, counted(j.Compared, "prediction"),
-			counted(j.Calls, "call"), j.Cost)
+		app.Say("%s compared %s with what was lived, in %s, for %s.", j.Model, cli.Count(j.Compared, "prediction"),
+			cli.Count(j.Calls, "call"), j.Cost)
 	}
 	for _, i := range j.Ignored {
 		app.Say("Its verdict on %s does not count: %s.", cli.Short(i.Prediction, a), i.Reason)
 	}
 	switch {
 	case j.Reason != "" && j.Left > 0:
-		app.Say("%s left: %s.", counted(j.Left, "prediction"), j.Reason)
+		app.Say("%s left: %s.", cli.Count(j.Left, "prediction"), j.Reason)
 	case j.Reason != "":
 		app.Say("Predictions in prose were not judged: %s.", j.Reason)
 	}
-}
-
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,6 +1,7 @@
 package predictioncmd
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
@@ -23,8 +24,8 @@ compares it with always saying the share that came true: 1 is perfect, 0 no bett
 below 0 the agent was too sure. Open predictions count for nothing. Void ones, which nobody could judge, are left out of
 every figure but their share of all that were resolved (VOID): where it is high, accuracy says little.`,
 	}
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		s, err := review.Scores(cmd.Context(), app.Store, a.ID)
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		s, err := review.Scores(ctx, app.Store, a.ID)
 		if err != nil {
 			return err
 		}
@@ -39,7 +40,6 @@ every figure but their share of all that were resolved (VOID): where it is high,
 		addRecord(t, "people and tools", s.Analytical)
 		return app.Rows(s, t, "No prediction of %s has been resolved yet.", a.Handle)
 	})
-	return cmd
 }
 
 // addRecord adds a track record to the table, unless nothing of it was resolved.

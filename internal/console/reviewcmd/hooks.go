@@ -39,17 +39,15 @@ type hookRow struct {
 
 func hooksList(app *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the configured hooks", Args: cobra.NoArgs,
+		Use: "list", Short: "List the configured hooks",
 		RunE: func(*cobra.Command, []string) error {
 			rules, urls, err := app.Backend.HookRules()
 			if err != nil {
 				return err
 			}
 			rows := []hookRow{}
-			t := cli.Table{
-				Columns: cli.Columns("HOOK", "CALLED AT", "TIMEOUT", "ON TIMEOUT", "SEES TEXT,drop=1",
-					"ADDRESS,flex"),
-			}
+			t := cli.NewTable("HOOK", "CALLED AT", "TIMEOUT", "ON TIMEOUT", "SEES TEXT,drop=1",
+				"ADDRESS,flex")
 			for _, r := range rules {
 				at := whereAsked(urls[r.Name])
 				rows = append(rows, hookRow{
@@ -62,7 +60,7 @@ func hooksList(app *cli.App) *cobra.Command {
 				})
 				t.Add(r.Name, borders(r.At), r.Timeout.String(), r.Silent, cli.YesNo(r.Text), at)
 			}
-			return app.Rows(rows, &t, "No hooks are configured; docs/hooks.md shows how.")
+			return app.Rows(rows, t, "No hooks are configured; docs/hooks.md shows how.")
 		},
 	}
 }
@@ -101,7 +99,7 @@ func hooksTest(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "test HOOK", Short: "Ask a hook about a made-up dream, and print what it says", Args: cobra.ExactArgs(1),
 		Long:              "Test asks a hook each of its questions, signed as a dream would, about a made-up dream. Exit code 1 when it gave no answer.",
-		ValidArgsFunction: cli.Complete(app, completeHooks),
+		ValidArgsFunction: completeHooks(app),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hook, rule, err := app.Backend.Hook(args[0])
 			if err != nil {
@@ -130,7 +128,7 @@ func hooksTest(app *cli.App) *cobra.Command {
 }
 
 func printTried(app *cli.App, tried []hookResult) error {
-	t := cli.Table{Columns: cli.Columns("BORDER", "TOOK,right", "ANSWER,flex")}
+	t := cli.NewTable("BORDER", "TOOK,right", "ANSWER,flex")
 	for _, one := range tried {
 		text := "no objection"
 		switch {
@@ -145,7 +143,7 @@ func printTried(app *cli.App, tried []hookResult) error {
 		}
 		t.Add(string(one.Border), fmt.Sprintf("%.0fms", one.Took), text)
 	}
-	return app.Rows(tried, &t, "it is called at no border")
+	return app.Rows(tried, t, "it is called at no border")
 }
 
 // tryHook makes one call about a dream that does not exist.
@@ -208,17 +206,13 @@ func tryHook(ctx context.Context, hook activities.Hook, rule activities.HookRule
 	return tried
 }
 
-func completeHooks(app *cli.App, _ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	rules, _, err := app.Backend.HookRules()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, r := range rules {
-		names = append(names, r.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+func completeHooks(app *cli.App) cobra.CompletionFunc {
+	return cli.FirstArgument(func(*cobra.Command) []string {
+		var names []string
+		rules, _, _ := app.Backend.HookRules()
+		for _, r := range rules {
+			names = append(names, r.Name)
+		}
+		return names
+	})
 }

@@ -27,7 +27,7 @@ func Policy(app *cli.App) *cobra.Command {
 
 func policyShow(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "show", Short: "List the rules that a dream begun now would be held to", Args: cobra.NoArgs,
+		Use: "show", Short: "List the rules that a dream begun now would be held to",
 		Long: "Show lists the rules of the configuration, with what is added for the agent. They are frozen into a dream when it begins:\na dream under way keeps those it began with.",
 	}
 	view.AddAgentFlag(app, cmd)
@@ -199,17 +199,17 @@ func checked(app *cli.App, rules policy.Rules, all []checkedText) error {
 			return err
 		}
 	} else if barred > 0 {
-		t.Draw(app.Out, app.Width, app.Bold)
+		app.Draw(t)
 	} else {
 		app.Say("Nothing bars %s.",
-			map[bool]string{true: "it", false: cli.Plural(len(all), "text", "texts")}[len(all) == 1])
+			map[bool]string{true: "it", false: cli.Count(len(all), "text")}[len(all) == 1])
 	}
 	if n := len(rules.Sentences); n > 0 {
-		app.Note("%s in words not checked; only the observer can judge by %s.", cli.Plural(n, "rule", "rules"),
+		app.Note("%s in words not checked; only the observer can judge by %s.", cli.Count(n, "rule"),
 			map[bool]string{true: "it", false: "them"}[n == 1])
 	}
 	if barred > 0 {
-		return exit.Refusedf("the policy bars %s of %d", cli.Plural(barred, "text", "texts"), len(all))
+		return exit.Refusedf("the policy bars %s of %d", cli.Count(barred, "text"), len(all))
 	}
 	return nil
 }

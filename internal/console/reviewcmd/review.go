@@ -75,12 +75,12 @@ func proposalText(p *dream.Proposal) string {
 
 func reviewList(app *cli.App) *cobra.Command {
 	var of string
-	cmd := &cobra.Command{Use: "list", Short: "List what waits, dream by dream", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "list", Short: "List what waits, dream by dream"}
 	cmd.Flags().
 		StringVar(&of, "dream", "", "only what this `dream` made; last is the newest of which something waits")
-	view.Completes(app, cmd, "dream", func(cmd *cobra.Command) []string { return waitingDreams(app, cmd) })
-	view.ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		items, err := unreviewed(cmd.Context(), app, a, of)
+	view.Completes(app, cmd, "dream", view.With(app, waitingDreams))
+	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		items, err := unreviewed(ctx, app, a, of)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,6 @@ func reviewList(app *cli.App) *cobra.Command {
 		}
 		return app.Rows(list, t, "Nothing of %s waits for a review.", a.Handle)
 	})
-	return cmd
 }
 
 // unreviewed lists what waits of an agent, or of one of its dreams.
@@ -132,7 +131,7 @@ func lastOf(items []dream.Item) (string, error) {
 func reviewShow(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show one thing that waits whole, and what it was made from",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: cli.Complete(app, completeWaiting),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: completeWaiting(app),
 	}
 	view.AddAgentFlag(app, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -180,7 +179,7 @@ dream over it (oneiros dreams redream); what the policy bars, no review lifts.`
 			`Reject archives what waits. It stays readable, with the dream that made it, and never counts.`
 	}
 	cmd := &cobra.Command{
-		Use: use, Short: short, ValidArgsFunction: cli.Complete(app, completeWaiting), Args: cobra.ArbitraryArgs,
+		Use: use, Short: short, ValidArgsFunction: completeWaiting(app), Args: cobra.ArbitraryArgs,
 		Long: long + `
 
 Name the things, or take all of a dream with --dream, or all that wait with --all. What belongs to one dream is
@@ -194,7 +193,7 @@ Exit codes: 3 for what does not wait, 4 for what may not be decided so.`,
 		"everything that waits of this `dream`; last is the newest of which something does")
 	fs.BoolVar(&f.all, "all", false, "everything that waits")
 	fs.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	view.Completes(app, cmd, "dream", func(cmd *cobra.Command) []string { return waitingDreams(app, cmd) })
+	view.Completes(app, cmd, "dream", view.With(app, waitingDreams))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ways := 0
 		for _, chosen := range []bool{len(args) > 0, f.dream != "", f.all} {
@@ -272,8 +271,8 @@ func decide(
 	dreams, byDream := groupByDream(items)
 	if len(items) > 1 {
 		if err := app.Confirm(f.yes,
-			fmt.Sprintf("This %s %s of %s", verb, cli.Plural(len(items), "thing", "things"),
-				cli.Plural(len(dreams), "dream", "dreams"))); err != nil {
+			fmt.Sprintf("This %s %s of %s", verb, cli.Count(len(items), "thing"),
+				cli.Count(len(dreams), "dream"))); err != nil {
 			return err
 		}
 	}
@@ -301,7 +300,7 @@ func decide(
 func decidedWords(done []review.Decision, did string) string {
 	parts := make([]string, len(done))
 	for i, d := range done {
-		parts[i] = fmt.Sprintf("%s of %s", cli.Plural(len(d.Items), "thing", "things"), d.Dream)
+		parts[i] = fmt.Sprintf("%s of %s", cli.Count(len(d.Items), "thing"), d.Dream)
 	}
 	return strings.Join(parts, ", ") + " " + did
 }
@@ -330,9 +329,11 @@ func groupByDream(items []dream.Item) (dreams []string, byDream map[string][]str
 }
 
 // completeWaiting completes the ids of waiting items.
-func completeWaiting(app *cli.App, cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return waitingNames(app, cmd, func(item dream.Item) string { return item.Header().ID }),
-		cobra.ShellCompDirectiveNoFileComp
+func completeWaiting(app *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return waitingNames(app, cmd, func(item dream.Item) string { return item.Header().ID }),
+			cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // waitingDreams completes the dreams with waiting items.

@@ -115,6 +115,7 @@ func keysAdd(app *cli.App) *cobra.Command {
 		Use: "add NAME", Short: "Make a key; its secret is shown once", Args: cobra.ExactArgs(1),
 		Example: "  oneiros keys add laptop --agent echo\n  oneiros keys add nightly --role operator --expires 90d --rate 60 --day '$2'\n  oneiros keys add phone --principal anna",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
 			k, secret := access.New(args[0], access.Role(role), nil, app.Now().UTC())
 			k.Rate, k.Principal = rate, principal
 			if cmd.Flags().Changed("day") {
@@ -133,26 +134,26 @@ func keysAdd(app *cli.App) *cobra.Command {
 			if err := k.Validate(); err != nil {
 				return exit.AsUsage(err)
 			}
-			err := app.Within(cmd.Context())
+			err := app.Within(ctx)
 			if err != nil {
 				return err
 			}
 			for _, name := range agents {
-				a, err := view.FindAgent(cmd.Context(), app.Deployment, name)
+				a, err := view.FindAgent(ctx, app.Deployment, name)
 				if err != nil {
 					return err
 				}
 				k.Agents = append(k.Agents, a.Handle)
 			}
-			others, err := view.SpeakingAs(cmd.Context(), app, principal)
+			others, err := view.SpeakingAs(ctx, app, principal)
 			if err != nil {
 				return err
 			}
-			closed, err := app.Keys.KeysRequired(cmd.Context())
+			closed, err := app.Keys.KeysRequired(ctx)
 			if err != nil {
 				return fmt.Errorf("read whether keys are required: %w", err)
 			}
-			if err := app.Keys.PutKey(cmd.Context(), k); err != nil {
+			if err := app.Keys.PutKey(ctx, k); err != nil {
 				return err
 			}
 			if err := showNewKey(app, k, secret, !closed); err != nil {
@@ -186,8 +187,8 @@ func keysAdd(app *cli.App) *cobra.Command {
 		"what it may cost a day, as in '$2' or 0.50; the server's limit without (`dollars`)",
 	)
 	view.Completes(app, cmd, "role", view.Fixed([]access.Role{access.Client, access.Operator, access.Owner}))
-	view.Completes(app, cmd, "agent", func(cmd *cobra.Command) []string { return view.Handles(app, cmd) })
-	view.Completes(app, cmd, "principal", func(cmd *cobra.Command) []string { return view.Principals(app, cmd) })
+	view.Completes(app, cmd, "agent", view.With(app, view.Handles))
+	view.Completes(app, cmd, "principal", view.With(app, view.Principals))
 	for _, flag := range []string{"expires", "rate", "day"} {
 		view.Completes(app, cmd, flag, cli.Nothing)
 	}
@@ -223,18 +224,14 @@ func showNewKey(app *cli.App, k access.Key, secret string, first bool) error {
 func keysOpen(app *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "open", Short: "Let requests of this machine in without a key again", Args: cobra.NoArgs,
+		Use: "open", Short: "Let requests of this machine in without a key again",
 		Long: `Open undoes what the first key did: a server on a loopback address answers every client on this machine, as owner,
 until the next key is made. It is for a deployment whose keys are all revoked or expired, or lost with its store, and is
 refused while a key is live. It removes the mark in the store and that in the data folder of this machine; where servers
 of one deployment run on several machines, run it on each. A server with serve.keys: required stays closed.`,
 		Example: "  oneiros keys open\n  oneiros keys open --yes",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := app.Within(cmd.Context())
-			if err != nil {
-				return err
-			}
-			closed, err := app.Keys.KeysRequired(cmd.Context())
+		RunE: app.InStore(func(ctx context.Context, _ []string) error {
+			closed, err := app.Keys.KeysRequired(ctx)
 			if err != nil {
 				return fmt.Errorf("read whether keys are required: %w", err)
 			}
@@ -244,7 +241,7 @@ of one deployment run on several machines, run it on each. A server with serve.k
 					nil {
 					return err
 				}
-				err = app.Keys.AllowKeyless(cmd.Context(), app.Now().UTC())
+				err = app.Keys.AllowKeyless(ctx, app.Now().UTC())
 			}
 			if errors.Is(err, access.ErrLiveKey) {
 				return exit.Refusedf("a key is live; revoke every live key first: oneiros keys list shows them, oneiros keys revoke NAME revokes one")
@@ -263,7 +260,7 @@ of one deployment run on several machines, run it on each. A server with serve.k
 				"Servers on a loopback address answer without a key within 5 seconds. The next key closes them again: oneiros keys add NAME%s",
 				app.Option())
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
@@ -273,12 +270,8 @@ func keysList(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List every key, revoked and expired ones too",
 		Long: `List shows every key, revoked and expired ones too, and what its principal cost today, in UTC, beside what the key may cost a day.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := app.Within(cmd.Context())
-			if err != nil {
-				return err
-			}
-			keys, err := app.Keys.Keys(cmd.Context())
+		RunE: app.InStore(func(ctx context.Context, _ []string) error {
+			keys, err := app.Keys.Keys(ctx)
 			if err != nil {
 				return err
 			}
@@ -286,7 +279,7 @@ func keysList(app *cli.App) *cobra.Command {
 			t := cli.NewTable("KEY", "NAME,flex,least=10", "ROLE", "STATE", "PRINCIPAL,flex,least=12,drop=2",
 				"AGENTS,flex,least=12", "EXPIRES,drop=2", "RATE,right,drop=3", "TODAY,right,drop=1",
 				"A DAY,right,drop=1", "MEMORIES,right,drop=3", "MADE,drop=4")
-			kept, err := view.MemoriesByPrincipal(cmd.Context(), app)
+			kept, err := view.MemoriesByPrincipal(ctx, app)
 			if err != nil {
 				return err
 			}
@@ -294,7 +287,7 @@ func keysList(app *cli.App) *cobra.Command {
 				p := publicKeyOf(app, k)
 				memories := kept[k.PrincipalName()]
 				p.Memories = &memories
-				b, err := app.Ledger.Balance(cmd.Context(), k.Account(app.Now()))
+				b, err := app.Ledger.Balance(ctx, k.Account(app.Now()))
 				if err != nil {
 					return fmt.Errorf("read what %s cost today: %w", k.ID, err)
 				}
@@ -305,7 +298,7 @@ func keysList(app *cli.App) *cobra.Command {
 					cli.OrDash(p.rate()), today.String(), cli.OrDash(p.day()), fmt.Sprint(memories),
 					cli.Day(p.Created, app.Zone))
 			}
-			required, err := app.Keys.KeysRequired(cmd.Context())
+			required, err := app.Keys.KeysRequired(ctx)
 			if err != nil {
 				return fmt.Errorf("read whether keys are required: %w", err)
 			}
@@ -321,7 +314,7 @@ func keysList(app *cli.App) *cobra.Command {
 			return app.Rows(list, t,
 				"No keys yet: a server on a loopback address answers every client of this machine. Make one: oneiros keys add NAME%s",
 				app.Option())
-		},
+		}),
 	}
 }
 
@@ -329,19 +322,15 @@ func keysRevoke(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke NAME|ID", Short: "Revoke a key; servers refuse it within 5 seconds", Args: cobra.ExactArgs(1),
 		Example:           "  oneiros keys revoke laptop\n  oneiros keys revoke key_abcdefghijkl",
-		ValidArgsFunction: cli.Complete(app, completeKeys),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := app.Within(cmd.Context())
-			if err != nil {
-				return err
-			}
-			k, err := findKey(cmd.Context(), app, args[0])
+		ValidArgsFunction: completeKeys(app),
+		RunE: app.InStore(func(ctx context.Context, args []string) error {
+			k, err := findKey(ctx, app, args[0])
 			if err != nil {
 				return err
 			}
 			if k.Revoked.IsZero() {
 				k.Revoked = app.Now().UTC()
-				if err := app.Keys.PutKey(cmd.Context(), k); err != nil {
+				if err := app.Keys.PutKey(ctx, k); err != nil {
 					return err
 				}
 			}
@@ -350,7 +339,7 @@ func keysRevoke(app *cli.App) *cobra.Command {
 			}
 			app.Say("Key %s (%s) is revoked; servers refuse it within 5 seconds.", k.ID, k.Name)
 			return nil
-		},
+		}),
 	}
 }
 
@@ -391,20 +380,18 @@ func findKey(ctx context.Context, app *cli.App, name string) (access.Key, error)
 }
 
 // completeKeys completes keys that are not revoked; nothing when the store cannot be opened.
-func completeKeys(app *cli.App, cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	err := app.Within(cli.Existing(cmd))
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	keys, _ := app.Keys.Keys(cli.Existing(cmd))
-	var ids []string
-	for _, k := range keys {
-		if k.Revoked.IsZero() {
-			ids = append(ids, k.ID+"\t"+k.Name)
+func completeKeys(app *cli.App) cobra.CompletionFunc {
+	return cli.FirstArgument(func(cmd *cobra.Command) []string {
+		if app.Within(cmd.Context()) != nil {
+			return nil
 		}
-	}
-	return ids, cobra.ShellCompDirectiveNoFileComp
+		var ids []string
+		keys, _ := app.Keys.Keys(cmd.Context())
+		for _, k := range keys {
+			if k.Revoked.IsZero() {
+				ids = append(ids, k.ID+"\t"+k.Name)
+			}
+		}
+		return ids
+	})
 }

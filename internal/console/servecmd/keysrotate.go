@@ -18,7 +18,7 @@ func keysRotate(app *cli.App) *cobra.Command {
 	grace := time.Duration(0)
 	cmd := &cobra.Command{
 		Use: "rotate NAME|ID", Short: "Give a key a new secret; what it said stays found", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: cli.Complete(app, completeKeys),
+		ValidArgsFunction: completeKeys(app),
 		Long: `Rotate makes a key with a new secret and the same name, role, agents, limits and principal, and lets the old one expire:
 at once, so that servers refuse it within 5 seconds, or after --grace, within which both open. What was said with the old
 key is the new one's, and both together may cost and ask no more than one. A key that was to expire is followed by one that
@@ -31,26 +31,27 @@ A key that was revoked or has expired is not rotated; keys add NAME --principal 
 		"how long the old secret still opens, as in 24h; not at all without (`duration`)")
 	view.Completes(app, cmd, "grace", cli.Nothing)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
 		if grace < 0 {
 			return exit.Usagef("--grace is %s; it must not be negative", grace)
 		}
-		err := app.Within(cmd.Context())
+		err := app.Within(ctx)
 		if err != nil {
 			return err
 		}
-		old, err := rotatable(cmd.Context(), app, args[0])
+		old, err := rotatable(ctx, app, args[0])
 		if err != nil {
 			return err
 		}
 		now := app.Now().UTC()
 		next, secret := old.Rotated(now)
-		if err := app.Keys.PutKey(cmd.Context(), next); err != nil {
+		if err := app.Keys.PutKey(ctx, next); err != nil {
 			return err
 		}
 		if ends := now.Add(grace); old.Expires.IsZero() || ends.Before(old.Expires) {
 			old.Expires = ends
 		}
-		expiring := app.Keys.PutKey(cmd.Context(), old)
+		expiring := app.Keys.PutKey(ctx, old)
 		if err := showNewKey(app, next, secret, false); err != nil {
 			return err
 		}

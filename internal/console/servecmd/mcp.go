@@ -19,7 +19,7 @@ import (
 func Mcp(app *cli.App) *cobra.Command {
 	var role, principal, user string
 	cmd := &cobra.Command{
-		Use: "mcp", Short: "Speak MCP over standard input and output", GroupID: cli.DeploymentGroup, Args: cobra.NoArgs,
+		Use: "mcp", Short: "Speak MCP over standard input and output", GroupID: cli.DeploymentGroup,
 		Long: `Mcp lets a client of the Model Context Protocol that starts its servers itself talk to one agent: it speaks the
 protocol over standard input and output until the input ends. What else it has to say goes to standard error.
 
@@ -39,7 +39,7 @@ Clients over HTTP use /mcp of oneiros serve or oneiros up instead.`,
 	cmd.Flags().StringVar(&principal, "principal", "",
 		"who speaks, as `name` of a principal that has keys; local without, or the key's in ONEIROS_KEY")
 	cmd.Flags().StringVar(&user, "user", "", "which user of the principal speaks, as `name`; none without")
-	view.Completes(app, cmd, "principal", func(cmd *cobra.Command) []string { return view.Principals(app, cmd) })
+	view.Completes(app, cmd, "principal", view.With(app, view.Principals))
 	view.Completes(app, cmd, "user", cli.Nothing)
 	view.Completes(app, cmd, "role", func(*cobra.Command) []string {
 		return []string{string(access.Client), string(access.Operator), string(access.Owner)}

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +31,8 @@ A file gets its name when it is whole; - is standard output, for a program that 
 ` + plainly,
 		Example: "  oneiros store export backup.oneiros\n  oneiros store export - | age -r age1... >backup.age",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := app.Backend.StoreToRead(cmd.Context())
+			ctx := cmd.Context()
+			d, err := app.Backend.StoreToRead(ctx)
 			if err != nil {
 				return err
 			}
@@ -38,28 +41,33 @@ A file gets its name when it is whole; - is standard output, for a program that 
 				if app.Terminal || app.Json {
 					return exit.Usagef("an archive on standard output is for a program: lead it into one, or name a file")
 				}
-				_, err := archive.Write(app.Out, d.Store.Export(cmd.Context()))
+				_, err := archive.Write(app.Out, d.Store.Export(ctx))
 				return err
 			}
 			begun := app.Now()
-			tally, err := exportTo(cmd.Context(), app, d, args[0])
+			tally, err := exportTo(ctx, app, d, args[0])
 			if err != nil {
 				return err
 			}
-			if app.Json {
-				return app.Answer(
-					map[string]any{
-						"store": d.Name, "file": args[0], "kept": publicTallyOf(tally),
-						"seconds": app.Now().Sub(begun).Seconds(),
-					})
+			if err := archived(app, d, args[0], tally, app.Now().Sub(begun)); err != nil || app.Json {
+				return err
 			}
-			app.Fields(app.Out,
-				append([]string{"store", d.Name, "file", args[0]},
-					append(tallyFields(app, tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
 			app.Note(plainly)
 			return nil
 		},
 	}
+}
+
+// archived reports what was written to an archive or read from it.
+func archived(app *cli.App, d deploy.Deposit, file string, tally memory.Tally, took time.Duration) error {
+	if app.Json {
+		return app.Answer(map[string]any{
+			"store": d.Name, "file": file, "kept": publicTallyOf(tally), "seconds": took.Seconds(),
+		})
+	}
+	app.Fields(app.Out, slices.Concat([]string{"store", d.Name, "file", file}, tallyFields(tally),
+		[]string{"took", pace(tally, took)})...)
+	return nil
 }
 
 // publicTally is what a store or an archive holds, for --json.
@@ -86,16 +94,13 @@ func exportTo(ctx context.Context, app *cli.App, d deploy.Deposit, path string) 
 		_ = os.Remove(f.Name())
 		_ = f.Close()
 	}()
-	err = memory.ErrTorn
-	for try := 0; try < tornTries && errors.Is(err, memory.ErrTorn); try++ {
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
+	tally, err = untorn(func() (memory.Tally, error) {
+		_, err := f.Seek(0, io.SeekStart)
+		if err := errors.Join(err, f.Truncate(0)); err != nil {
 			return tally, err
 		}
-		if err := f.Truncate(0); err != nil {
-			return tally, err
-		}
-		tally, err = archive.Write(f, d.Store.Export(ctx))
-	}
+		return archive.Write(f, d.Store.Export(ctx))
+	})
 	if errors.Is(err, memory.ErrTorn) {
 		return tally, fmt.Errorf("%w; stop the workers meanwhile, or copy the Redis server's own file (BGSAVE)", err)
 	}
@@ -136,6 +141,7 @@ keeps anything is refused; so is one that a worker or server uses, unless --forc
 
 Memories in other people's formats come in by memory import.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
 			in := app.In
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
@@ -148,30 +154,20 @@ Memories in other people's formats come in by memory import.`,
 				defer func() { _ = f.Close() }()
 				in = f
 			}
-			d, err := app.Backend.StoreToFill(cmd.Context())
+			d, err := app.Backend.StoreToFill(ctx)
 			if err != nil {
 				return err
 			}
 			defer d.Store.Close()
-			if err := refuseListeners(cmd.Context(), app, d, force); err != nil {
+			if err := refuseListeners(ctx, app, d, force); err != nil {
 				return err
 			}
 			begun := app.Now()
-			tally, err := d.Store.Import(cmd.Context(), archive.Read(in))
+			tally, err := d.Store.Import(ctx, archive.Read(in))
 			if err != nil {
 				return occupied(d, err)
 			}
-			if app.Json {
-				return app.Answer(
-					map[string]any{
-						"store": d.Name, "file": args[0], "kept": publicTallyOf(tally),
-						"seconds": app.Now().Sub(begun).Seconds(),
-					})
-			}
-			app.Fields(app.Out,
-				append([]string{"store", d.Name, "file", args[0]},
-					append(tallyFields(app, tally), "took", pace(tally, app.Now().Sub(begun)))...)...)
-			return nil
+			return archived(app, d, args[0], tally, app.Now().Sub(begun))
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "fill the store although others use it")

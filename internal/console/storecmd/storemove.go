@@ -37,16 +37,17 @@ func storeInfo(app *cli.App) *cobra.Command {
 		Long: `Info reads everything once and counts it. The checksum is of the content alone: two stores that keep the same have the
 same, whichever kind they are, and so has an archive of them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := app.Backend.StoreToRead(cmd.Context())
+			ctx := cmd.Context()
+			d, err := app.Backend.StoreToRead(ctx)
 			if err != nil {
 				return err
 			}
 			defer d.Store.Close()
-			tally, err := counted(cmd.Context(), d)
+			tally, err := untorn(func() (memory.Tally, error) { return archive.Count(d.Store.Export(ctx)) })
 			if err != nil {
 				return err
 			}
-			work, err := atWork(cmd.Context(), app, d)
+			work, err := atWork(ctx, app, d)
 			if err != nil {
 				return err
 			}
@@ -58,7 +59,7 @@ same, whichever kind they are, and so has an archive of them.`,
 				app.Out,
 				append(
 					[]string{"store", d.Name},
-					append(tallyFields(app, tally), "in use", strings.Join(work, "; "))...)...)
+					append(tallyFields(tally), "in use", strings.Join(work, "; "))...)...)
 			return nil
 		},
 	}
@@ -77,20 +78,21 @@ Nothing may write meanwhile. Move refuses while an agent dreams or is held awake
 as far as it can know; --force goes on all the same, and what is written in between stays behind.`,
 		Example: "  oneiros store move --to redis://127.0.0.1:6379/0\n  oneiros store move --to /var/lib/oneiros/oneiros.db",
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
 			if p.To == "" {
 				return exit.Usagef("--to is missing; it names a Redis server (redis://host:6379/0) or a file")
 			}
-			from, err := app.Backend.StoreToRead(cmd.Context())
+			from, err := app.Backend.StoreToRead(ctx)
 			if err != nil {
 				return err
 			}
 			defer from.Store.Close()
-			to, err := app.Backend.OtherStore(cmd.Context(), p)
+			to, err := app.Backend.OtherStore(ctx, p)
 			if err != nil {
 				return err
 			}
 			defer to.Store.Close()
-			return move(cmd.Context(), app, from, to, force)
+			return move(ctx, app, from, to, force)
 		},
 	}
 	cmd.Flags().
@@ -119,11 +121,7 @@ func move(ctx context.Context, app *cli.App, from, to deploy.Deposit, force bool
 		return dropped(to, err)
 	}
 	begun := app.Now()
-	var tally memory.Tally
-	err = memory.ErrTorn
-	for try := 0; try < tornTries && errors.Is(err, memory.ErrTorn); try++ {
-		tally, err = to.Store.Import(ctx, from.Store.Export(ctx))
-	}
+	tally, err := untorn(func() (memory.Tally, error) { return to.Store.Import(ctx, from.Store.Export(ctx)) })
 	if err != nil {
 		return dropped(to, occupied(to, err))
 	}
@@ -151,7 +149,7 @@ func moved(app *cli.App, from, to deploy.Deposit, tally memory.Tally, took time.
 		app.Out,
 		append(
 			[]string{"from", from.Name, "to", to.Name},
-			append(tallyFields(app, tally), "took", pace(tally, took))...)...)
+			append(tallyFields(tally), "took", pace(tally, took))...)...)
 	app.Note("Both stores were read again and keep the same. Now set:")
 	for _, line := range to.Use {
 		app.Note("  %s", line)
@@ -173,15 +171,15 @@ func pace(t memory.Tally, took time.Duration) string {
 }
 
 // tallyFields are the fields of a tally.
-func tallyFields(app *cli.App, t memory.Tally) []string {
+func tallyFields(t memory.Tally) []string {
 	return []string{
 		"agents", fmt.Sprint(t.Agents),
 		"memories",
-		fmt.Sprintf("%d in %s, %s", t.Items, cli.Plural(t.Revisions, "revision", "revisions"),
-			cli.Plural(t.Vectors, "vector", "vectors")),
+		fmt.Sprintf("%d in %s, %s", t.Items, cli.Count(t.Revisions, "revision"),
+			cli.Count(t.Vectors, "vector")),
 		"events", fmt.Sprint(t.Events),
 		"ledger",
-		fmt.Sprintf("%s, %s", cli.Plural(t.Attempts, "attempt", "attempts"),
+		fmt.Sprintf("%s, %s", cli.Count(t.Attempts, "attempt"),
 			cli.Plural(t.Answers, "answer kept", "answers kept")),
 		"feeds", fmt.Sprint(t.Feeds),
 		"rooms", roomsOf(t),
@@ -195,7 +193,7 @@ func roomsOf(t memory.Tally) string {
 	if t.Rooms == 0 {
 		return ""
 	}
-	return cli.Plural(t.Rooms, "record", "records")
+	return cli.Count(t.Rooms, "record")
 }
 
 // ifAny is a number; empty for zero.
@@ -206,11 +204,11 @@ func ifAny(n int) string {
 	return fmt.Sprint(n)
 }
 
-// counted reads a store to its end.
-func counted(ctx context.Context, d deploy.Deposit) (tally memory.Tally, err error) {
+// untorn reads a store to its end, and again where others wrote meanwhile.
+func untorn(read func() (memory.Tally, error)) (tally memory.Tally, err error) {
 	err = memory.ErrTorn
 	for try := 0; try < tornTries && errors.Is(err, memory.ErrTorn); try++ {
-		tally, err = archive.Count(d.Store.Export(ctx))
+		tally, err = read()
 	}
 	return tally, err
 }

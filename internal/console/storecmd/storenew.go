@@ -9,7 +9,7 @@ import (
 func storeNew(app *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "new", Short: "Begin anew where the file of the store was lost", Args: cobra.NoArgs,
+		Use: "new", Short: "Begin anew where the file of the store was lost",
 		Long: `New makes an empty store where the configured file is missing or empty. Every other command refuses that where the data
 folder says that there was one, so that a lost disk or a wrong store.path is not taken for a new deployment. It changes
 no store that is there. Keys stay required when there ever was one: oneiros keys add makes a new one.`,

@@ -79,12 +79,12 @@ func Next(ctx context.Context, app *cli.App, a dream.Agent, l AgentView) (nextDr
 
 // remembered reads the past as far as the store has it.
 func remembered(ctx context.Context, app *cli.App, a dream.Agent, past *circadian.LastTimes) error {
-	found, err := app.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
-	for _, n := range memory.As[*dream.Record](found) {
-		past.Dream = n.Ended
-	}
+	n, err := LastDream(ctx, app, a)
 	if err != nil {
 		return err
+	}
+	if n != nil {
+		past.Dream = n.Ended
 	}
 	lived, err := app.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindEpisode}, Limit: 1})
 	for _, item := range lived {

@@ -19,7 +19,7 @@ import (
 // AddAgentFlag adds --agent with completion to a command.
 func AddAgentFlag(app *cli.App, cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringP("agent", "a", "", "the agent's `handle`; may be left out when there is only one")
-	Completes(app, cmd, "agent", func(cmd *cobra.Command) []string { return Handles(app, cmd) })
+	Completes(app, cmd, "agent", With(app, Handles))
 	return cmd
 }
 
@@ -34,14 +34,46 @@ func AgentOf(app *cli.App, cmd *cobra.Command) (dream.Agent, error) {
 }
 
 // ForAgent gives a command the flag --agent, and runs it for that agent or the only one.
-func ForAgent(app *cli.App, cmd *cobra.Command, run func(*cobra.Command, dream.Agent, []string) error) {
+func ForAgent(app *cli.App, cmd *cobra.Command,
+	run func(ctx context.Context, a dream.Agent, args []string) error,
+) *cobra.Command {
 	AddAgentFlag(app, cmd).RunE = func(cmd *cobra.Command, args []string) error {
 		a, err := AgentOf(app, cmd)
 		if err != nil {
 			return err
 		}
-		return run(cmd, a, args)
+		return run(cmd.Context(), a, args)
 	}
+	return cmd
+}
+
+// ForItem gives a command the flag --agent, and runs it for the item of these kinds that its argument names.
+func ForItem(app *cli.App, cmd *cobra.Command, run func(context.Context, dream.Agent, dream.Item) error,
+	kinds ...dream.Kind,
+) *cobra.Command {
+	AddAgentFlag(app, cmd).RunE = func(cmd *cobra.Command, args []string) error {
+		a, item, err := ItemOf(app, cmd, args[0], kinds...)
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), a, item)
+	}
+	return cmd
+}
+
+// ForDream gives a command the flag --agent, and runs it for the dream that its argument names; without one for the
+// newest.
+func ForDream(app *cli.App, cmd *cobra.Command, run func(context.Context, dream.Agent, *dream.Record) error,
+) *cobra.Command {
+	cmd.ValidArgsFunction = CompleteDreams(app)
+	AddAgentFlag(app, cmd).RunE = func(cmd *cobra.Command, args []string) error {
+		a, record, err := RecordOf(app, cmd, append(args, "last")[0])
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), a, record)
+	}
+	return cmd
 }
 
 // FindAgent finds an agent by handle; the only one when none is named.
@@ -79,6 +111,7 @@ func HandlesOf(all []dream.Agent) []string {
 func Completes(app *cli.App, cmd *cobra.Command, flag string, words func(*cobra.Command) []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag,
 		func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+			c.SetContext(cli.Existing(c))
 			return words(c), cobra.ShellCompDirectiveNoFileComp
 		})
 	if err != nil { // the flag does not exist: an error of this package, found by its first test
@@ -86,20 +119,18 @@ func Completes(app *cli.App, cmd *cobra.Command, flag string, words func(*cobra.
 	}
 }
 
+// With lends the app to a function that completes a flag.
+func With(app *cli.App, words func(*cli.App, *cobra.Command) []string) func(*cobra.Command) []string {
+	return func(cmd *cobra.Command) []string { return words(app, cmd) }
+}
+
 // Handles completes agents; nothing when the store cannot be opened.
 func Handles(app *cli.App, cmd *cobra.Command) []string {
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	err := app.Within(ctx)
-	if err != nil {
+	ctx := cli.Existing(cmd)
+	if app.Within(ctx) != nil {
 		return nil
 	}
-	all, err := app.Store.Agents(ctx)
-	if err != nil {
-		return nil
-	}
+	all, _ := app.Store.Agents(ctx)
 	return HandlesOf(all)
 }
 
@@ -116,18 +147,19 @@ func Fixed[S ~string](words []S) func(*cobra.Command) []string {
 
 // Each runs f for the named agent, or for all when none is named.
 func Each(app *cli.App, cmd *cobra.Command, f func(a dream.Agent) error) error {
-	err := app.Within(cmd.Context())
+	ctx := cmd.Context()
+	err := app.Within(ctx)
 	if err != nil {
 		return err
 	}
 	if name, _ := cmd.Flags().GetString("agent"); name != "" {
-		a, err := FindAgent(cmd.Context(), app.Deployment, name)
+		a, err := FindAgent(ctx, app.Deployment, name)
 		if err != nil {
 			return err
 		}
 		return f(a)
 	}
-	all, err := app.Store.Agents(cmd.Context())
+	all, err := app.Store.Agents(ctx)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (l AgentView) AlarmsText() string {
 		return ""
 	}
 	f := l.Alarms
-	return fmt.Sprintf("%d of %s ended by one, %.0f %%: %s", f.Aborted, cli.Plural(f.Onsets, "onset", "onsets"),
+	return fmt.Sprintf("%d of %s ended by one, %.0f %%: %s", f.Aborted, cli.Count(f.Onsets, "onset"),
 		100*f.Share, nervous(f))
 }
 
@@ -129,5 +129,5 @@ func LastWakes(app *cli.App, l AgentView, a dream.Agent) {
 			screen.Millis(w.total()))
 	}
 	app.Say("")
-	t.Draw(app.Out, app.Width, app.Bold)
+	app.Draw(t)
 }

@@ -10,7 +10,6 @@ import (
 
 // Connected completes the clients that hold a command's agent awake.
 func Connected(app *cli.App, cmd *cobra.Command) []string {
-	cmd.SetContext(cli.Existing(cmd))
 	a, err := AgentOf(app, cmd)
 	if err != nil {
 		return nil
@@ -26,28 +25,30 @@ func Connected(app *cli.App, cmd *cobra.Command) []string {
 	return names
 }
 
-// CompleteDreams completes the newest dreams of a command's agent, or of every agent, with the given statuses or any.
-func CompleteDreams(app *cli.App, statuses []string) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var ids []string
-		if len(args) > 0 {
-			return ids, cobra.ShellCompDirectiveNoFileComp
+// CompleteDreams completes the newest dreams of a command's agent, or of every agent, with these statuses or any.
+func CompleteDreams(app *cli.App, statuses ...string) cobra.CompletionFunc {
+	return CompleteItems(app, memory.Query{Kinds: []dream.Kind{dream.KindRecord}, Statuses: statuses})
+}
+
+// CompleteItems completes the items that a query finds in the memory of a command's agent, or of every agent.
+func CompleteItems(app *cli.App, q memory.Query) cobra.CompletionFunc {
+	return cli.FirstArgument(func(cmd *cobra.Command) []string { return ItemIDs(app, cmd, q) })
+}
+
+// ItemIDs are the ids of the first items that a query finds; nothing when the store cannot be read.
+func ItemIDs(app *cli.App, cmd *cobra.Command, q memory.Query) []string {
+	var ids []string
+	q.Limit = cli.DreamsOffered
+	err := Each(app, cmd, func(a dream.Agent) error {
+		q.Agent = a.ID
+		found, err := app.Store.Find(cmd.Context(), q)
+		for _, item := range found {
+			ids = append(ids, item.Header().ID)
 		}
-		cmd.SetContext(cli.Existing(cmd))
-		err := Each(app, cmd, func(a dream.Agent) error {
-			found, err := app.Store.Find(cmd.Context(),
-				memory.Query{
-					Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Statuses: statuses,
-					Limit: cli.DreamsOffered,
-				})
-			for _, item := range found {
-				ids = append(ids, item.Header().ID)
-			}
-			return err
-		})
-		if err != nil { // no completion when the store cannot be read
-			ids = nil
-		}
-		return ids, cobra.ShellCompDirectiveNoFileComp
+		return err
+	})
+	if err != nil {
+		return nil
 	}
+	return ids
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,18 +18,10 @@ func Stamp(app *cli.App, t time.Time) string {
 
 // FeedNames completes feeds; nothing when the store cannot be opened.
 func FeedNames(app *cli.App, cmd *cobra.Command) []string {
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	err := app.Within(ctx)
-	if err != nil {
+	if app.Within(cmd.Context()) != nil {
 		return nil
 	}
-	all, err := app.Feeds.Feeds(ctx)
-	if err != nil {
-		return nil
-	}
+	all, _ := app.Feeds.Feeds(cmd.Context())
 	names := make([]string, len(all))
 	for i, f := range all {
 		names[i] = f.Name

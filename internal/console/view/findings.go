@@ -1,6 +1,7 @@
 package view
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,12 +29,12 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 	f := &ListFlags{}
 	cmd := &cobra.Command{Use: use, Short: l.Short}
 	AddListFlags(app, cmd, f, false)
-	ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
+	return ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		f.Kinds = []string{l.Kind.String()}
 		for _, kind := range l.Also {
 			f.Kinds = append(f.Kinds, kind.String())
 		}
-		q, err := ListQuery(cmd.Context(), app, a, f)
+		q, err := ListQuery(ctx, app, a, f)
 		if err != nil {
 			return err
 		}
@@ -41,11 +42,11 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 		if len(q.States) == 0 {
 			q.States = l.States
 		}
-		items, err := app.Store.Find(cmd.Context(), q)
+		items, err := app.Store.Find(ctx, q)
 		if err != nil {
 			return err
 		}
-		if err := memory.ReadClaims(cmd.Context(), app.Store, a.ID, items); err != nil {
+		if err := memory.ReadClaims(ctx, app.Store, a.ID, items); err != nil {
 			return err
 		}
 		t := &cli.Table{Columns: l.Columns}
@@ -63,26 +64,19 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 		if err := app.Rows(list, t, "%s", cli.Without(cmd, a, l.Nothing)); err != nil {
 			return err
 		}
-		return More(app, cmd, q, len(items))
+		return More(ctx, app, q, len(items))
 	})
-	return cmd
 }
 
 // Show builds the command that shows one item of a kind.
 func Show(app *cli.App, kind dream.Kind, short string) *cobra.Command {
 	cmd := &cobra.Command{Use: "show ID", Short: short, Args: cobra.ExactArgs(1)}
-	AddAgentFlag(app, cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		a, item, err := ItemOf(app, cmd, args[0], kind)
-		switch {
-		case err != nil:
-			return err
-		case app.Json:
+	return ForItem(app, cmd, func(_ context.Context, a dream.Agent, item dream.Item) error {
+		if app.Json {
 			return app.Answer(item)
 		}
 		return ShowItem(app, app.Out, a, item)
-	}
-	return cmd
+	}, kind)
 }
 
 // Journal builds the command oneiros journal.
@@ -90,13 +84,13 @@ func Journal(app *cli.App) *cobra.Command {
 	f := &ListFlags{}
 	cmd := &cobra.Command{Use: "journal", Short: "Read the dream journal, newest first", GroupID: cli.MemoryGroup}
 	AddListFlags(app, cmd, f, false)
-	ForAgent(app, cmd, func(cmd *cobra.Command, a dream.Agent, _ []string) error {
-		q, err := ListQuery(cmd.Context(), app, a, f)
+	return ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+		q, err := ListQuery(ctx, app, a, f)
 		if err != nil {
 			return err
 		}
 		q.Kinds = []dream.Kind{dream.KindJournal}
-		items, err := app.Store.Find(cmd.Context(), q)
+		items, err := app.Store.Find(ctx, q)
 		switch {
 		case err != nil:
 			return err
@@ -112,9 +106,8 @@ func Journal(app *cli.App) *cobra.Command {
 			}
 			writeEntry(app, j, a)
 		}
-		return More(app, cmd, q, len(items))
+		return More(ctx, app, q, len(items))
 	})
-	return cmd
 }
 
 // writeEntry writes a journal entry as a page of text.

@@ -30,8 +30,7 @@ func SpeakingAs(ctx context.Context, app *cli.App, principal string) ([]string, 
 
 // Principals completes principals; nothing when the store cannot be opened.
 func Principals(app *cli.App, cmd *cobra.Command) []string {
-	err := app.Within(cli.Existing(cmd))
-	if err != nil {
+	if app.Within(cli.Existing(cmd)) != nil {
 		return nil
 	}
 	keys, _ := app.Keys.Keys(cli.Existing(cmd))

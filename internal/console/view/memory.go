@@ -100,12 +100,12 @@ func ListQuery(ctx context.Context, app *cli.App, a dream.Agent, f *ListFlags) (
 }
 
 // More says how many a limit has left out.
-func More(app *cli.App, cmd *cobra.Command, q memory.Query, shown int) error {
+func More(ctx context.Context, app *cli.App, q memory.Query, shown int) error {
 	if q.Limit == 0 || shown < q.Limit || app.Json {
 		return nil
 	}
 	q.Limit = 0
-	all, err := app.Store.Count(cmd.Context(), q)
+	all, err := app.Store.Count(ctx, q)
 	if err == nil && all > shown {
 		app.Note("%d of %d are shown; --limit 0 shows all.", shown, all)
 	}

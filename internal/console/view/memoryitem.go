@@ -218,10 +218,7 @@ func RecordOf(app *cli.App, cmd *cobra.Command, name string) (dream.Agent, *drea
 		return err
 	})
 	if err == nil && record == nil {
-		err = &exit.Error{
-			Code: exit.NotFound,
-			Err:  fmt.Errorf("%w: %q; oneiros dreams list names them", ErrRecord, name),
-		}
+		err = exit.NotFoundf("%w: %q; oneiros dreams list names them", ErrRecord, name)
 	}
 	return owner, record, err
 }
@@ -237,31 +234,33 @@ func lastDream(app *cli.App, cmd *cobra.Command) (dream.Agent, *dream.Record, er
 
 // Newest is the record of an agent's last dream.
 func Newest(ctx context.Context, app *cli.App, a dream.Agent) (*dream.Record, error) {
+	n, err := LastDream(ctx, app, a)
+	if err == nil && n == nil {
+		err = exit.NotFoundf("%s has not dreamt yet", a.Handle)
+	}
+	return n, err
+}
+
+// LastDream is the same record; nil when the agent has not dreamt.
+func LastDream(ctx context.Context, app *cli.App, a dream.Agent) (*dream.Record, error) {
 	items, err := app.Store.Find(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{dream.KindRecord}, Limit: 1})
 	for _, n := range memory.As[*dream.Record](items) {
 		return n, err
-	}
-	if err == nil {
-		err = exit.NotFoundf("%s has not dreamt yet", a.Handle)
 	}
 	return nil, err
 }
 
 // DreamNamed resolves a dream's id, number or "last" to its id.
 func DreamNamed(ctx context.Context, app *cli.App, a dream.Agent, name string) (string, error) {
+	var n *dream.Record
+	var err error
 	if name == "last" {
-		n, err := Newest(ctx, app, a)
-		if err != nil {
-			return "", err
-		}
-		return n.ID, nil
+		n, err = Newest(ctx, app, a)
+	} else {
+		n, err = memory.One[*dream.Record](ctx, app.Store, a.ID, cli.DreamID(name, a))
 	}
-	n, err := memory.One[*dream.Record](ctx, app.Store, a.ID, cli.DreamID(name, a))
 	if errors.Is(err, memory.ErrNotFound) {
-		err = &exit.Error{
-			Code: exit.NotFound,
-			Err:  fmt.Errorf("%w: %q; oneiros dreams list names them", ErrRecord, name),
-		}
+		err = exit.NotFoundf("%w: %q; oneiros dreams list names them", ErrRecord, name)
 	}
 	if err != nil {
 		return "", err

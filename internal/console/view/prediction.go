@@ -8,15 +8,10 @@ import (
 
 // RuleNames completes the rules of the named feed, or of all feeds.
 func RuleNames(app *cli.App, cmd *cobra.Command) []string {
-	cmd.SetContext(cli.Existing(cmd))
-	err := app.Within(cmd.Context())
-	if err != nil {
+	if app.Within(cmd.Context()) != nil {
 		return nil
 	}
-	feeds, err := app.Feeds.Feeds(cmd.Context())
-	if err != nil {
-		return nil
-	}
+	feeds, _ := app.Feeds.Feeds(cmd.Context())
 	of, _ := cmd.Flags().GetString("feed")
 	var names []string
 	for _, f := range feeds {

@@ -1,10 +1,9 @@
 package view
 
 import (
+	"context"
 	"strconv"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
@@ -19,8 +18,8 @@ type revision struct {
 }
 
 // ShowRevisions prints the item as it is and then its earlier states.
-func ShowRevisions(app *cli.App, cmd *cobra.Command, a dream.Agent, item dream.Item) error {
-	revisions, err := app.Store.Revisions(cmd.Context(), a.ID, item.Header().ID)
+func ShowRevisions(ctx context.Context, app *cli.App, a dream.Agent, item dream.Item) error {
+	revisions, err := app.Store.Revisions(ctx, a.ID, item.Header().ID)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func Calls(t dream.Trigger) string {
 	case dream.OnSchedule:
 		return t.Schedule
 	case dream.OnEpisodes:
-		return cli.Plural(t.Episodes, "new episode", "new episodes")
+		return cli.Count(t.Episodes, "new episode")
 	case dream.OnEvent:
 		if t.Feed != "" {
 			return "rule " + t.Feed + "/" + t.Rule

@@ -136,7 +136,7 @@ func (o outlook) stands(line *triggerLine) {
 		}
 	case dream.OnEpisodes:
 		line.Fires = o.fresh >= line.Episodes
-		line.Now = fmt.Sprintf("%s since the last dream, of %d", cli.Plural(o.fresh, "new episode", "new episodes"),
+		line.Now = fmt.Sprintf("%s since the last dream, of %d", cli.Count(o.fresh, "new episode"),
 			line.Episodes)
 	case dream.OnEvent:
 		line.Now = "nothing of the kind waits since the last dream"
@@ -197,9 +197,7 @@ func (o outlook) delays() []string {
 func needs(ctx context.Context, app *cli.App, a dream.Agent) (circadian.Urgency, int, error) {
 	n := urgency.Reader{Memory: app.Store, Reason: "placing their claims costs money, which nobody spends on a look"}
 	if spec, err := EmbedderOf(ctx, app, a); err == nil && spec.Price != nil && *spec.Price == (budget.Price{}) {
-		n.Place = func(ctx context.Context, texts []string) ([][]float32, string, error) {
-			return app.Embed(ctx, a, "", texts)
-		}
+		n.Place = app.Embed.For(a, "")
 	}
 	lived, err := n.Input(ctx, a.ID, app.Now())
 	return circadian.UrgencyOf(lived), lived.Episodes, err

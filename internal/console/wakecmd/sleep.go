@@ -31,8 +31,9 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 	view.AddAgentFlag(app, cmd)
 	cmd.Flags().StringVar(&client, "client", "", "only the client of this `name` goes")
 	cmd.Flags().BoolVar(&force, "force", false, "end the leases of connected clients too")
-	view.Completes(app, cmd, "client", func(cmd *cobra.Command) []string { return view.Connected(app, cmd) })
+	view.Completes(app, cmd, "client", view.With(app, view.Connected))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		ctx := cmd.Context()
 		if cmd.Flags().Changed("client") && client == "" {
 			return exit.Usagef(`--client "" is empty; leave it out to end the operator's lease, alarms and the lock`)
 		}
@@ -40,19 +41,19 @@ Exit codes: 0 done, 3 no such agent, 4 a client is connected, 5 the store does n
 		if err != nil {
 			return err
 		}
-		before, err := view.Status(cmd.Context(), app, a)
+		before, err := view.Status(ctx, app, a)
 		if err != nil {
 			return view.AsUnreachable(err)
 		}
 		if client != "" {
-			return leave(cmd.Context(), app, a, before, client)
+			return leave(ctx, app, a, before, client)
 		}
 		if connected := view.ClientsOf(before); len(connected) > 0 && !force {
 			return exit.Refusedf("%s is held awake by %s; --force ends that too", a.Handle,
 				strings.Join(view.Holders(connected, app.Now(), a.Zone), ", "))
 		}
-		return letSleep(cmd.Context(), app, a, before,
-			func(w deploy.Waker) error { return w.Sleep(cmd.Context(), a.ID) })
+		return letSleep(ctx, app, a, before,
+			func(w deploy.Waker) error { return w.Sleep(ctx, a.ID) })
 	}
 	return cmd
 }

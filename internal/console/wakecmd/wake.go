@@ -55,7 +55,7 @@ Exit codes: 0 awake, 3 no such agent, 5 the store does not answer, or with --wai
 		"how much to show of dreams: off, header or message; agent.digest when absent")
 	fs.BoolVar(&f.wait, "wait", false, "wait until Temporal has recorded it, and show the four phases of the wake")
 	view.Completes(app, cmd, "digest", view.Fixed(journal.Digests))
-	view.Completes(app, cmd, "client", func(cmd *cobra.Command) []string { return view.Connected(app, cmd) })
+	view.Completes(app, cmd, "client", view.With(app, view.Connected))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := f.check(cmd.Flags().Changed("for"), cmd.Flags().Changed("client")); err != nil {
 			return err
