@@ -69,9 +69,9 @@ func providerVariable(name string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	for _, field := range providerKeys {
+	for field := range providerFields {
 		provider, found := strings.CutSuffix(rest, "_"+strings.ToUpper(field))
-		if found && provider != "" && field != "models" {
+		if found && provider != "" && field != "models" && field != "api_key" {
 			return "providers." + strings.ToLower(provider) + "." + field, true
 		}
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -24,8 +25,17 @@ type Hook struct {
 	Text       bool          `json:"text,omitempty"`
 }
 
-// hookKeys are the settings of a hook, in the order of the reference.
-var hookKeys = []string{"url", "secret_env", "secret_file", "at", "timeout", "silent", "text"}
+// hookFields are the settings of a hook. Those without a sort are read by themselves.
+var hookFields = map[string]Sort{
+	"url":         Text,
+	"secret":      "",
+	"secret_env":  Text,
+	"secret_file": Text,
+	"at":          "",
+	"timeout":     Span,
+	"silent":      Text,
+	"text":        YesNo,
+}
 
 // defaultHookTimeout is the default timeout: a service on the same host responds in milliseconds, one across the world
 // in a second.
@@ -102,17 +112,9 @@ func readHook(name string, raw any) (Hook, error) {
 	if _, literal := fields["secret"]; literal {
 		r.fault("%s.secret: a secret does not belong in a file; name it by secret_env or secret_file", at)
 	}
-	r.onlyKnown(append([]string{"secret"}, hookKeys...))
-	h := Hook{
-		URL: r.text("url"), SecretEnv: r.text("secret_env"), SecretFile: r.text("secret_file"), Text: r.yesNo("text"),
-		At: r.borders(), Timeout: defaultHookTimeout, Silent: r.text("silent"),
-	}
-	if t := pick[time.Duration](&r, "timeout", Span); t != nil {
-		h.Timeout = *t
-	}
-	if h.Silent == "" {
-		h.Silent = activities.SilentAllow
-	}
+	h := Hook{Timeout: defaultHookTimeout}
+	r.read(&h, hookFields)
+	h.At, h.Silent = r.borders(), cmp.Or(h.Silent, activities.SilentAllow)
 	r.checkHook(name, h)
 	return h, errors.Join(r.faults...)
 }

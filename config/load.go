@@ -120,11 +120,16 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 		c.settings = append(c.settings,
 			Setting{Key: k.Key, Value: text(value), Default: text(fallback), Source: source})
 	}
-	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: c, TagName: "json", ErrorUnused: true})
+	return errors.Join(append(faults, decode(nest(values), c))...)
+}
+
+// decode puts values into the fields of a struct that have their names in JSON.
+func decode(values map[string]any, into any) error {
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: into, TagName: "json", ErrorUnused: true})
 	if err == nil {
-		err = decoder.Decode(nest(values))
+		err = decoder.Decode(values)
 	}
-	return errors.Join(append(faults, err)...)
+	return err
 }
 
 // derive sets the values that follow from others.

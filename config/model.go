@@ -48,21 +48,10 @@ func readModel(at, profile string, raw any) (Model, error) {
 			quoted(raw))
 	}
 	r := reader{at: at, fields: fields}
-	r.onlyKnown(modelKeys)
-	m := Model{Name: r.text("name"), Wire: r.text("wire")}
+	var m Model
+	r.read(&m, modelFields)
 	if m.Name == "" {
 		r.fault("%s.name is missing", at)
-	}
-	m.Tokenizer, m.JSON = pick[string](&r, "tokenizer", Text), pick[string](&r, "json", Text)
-	m.MaxTemperature = pick[float64](&r, "max_temperature", Number)
-	m.MinP, m.TopP = pick[bool](&r, "min_p", YesNo), pick[bool](&r, "top_p", YesNo)
-	m.Seed, m.Stop = pick[bool](&r, "seed", YesNo), pick[bool](&r, "stop", YesNo)
-	m.Reasoning, m.Embeds, m.Judges = pick[bool](&r, "reasoning", YesNo), pick[bool](&r, "embeds", YesNo),
-		pick[bool](&r, "judges", YesNo)
-	m.LogProbs = pick[bool](&r, "log_probs", YesNo)
-	if n := pick[int64](&r, "context", Whole); n != nil {
-		tokens := int(*n)
-		m.Context = &tokens
 	}
 	m.Price, m.Steering = r.price(), r.steering(profile)
 	r.checkModel(m)

@@ -88,14 +88,43 @@ func (m Model) override(local bool) inference.Override {
 	return o
 }
 
-// providerKeys are the settings of a provider, in the order of the reference.
-var providerKeys = append(
-	[]string{"profile", "base_url", "api_key_env", "api_key_file", "local", "models", "pass_headers", "steering"},
-	engineKeys...)
+// providerFields are the settings of a provider. Those without a sort are read by themselves.
+var providerFields = map[string]Sort{
+	"profile":      Text,
+	"base_url":     Text,
+	"api_key":      "",
+	"api_key_env":  Text,
+	"api_key_file": Text,
+	"local":        YesNo,
+	"models":       "",
+	"pass_headers": Text,
+	"steering":     "",
+	"model_file":   "",
+	"lib_dir":      "",
+	"vectors":      "",
+	"threads":      "",
+	"parallel":     "",
+}
 
-var modelKeys = strings.Fields(`
-	name wire price context tokenizer max_temperature min_p top_p seed stop json reasoning embeds judges log_probs
-	steering`)
+// modelFields are the settings of a model.
+var modelFields = map[string]Sort{
+	"name":            Text,
+	"wire":            Text,
+	"price":           "",
+	"context":         Whole,
+	"tokenizer":       Text,
+	"max_temperature": Number,
+	"min_p":           YesNo,
+	"top_p":           YesNo,
+	"seed":            YesNo,
+	"stop":            YesNo,
+	"json":            Text,
+	"reasoning":       YesNo,
+	"embeds":          YesNo,
+	"judges":          YesNo,
+	"log_probs":       YesNo,
+	"steering":        "",
+}
 
 // readProviders reads the providers section, which has no rows in the table.
 func readProviders(raw any) (map[string]Provider, error) {
@@ -114,12 +143,8 @@ func readProvider(name string, raw any) (Provider, error) {
 			"%s.api_key: a key does not belong in a file; put it into an environment variable or a file of its own and name that by api_key_env or api_key_file",
 			at)
 	}
-	r.onlyKnown(append([]string{"api_key"}, providerKeys...))
-	p := Provider{
-		Profile: r.text("profile"), BaseURL: r.text("base_url"), KeyEnv: r.text("api_key_env"),
-		KeyFile: r.text("api_key_file"),
-		Local:   r.yesNo("local"), PassHeaders: r.text("pass_headers"),
-	}
+	var p Provider
+	r.read(&p, providerFields)
 	p.Models = r.models(p.Profile)
 	p.Steering, p.Engine = r.steering(p.Profile), r.engine(p.Profile)
 	p.Local = p.Local || p.Profile == InProcess
@@ -135,6 +160,22 @@ type reader struct {
 }
 
 func (r *reader) fault(format string, args ...any) { r.faults.add(format, args...) }
+
+// read reads the fields of a section into those of a struct that have their names in JSON.
+func (r *reader) read(into any, sorts map[string]Sort) {
+	r.onlyKnown(sortedKeys(sorts))
+	values := map[string]any{}
+	for _, key := range sortedKeys(r.fields) {
+		if sort := sorts[key]; sort != "" {
+			if v := r.value(key, sort); v != nil {
+				values[key] = v
+			}
+		}
+	}
+	if err := decode(values, into); err != nil {
+		r.fault("%s: %w", r.at, err)
+	}
+}
 
 func (r *reader) onlyKnown(names []string) {
 	for _, key := range sortedKeys(r.fields) {
