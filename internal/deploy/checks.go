@@ -250,14 +250,7 @@ func (d doctor) checkProvider(ctx context.Context, name string) Finding {
 	}
 	ctx, cancel := context.WithTimeout(ctx, providerWithin)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
-	if err != nil {
-		return failed("Correct base_url.", "%s is no address", p.ProviderURL())
-	}
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := listModels(ctx, p, key)
 	if err != nil {
 		return failed("Check that it runs and that base_url ends in /v1.", "%s does not answer: %v", p.ProviderURL(),
 			cause(err))
@@ -280,6 +273,18 @@ func (d doctor) checkProvider(ctx context.Context, name string) Finding {
 			"%s answers, and its list of models lacks %s", p.ProviderURL(), strings.Join(missing, ", "))
 	}
 	return passed("%s answers", p.ProviderURL())
+}
+
+// listModels asks a provider for its list of models.
+func listModels(ctx context.Context, p config.Provider, key string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	return http.DefaultClient.Do(r)
 }
 
 // cause strips the URL that net/http repeats in its errors.

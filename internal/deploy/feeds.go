@@ -122,18 +122,14 @@ func innermost(err error) error {
 // probe starts or updates the probe of every feed that is new or changed.
 func (e *engine) probe(ctx context.Context, values map[string]string) {
 	all, err := e.deployment.store.Feeds(ctx)
-	if err != nil && ctx.Err() == nil {
-		e.log.Warn("the feeds could not be read", "error", err)
-	}
+	e.warn(ctx, err, "the feeds could not be read")
 	for _, f := range all {
 		body, err := json.Marshal(f)
 		if err != nil || values[f.Name] == string(body) {
 			continue
 		}
 		if err := e.starter.ForFeeds().Probe(ctx, f); err != nil {
-			if ctx.Err() == nil {
-				e.log.Warn("the probe of a feed could not be updated", "feed", f.Name, "error", err)
-			}
+			e.warn(ctx, err, "the probe of a feed could not be updated", "feed", f.Name)
 			continue
 		}
 		values[f.Name] = string(body)

@@ -128,34 +128,23 @@ func (e *engine) maintain(ctx context.Context) {
 			all, err := e.deployment.store.Agents(ctx)
 			if err == nil {
 				agents = all
-			} else if ctx.Err() == nil {
-				e.log.Warn("the agents could not be read", "error", err)
 			}
+			e.warn(ctx, err, "the agents could not be read")
 		}
 		some := nextAgents.next(agents)
-		if _, err := workers.ReconcileAgents(ctx, e.deployment.ports(), e.starter.Executions(), some); err != nil &&
-			ctx.Err() == nil {
-			e.log.Warn("the ledgers of ended dreams could not be closed", "error", err)
-		}
-		if _, err := workers.ResolveOverdueOf(ctx, e.deployment.ports(), some); err != nil && ctx.Err() == nil {
-			e.log.Warn("predictions that are due could not be resolved", "error", err)
-		}
-		if _, err := checker.Pass(ctx, some); err != nil && ctx.Err() == nil {
-			e.log.Warn("what was lived could not be compared with the open predictions", "error", err)
-		}
+		_, err := workers.ReconcileAgents(ctx, e.deployment.ports(), e.starter.Executions(), some)
+		e.warn(ctx, err, "the ledgers of ended dreams could not be closed")
+		_, err = workers.ResolveOverdueOf(ctx, e.deployment.ports(), some)
+		e.warn(ctx, err, "predictions that are due could not be resolved")
+		_, err = checker.Pass(ctx, some)
+		e.warn(ctx, err, "what was lived could not be compared with the open predictions")
 		e.probe(ctx, probed)
-		err := runs.pass(ctx, agents, func(a dream.Agent, err error) {
-			if ctx.Err() == nil {
-				e.log.Warn("the settings of an agent could not be sent to its workflow", "agent", a.Handle,
-					"error", err)
-			}
+		err = runs.pass(ctx, agents, func(a dream.Agent, err error) {
+			e.warn(ctx, err, "the settings of an agent could not be sent to its workflow", "agent", a.Handle)
 		})
-		if err != nil && ctx.Err() == nil {
-			e.log.Warn("the running workflows of agents are not known", "error", err)
-		}
-		if _, err := listener.ListenTo(ctx, agents); err != nil && ctx.Err() == nil {
-			e.log.Warn("triggers could not be checked", "error", err)
-		}
+		e.warn(ctx, err, "the running workflows of agents are not known")
+		_, err = listener.ListenTo(ctx, agents)
+		e.warn(ctx, err, "triggers could not be checked")
 		e.sweepRooms(ctx)
 		select {
 		case <-tick.C:
@@ -170,11 +159,14 @@ func (e *engine) maintain(ctx context.Context) {
 func (e *engine) judge(ctx context.Context, queue *review.JudgeQueue) {
 	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
-	queue.Run(ctx, tick.C, func(err error) {
-		if ctx.Err() == nil {
-			e.log.Warn("predictions could not be judged", "error", err)
-		}
-	})
+	queue.Run(ctx, tick.C, func(err error) { e.warn(ctx, err, "predictions could not be judged") })
+}
+
+// warn logs an error, unless the engine stops.
+func (e *engine) warn(ctx context.Context, err error, text string, fields ...any) {
+	if err != nil && ctx.Err() == nil {
+		e.log.Warn(text, append(fields, "error", err)...)
+	}
 }
 
 // reportJudged logs what a model was asked about an agent's predictions.

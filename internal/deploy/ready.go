@@ -98,14 +98,8 @@ func (r *readiness) provider(ctx context.Context) bool {
 	if !ok || p.ProviderURL() == "" { // built in, or run by this process
 		return true
 	}
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
-	if err != nil {
-		return false
-	}
-	if key, err := c.Key(spec.Provider); err == nil && key != "" {
-		q.Header.Set("Authorization", "Bearer "+key)
-	}
-	answer, err := http.DefaultClient.Do(q)
+	key, _ := c.Key(spec.Provider)
+	answer, err := listModels(ctx, p, key)
 	if err != nil {
 		return false
 	}

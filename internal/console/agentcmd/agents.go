@@ -142,10 +142,10 @@ ended an onset, when it dreams by itself again and what speaks against that, wha
 	}
 }
 
-func countsOf(ctx context.Context, app *cli.App, a dream.Agent) (dream.KindCounts, error) {
+func countsOf(ctx context.Context, app *cli.App, a dream.Agent, states ...dream.State) (dream.KindCounts, error) {
 	counts := dream.KindCounts{}
 	for _, kind := range dream.Kinds {
-		n, err := app.Store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}})
+		n, err := app.Store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: states})
 		if err != nil {
 			return nil, err
 		}
@@ -157,12 +157,7 @@ func countsOf(ctx context.Context, app *cli.App, a dream.Agent) (dream.KindCount
 func showAgent(app *cli.App, l agentLine, affect dream.Affect, counts dream.KindCounts, agentState view.AgentView,
 	embedding string, trend morning.Trend,
 ) {
-	var remembers, models []string
-	for _, kind := range dream.Kinds {
-		if counts[kind] > 0 {
-			remembers = append(remembers, fmt.Sprintf("%s %d", kind, counts[kind]))
-		}
-	}
+	var models []string
 	for _, role := range dream.Roles {
 		if l.Models[role] != "" {
 			models = append(models, fmt.Sprintf("%s %s", role, l.Models[role]))
@@ -189,7 +184,7 @@ func showAgent(app *cli.App, l agentLine, affect dream.Affect, counts dream.Kind
 		"urgency", view.UrgencyText(agentState.Next), "triggers", view.TriggersText(agentState.Next, l.Agent, app.Now()),
 		"alarms", agentState.AlarmsText(),
 		"mood", view.Feeling(affect.PAD) + " (" + affect.Cause + ")",
-		"memory", cli.OrDash(strings.Join(remembers, ", ")), "embedding", embedding, "last dream", last,
+		"memory", cli.OrDash(view.Kinds(counts)), "embedding", embedding, "last dream", last,
 		"knows", trend.Knows(), "came true", trend.CameTrue(), "since",
 		cli.When(l.Created, l.Zone),
 	}

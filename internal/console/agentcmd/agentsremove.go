@@ -176,15 +176,9 @@ func spendOf(ctx context.Context, app *cli.App, a dream.Agent) (keptSpend, error
 
 // removalQuestion says in one sentence what a removal does.
 func removalQuestion(ctx context.Context, app *cli.App, a dream.Agent, spend keptSpend) (string, error) {
-	items := dream.KindCounts{}
-	for _, kind := range dream.Kinds {
-		n, err := app.Store.Count(ctx, memory.Query{Agent: a.ID, Kinds: []dream.Kind{kind}, States: dream.States})
-		if err != nil {
-			return "", err
-		}
-		if n > 0 {
-			items[kind] = n
-		}
+	items, err := countsOf(ctx, app, a, dream.States...)
+	if err != nil {
+		return "", err
 	}
 	question := fmt.Sprintf("This removes agent %s for good, with %s", a.Handle, itemsText(items))
 	waits, err := view.Resumable(ctx, app, a)
@@ -199,18 +193,14 @@ func removalQuestion(ctx context.Context, app *cli.App, a dream.Agent, spend kep
 
 // itemsText counts items by kind.
 func itemsText(items dream.KindCounts) string {
-	var kinds []string
 	sum := 0
-	for _, kind := range dream.Kinds {
-		if items[kind] > 0 {
-			kinds = append(kinds, fmt.Sprintf("%s %d", kind, items[kind]))
-			sum += items[kind]
-		}
+	for _, n := range items {
+		sum += n
 	}
 	if sum == 0 {
 		return "no items"
 	}
-	return fmt.Sprintf("%s (%s)", cli.Count(sum, "item"), strings.Join(kinds, ", "))
+	return fmt.Sprintf("%s (%s)", cli.Count(sum, "item"), view.Kinds(items))
 }
 
 // keysOf lists the live keys of the server that name an agent.

@@ -5,16 +5,14 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/console/view"
 )
 
 // announce warns when some of a dream will be written by the built-in model, and by which parts.
 func announce(app *cli.App, a dream.Agent) {
 	models := map[dream.Role]string{}
 	for _, role := range dream.Roles {
-		models[role] = a.Models[role]
-		if models[role] == "" {
-			models[role] = app.Roles[role]
-		}
+		models[role] = view.ModelOf(app, a, role)
 	}
 	switch own, all := builtIn(app, models); {
 	case all:

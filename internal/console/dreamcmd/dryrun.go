@@ -108,12 +108,7 @@ func looseningText(r starter.Rehearsal) string {
 func hooksAsked(rules []activities.HookRule) []string {
 	texts := make([]string, len(rules))
 	for i, r := range rules {
-		at := make([]string, len(r.At))
-		for j, border := range r.At {
-			at[j] = string(border)
-		}
-		texts[i] = fmt.Sprintf("%s at %s, its silence after %s is %s", r.Name, strings.Join(at, ", "), r.Timeout,
-			r.Silent)
+		texts[i] = fmt.Sprintf("%s at %s, its silence after %s is %s", r.Name, cli.Listed(r.At), r.Timeout, r.Silent)
 	}
 	return texts
 }

@@ -54,11 +54,7 @@ func biasOf(app *cli.App, cmd *cobra.Command, a dream.Agent) (biasText, error) {
 		Least: hypnagogia.LeastBias,
 		Most:  hypnagogia.MostBias,
 	}
-	model := a.Models[dream.Observer]
-	if model == "" {
-		model = app.Roles[dream.Observer]
-	}
-	if model != "" {
+	if model := view.ModelOf(app, a, dream.Observer); model != "" {
 		spec, err := app.Catalog.Lookup(model)
 		if err != nil {
 			return result, err

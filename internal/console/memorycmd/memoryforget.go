@@ -68,7 +68,7 @@ Beyond its reach are copies: backups, exports, and what a provider keeps of the 
 	}
 	return view.ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, args []string) error {
 		var err error
-		f.IDs, _, err = named(ctx, app, a, args)
+		f.IDs, err = named(ctx, app, a, args)
 		if err != nil {
 			return err
 		}
@@ -184,19 +184,11 @@ func listOf(parts []string) string {
 
 // kindsOf counts items by kind.
 func kindsOf(items []dream.Item) string {
-	var texts []string
-	for _, kind := range dream.Kinds {
-		n := 0
-		for _, item := range items {
-			if item.Header().Kind == kind {
-				n++
-			}
-		}
-		if n > 0 {
-			texts = append(texts, fmt.Sprintf("%s %d", kind, n))
-		}
+	counts := dream.KindCounts{}
+	for _, item := range items {
+		counts[item.Header().Kind]++
 	}
-	return strings.Join(texts, ", ")
+	return view.Kinds(counts)
 }
 
 // erasureTable lists what an erasure affects.

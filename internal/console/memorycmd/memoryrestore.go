@@ -33,7 +33,7 @@ archived instead. What was undone comes back by dreaming again, and what was for
 		var err error
 		switch {
 		case len(args) > 0:
-			ids, _, err = named(ctx, app, a, args)
+			ids, err = named(ctx, app, a, args)
 			if err != nil {
 				return err
 			}

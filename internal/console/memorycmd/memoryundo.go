@@ -56,23 +56,20 @@ func memoryUndo(app *cli.App) *cobra.Command {
 	})
 }
 
-// named finds memories by their ids, whole or as in lists, and also returns the whole ids.
-func named(ctx context.Context, app *cli.App, a dream.Agent, names []string) ([]string, []dream.Item, error) {
+// named finds the ids of memories, which are given whole or as in lists.
+func named(ctx context.Context, app *cli.App, a dream.Agent, names []string) ([]string, error) {
 	var ids []string
-	var items []dream.Item
 	for _, name := range names {
 		found, err := app.Store.Get(ctx, a.ID, name)
-		if full := cli.Whole(name, a); err == nil && len(found) == 0 && full != name {
-			name = full
-			found, err = app.Store.Get(ctx, a.ID, name)
-		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if slices.Contains(ids, name) {
-			continue
+		if len(found) == 0 {
+			name = cli.Whole(name, a)
 		}
-		ids, items = append(ids, name), append(items, found...)
+		if !slices.Contains(ids, name) {
+			ids = append(ids, name)
+		}
 	}
-	return ids, items, nil
+	return ids, nil
 }

@@ -58,7 +58,7 @@ func hooksList(app *cli.App) *cobra.Command {
 					Silent:  r.Silent,
 					Text:    r.Text,
 				})
-				t.Add(r.Name, borders(r.At), r.Timeout.String(), r.Silent, cli.YesNo(r.Text), at)
+				t.Add(r.Name, cli.Listed(r.At), r.Timeout.String(), r.Silent, cli.YesNo(r.Text), at)
 			}
 			return app.Rows(rows, t, "No hooks are configured; docs/hooks.md shows how.")
 		},
@@ -76,14 +76,6 @@ func whereAsked(address string) string {
 		at += "/..."
 	}
 	return at
-}
-
-func borders(at []activities.Border) string {
-	words := make([]string, len(at))
-	for i, b := range at {
-		words[i] = string(b)
-	}
-	return strings.Join(words, ", ")
 }
 
 // hookResult is the result of one test call.

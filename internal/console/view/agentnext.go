@@ -136,16 +136,9 @@ func OnsetText(b dream.Behaviour, k dream.Knobs, tier dream.Tier) string {
 		return "one induction and no Dali cycle within " + cli.Span(bound.Onset)
 	}
 	most := hypnagogia.Bounded(k, b).Cycles
-	text := fmt.Sprintf("%d Dali %s within %s", most, cycles(most), cli.Span(bound.Onset))
+	text := fmt.Sprintf("%s within %s", cli.Count(most, "Dali cycle"), cli.Span(bound.Onset))
 	if k.Depth == dream.DepthAdaptive && most > 1 {
 		text = "up to " + text
 	}
 	return text
-}
-
-func cycles(n int) string {
-	if n == 1 {
-		return "cycle"
-	}
-	return "cycles"
 }

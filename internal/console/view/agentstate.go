@@ -152,11 +152,7 @@ func (l *AgentView) ReadCaps(ctx context.Context, app *cli.App, a dream.Agent, n
 // Free reports whether every model of the agent's dreams has a price of zero.
 func Free(app *cli.App, a dream.Agent) bool {
 	for _, role := range dream.Roles {
-		name := a.Models[role]
-		if name == "" {
-			name = app.Roles[role]
-		}
-		spec, err := app.Catalog.Lookup(name)
+		spec, err := app.Catalog.Lookup(ModelOf(app, a, role))
 		if err != nil || spec.Price == nil || *spec.Price != (budget.Price{}) {
 			return false
 		}

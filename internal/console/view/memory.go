@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -110,4 +111,15 @@ func More(ctx context.Context, app *cli.App, q memory.Query, shown int) error {
 		app.Note("%d of %d are shown; --limit 0 shows all.", shown, all)
 	}
 	return err
+}
+
+// Kinds counts items by kind, in words.
+func Kinds(counts dream.KindCounts) string {
+	var texts []string
+	for _, kind := range dream.Kinds {
+		if counts[kind] > 0 {
+			texts = append(texts, fmt.Sprintf("%s %d", kind, counts[kind]))
+		}
+	}
+	return strings.Join(texts, ", ")
 }

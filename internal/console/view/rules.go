@@ -45,7 +45,7 @@ func ParseRule(text string) (dream.Rule, error) {
 		rule.Metric = metric(words)
 	case !found:
 		return wrong("%q is neither a preset (%s) nor a kind (%s)", words[0], strings.Join(presetNames(), ", "),
-			strings.Join(kindNames(), ", "))
+			cli.Listed(alarm.Kinds))
 	case len(words) != 2+len(shape) && (kind == dream.Above || kind == dream.Below):
 		return wrong("it must be %s METRIC NUMBER, or %s METRIC NUMBER rearm NUMBER", kind, kind)
 	case len(words) != 2+len(shape):
@@ -146,14 +146,6 @@ func presetNames() []string {
 	var names []string
 	for _, r := range alarm.Presets() {
 		names = append(names, r.Name)
-	}
-	return names
-}
-
-func kindNames() []string {
-	names := make([]string, len(alarm.Kinds))
-	for i, k := range alarm.Kinds {
-		names[i] = string(k)
 	}
 	return names
 }
