@@ -94,7 +94,7 @@ func scenariosShow(app *cli.App) *cobra.Command {
 			app.Note("%s imagined no scenario.", id)
 			return nil
 		case chosen != nil:
-			if err := view.ShowItem(app, app.Out, a, chosen); err != nil {
+			if err := view.ShowItem(app, a, chosen); err != nil {
 				return err
 			}
 			app.Say("")

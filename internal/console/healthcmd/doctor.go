@@ -119,11 +119,16 @@ func Doctor(app *cli.App) *cobra.Command {
 func reportFinding(app *cli.App, name string, f deploy.Finding) {
 	mark := map[deploy.State]string{deploy.Well: "+", deploy.Warning: "!", deploy.Ill: "x"}[f.State]
 	colour := map[deploy.State]string{deploy.Well: "32", deploy.Warning: "33", deploy.Ill: "31"}[f.State]
-	const indent = "               "
-	text := strings.TrimPrefix(cli.Wrap(f.Found, app.Width, indent), indent)
-	fmt.Fprintf(app.Out, "%s %-12s %s\n", app.Paint(colour, mark), name, text)
-	if f.Advice != "" {
-		fmt.Fprintf(app.Out, "%s\n", app.Dim(cli.Wrap(f.Advice, app.Width, indent)))
+	printFinding(app, fmt.Sprintf("%s %-12s", app.Paint(colour, mark), name), 15, f.Found, f.Advice)
+}
+
+// printFinding prints what a check has found, after what the line begins with, and below it what to do.
+func printFinding(app *cli.App, begins string, column int, found, advice string) {
+	indent := strings.Repeat(" ", column)
+	text := strings.TrimPrefix(cli.Wrap(found, app.Width, indent), indent)
+	fmt.Fprintln(app.Out, begins, text)
+	if advice != "" {
+		fmt.Fprintln(app.Out, app.Dim(cli.Wrap(advice, app.Width, indent)))
 	}
 }
 

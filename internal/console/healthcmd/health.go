@@ -4,7 +4,6 @@ package healthcmd
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -172,7 +171,6 @@ func reportHealth(app *cli.App, lines []healthLine) error {
 }
 
 func drawHealth(app *cli.App, lines []healthLine) {
-	const indent = "                    "
 	agent := ""
 	for _, l := range lines {
 		if l.Agent != agent {
@@ -181,10 +179,7 @@ func drawHealth(app *cli.App, lines []healthLine) {
 			app.Say("%s", app.Bold(agent))
 		}
 		colour := map[Healthy]string{Fine: "32", Look: "33", Wrong: "31"}[l.State]
-		text := strings.TrimPrefix(cli.Wrap(l.Found, app.Width, indent), indent)
-		fmt.Fprintf(app.Out, "%s %-14s%s\n", app.Paint(colour, fmt.Sprintf("%-5s", l.State)), l.Name, text)
-		if l.Advice != "" {
-			fmt.Fprintf(app.Out, "%s\n", app.Dim(cli.Wrap(l.Advice, app.Width, indent)))
-		}
+		mark := app.Paint(colour, fmt.Sprintf("%-5s", l.State))
+		printFinding(app, fmt.Sprintf("%s %-13s", mark, l.Name), 20, l.Found, l.Advice)
 	}
 }

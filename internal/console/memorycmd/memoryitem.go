@@ -24,6 +24,6 @@ func memoryShow(app *cli.App) *cobra.Command {
 		if app.Json {
 			return app.Answer(view.PublicItem(item))
 		}
-		return view.ShowItem(app, app.Out, a, item)
+		return view.ShowItem(app, a, item)
 	})
 }

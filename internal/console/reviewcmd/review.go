@@ -157,7 +157,7 @@ func reviewShow(app *cli.App) *cobra.Command {
 		app.Say("%s", l.Why)
 		app.Say("%s", app.Dim(how))
 		app.Say("")
-		return view.ShowItem(app, app.Out, a, item)
+		return view.ShowItem(app, a, item)
 	}
 	return cmd
 }

@@ -55,11 +55,7 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 		}
 		list := any(cli.OrEmpty(items))
 		if l.Public != nil {
-			result := make([]any, len(items))
-			for i, item := range items {
-				result[i] = l.Public(item)
-			}
-			list = result
+			list = publicItems(items, l.Public)
 		}
 		if err := app.Rows(list, t, "%s", cli.Without(cmd, a, l.Nothing)); err != nil {
 			return err
@@ -75,7 +71,7 @@ func Show(app *cli.App, kind dream.Kind, short string) *cobra.Command {
 		if app.Json {
 			return app.Answer(item)
 		}
-		return ShowItem(app, app.Out, a, item)
+		return ShowItem(app, a, item)
 	}, kind)
 }
 
@@ -95,7 +91,7 @@ func Journal(app *cli.App) *cobra.Command {
 		case err != nil:
 			return err
 		case app.Json:
-			return app.Answer(publicItems(items))
+			return app.Answer(publicItems(items, PublicItem))
 		case len(items) == 0:
 			app.Note("%s", cli.Without(cmd, a, "The journal of %s is empty."))
 			return nil

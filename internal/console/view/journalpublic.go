@@ -13,10 +13,10 @@ func PublicItem(item dream.Item) any {
 	return item
 }
 
-func publicItems(items []dream.Item) []any {
+func publicItems(items []dream.Item, public func(dream.Item) any) []any {
 	list := make([]any, len(items))
 	for i, item := range items {
-		list[i] = PublicItem(item)
+		list[i] = public(item)
 	}
 	return list
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"time"
@@ -106,8 +105,8 @@ func OneItem(ctx context.Context, app *cli.App, a dream.Agent, id string, kinds 
 }
 
 // ShowItem writes every field that has a value, the text first.
-func ShowItem(app *cli.App, w io.Writer, a dream.Agent, item dream.Item) error {
-	fmt.Fprintf(w, "%s\n\n", cli.Wrap(item.Text(), app.Width, ""))
+func ShowItem(app *cli.App, a dream.Agent, item dream.Item) error {
+	fmt.Fprintf(app.Out, "%s\n\n", cli.Wrap(item.Text(), app.Width, ""))
 	body, err := json.Marshal(item)
 	if err != nil {
 		return err
@@ -129,7 +128,7 @@ func ShowItem(app *cli.App, w io.Writer, a dream.Agent, item dream.Item) error {
 			pairs = append(pairs, strings.ReplaceAll(name, "_", " "), text)
 		}
 	}
-	app.Fields(w, pairs...)
+	app.Fields(app.Out, pairs...)
 	return nil
 }
 

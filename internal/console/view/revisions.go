@@ -30,7 +30,7 @@ func ShowRevisions(ctx context.Context, app *cli.App, a dream.Agent, item dream.
 		}
 		return app.Answer(list)
 	}
-	if err := ShowItem(app, app.Out, a, item); err != nil {
+	if err := ShowItem(app, a, item); err != nil {
 		return err
 	}
 	app.Say("")
