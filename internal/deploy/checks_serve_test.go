@@ -32,7 +32,7 @@ func TestTheDoctorReportsWhoCanReachTheServer(t *testing.T) {
 
 	marked := appOf(t, "")
 	require.NoError(t, note(marked.cfg.DataDir, keysRequiredFile, ""))
-	empty, err := openAnyFile(t.Context(), marked.cfg, marked.cfg.StorePath())
+	empty, err := openFile(t.Context(), marked.cfg, marked.cfg.StorePath())
 	require.NoError(t, err)
 	require.NoError(t, empty.Close())
 	d := appOf(t, "serve:\n  listen: 0.0.0.0:7680\n")

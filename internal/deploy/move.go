@@ -20,12 +20,12 @@ import (
 
 // StoreToRead opens the configured store to be read.
 func (d *Process) StoreToRead(ctx context.Context) (Deposit, error) {
-	return d.openDeposit(ctx, openStore)
+	return d.deposit(ctx, false)
 }
 
 // StoreToFill opens the configured store to be filled.
 func (d *Process) StoreToFill(ctx context.Context) (Deposit, error) {
-	return d.openDeposit(ctx, openAnyFile, redisstore.Refill())
+	return d.deposit(ctx, true)
 }
 
 // OtherStore opens another store to be filled.
@@ -37,7 +37,7 @@ func (d *Process) OtherStore(ctx context.Context, p StorePlace) (Deposit, error)
 	if err != nil {
 		return Deposit{}, err
 	}
-	return openDeposit(ctx, c, openAnyFile, redisstore.Refill())
+	return openDeposit(ctx, c, true)
 }
 
 // NewStore creates the configured store where its file is missing or empty.
@@ -46,28 +46,20 @@ func (d *Process) NewStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := openAnyFile(ctx, c, c.StorePath())
+	s, err := openFile(ctx, c, c.StorePath())
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// openFunc opens the store of a configuration.
-type openFunc func(ctx context.Context, c config.Config, path string) (openedStore, error)
-
-// openAnyFile opens the SQLite file even when an earlier one was lost, for commands that fill it or begin anew.
-func openAnyFile(ctx context.Context, c config.Config, path string) (openedStore, error) {
-	return openFile(ctx, c, path)
-}
-
-// openDeposit opens the configured store to be moved or filled.
-func (d *Process) openDeposit(ctx context.Context, open openFunc, options ...redisstore.Option) (Deposit, error) {
+// deposit opens the configured store to be moved, or to be filled.
+func (d *Process) deposit(ctx context.Context, fill bool) (Deposit, error) {
 	c, err := d.config()
 	if err != nil {
 		return Deposit{}, err
 	}
-	return openDeposit(ctx, c, open, options...)
+	return openDeposit(ctx, c, fill)
 }
 
 // StoreAbsent returns the path of the configured file, and whether it is missing or empty.
@@ -108,12 +100,16 @@ func withStore(c config.Config, p StorePlace) (config.Config, error) {
 	return c, nil
 }
 
-// openDeposit opens a store to be moved or filled.
-func openDeposit(ctx context.Context, c config.Config, open openFunc,
-	options ...redisstore.Option,
-) (Deposit, error) {
+// openDeposit opens a store to be moved, or to be filled: then a file may be missing although there was one.
+func openDeposit(ctx context.Context, c config.Config, fill bool) (Deposit, error) {
 	if c.Store.URL != "" {
-		return depositOnRedis(ctx, c, options...)
+		return depositOnRedis(ctx, c, fill)
+	}
+	open := openStore
+	if fill {
+		open = func(ctx context.Context, c config.Config, path string) (openedStore, error) {
+			return openFile(ctx, c, path)
+		}
 	}
 	path := c.StorePath()
 	d := Deposit{
@@ -138,7 +134,7 @@ func openDeposit(ctx context.Context, c config.Config, open openFunc,
 	return d, err
 }
 
-func depositOnRedis(ctx context.Context, c config.Config, options ...redisstore.Option) (Deposit, error) {
+func depositOnRedis(ctx context.Context, c config.Config, fill bool) (Deposit, error) {
 	u, err := url.Parse(c.Store.URL)
 	if err != nil {
 		return Deposit{}, errors.New("store.url cannot be read")
@@ -152,6 +148,10 @@ func depositOnRedis(ctx context.Context, c config.Config, options ...redisstore.
 	}
 	if c.Store.TrustServer {
 		d.Use = append(d.Use, "store.trust_server: true")
+	}
+	var options []redisstore.Option
+	if fill {
+		options = append(options, redisstore.Refill())
 	}
 	s, err := openRedis(ctx, c, options...)
 	if err != nil {
