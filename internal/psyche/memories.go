@@ -44,11 +44,11 @@ type Found struct {
 	Data   []Memory `json:"data"`   // best first
 }
 
-// AddRequest is a person's statement to store.
+// AddRequest is a person's statement to store, and the body of POST /v1/agents/{agent}/memories.
 type AddRequest struct {
-	Text  string
-	Owner string    // principal/user whose words they are; empty: the caller
-	At    time.Time // since when it holds; zero: now
+	Text  string    `json:"content"`         // a person's statement
+	Owner string    `json:"owner,omitempty"` // whose words they are, as principal/user; the caller's when it is left out
+	At    time.Time `json:"at,omitzero"`     // since when it is so, RFC 3339; now when it is left out
 }
 
 // AddedMemory is what became of a statement that was added.

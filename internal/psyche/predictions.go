@@ -68,11 +68,11 @@ func (d *Dreams) CheckPredictions(ctx context.Context, c Caller, agent string, l
 
 // ResolveRequest is a verdict by hand on one prediction.
 type ResolveRequest struct {
-	Prediction string // its id
-	Verdict    string // one of Verdicts
-	Because    string // what was seen; may be empty
-	Tool       string // the tool that says so; empty: a person does
-	Again      bool   // it may replace another verdict
+	Prediction string `json:"id"`
+	Verdict    string `json:"verdict"` // one of Verdicts
+	Because    string `json:"because"` // what was seen; may be empty
+	Tool       string `json:"tool"`    // the tool that says so; empty: a person does
+	Again      bool   `json:"again"`   // it may replace another verdict
 }
 
 // PredictionResolution is a prediction after a verdict by hand.

@@ -2,9 +2,7 @@ package dreamhttp
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
-	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -15,82 +13,62 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
-// readRequest reads a request for a dream, with the additional fields of its route.
-func readRequest(r *http.Request, beside ...params.Field) (psyche.DreamRequest, error) {
-	var w psyche.DreamRequest
-	var instructions, theme, tier, model string
-	fields := append(beside,
-		params.FieldOf("instructions", params.Text(&instructions)),
-		params.FieldOf("theme", params.Text(&theme)),
-		params.FieldOf("tier", params.Text(&tier)),
-		params.FieldOf("model", params.Text(&model)),
-		params.FieldOf("models", models(&w)),
-		params.FieldOf("budget_micros", sum(&w)),
-		params.FieldOf("seed", seed(&w)))
-	if err := params.Read(r, fields); err != nil {
-		return w, err
-	}
-	if instructions != "" && theme != "" && instructions != theme {
+// Begin is the body of POST /v1/dreams. What is left out takes the agent's or the deployment's value.
+type Begin struct {
+	Agent string `json:"agent"` // handle or id
+	Changes
+}
+
+// Redream is the body of POST /v1/dreams/{id}/redream. What is left out takes what that dream had.
+type Redream struct {
+	From dream.Phase `json:"from"` // the first phase that is dreamt anew: nrem, rem, integration or return
+	Changes
+}
+
+// Changes are what may be wished of a dream.
+type Changes struct {
+	Instructions string                `json:"instructions,omitempty"` // what to dream about, at most 500 characters
+	Theme        string                `json:"theme,omitempty"`        // another name of instructions
+	Tier         dream.Tier            `json:"tier,omitempty"`         // core (one call) or hardened (everything)
+	Model        string                `json:"model,omitempty"`        // of every role but the embedder
+	Models       map[dream.Role]string `json:"models,omitempty"`       // by role, before model
+	// hard cap in micro-dollars, at most the agent's own
+	Budget *budget.Micros `json:"budget_micros,omitempty"`
+	// a whole number of 64 bits, or its decimal digits: same seed, memory and model, same dream
+	Seed json.Number `json:"seed,omitempty" jsonschema:"oneof_type=integer;string"`
+}
+
+// request is the request for a dream with these changes.
+func (c Changes) request() (psyche.DreamRequest, error) {
+	w := psyche.DreamRequest{Theme: c.Theme, Tier: c.Tier, Models: c.Models, Budget: c.Budget}
+	if c.Theme == "" {
+		w.Theme = c.Instructions
+	} else if c.Instructions != "" && c.Instructions != c.Theme {
 		return w, params.Wrong("theme", "theme and instructions are two names of one thing; keep one")
-	}
-	w.Theme = instructions
-	if theme != "" {
-		w.Theme = theme
 	}
 	if strings.ContainsFunc(w.Theme, unprintable) {
 		return w, params.Wrong("instructions", "instructions hold control characters; they must be printable text")
 	}
-	w.Tier = dream.Tier(tier)
-	if model != "" {
-		chosen := map[dream.Role]string{}
+	if c.Model != "" {
+		w.Models = map[dream.Role]string{}
 		for _, role := range dream.Roles {
 			if role != dream.Embedder {
-				chosen[role] = model
+				w.Models[role] = c.Model
 			}
 		}
-		maps.Copy(chosen, w.Models)
-		w.Models = chosen
+		maps.Copy(w.Models, c.Models)
+	}
+	if c.Seed != "" {
+		n, err := strconv.ParseUint(string(c.Seed), 10, 64)
+		if err != nil {
+			return w, params.Wrong("seed", "seed is "+params.Quoted(string(c.Seed))+
+				"; it must be a whole number from 0 to 18446744073709551615, or its digits")
+		}
+		w.Seed = &n
 	}
 	return w, nil
 }
 
 func unprintable(c rune) bool {
 	return c < ' ' && c != '\n' && c != '\t' || c == 0x7f || c == utf8.RuneError
-}
-
-func models(w *psyche.DreamRequest) func(json.RawMessage) error {
-	return func(value json.RawMessage) error {
-		if json.Unmarshal(value, &w.Models) != nil {
-			return errors.New(`must be an object of model names by role, such as {"generator": "house/large"}`)
-		}
-		return nil
-	}
-}
-
-func sum(w *psyche.DreamRequest) func(json.RawMessage) error {
-	return func(value json.RawMessage) error {
-		var amount budget.Micros
-		if json.Unmarshal(value, (*int64)(&amount)) != nil {
-			return errors.New("must be a whole number of micro-dollars, such as 250000 for $0.25")
-		}
-		w.Budget = &amount
-		return nil
-	}
-}
-
-func seed(w *psyche.DreamRequest) func(json.RawMessage) error {
-	return func(value json.RawMessage) error {
-		digits := string(value)
-		if strings.HasPrefix(digits, `"`) {
-			if err := json.Unmarshal(value, &digits); err != nil {
-				return errors.New("must be a whole number, or its digits")
-			}
-		}
-		n, err := strconv.ParseUint(digits, 10, 64)
-		if err != nil {
-			return errors.New("must be a whole number from 0 to 18446744073709551615, or its digits")
-		}
-		w.Seed = &n
-		return nil
-	}
 }

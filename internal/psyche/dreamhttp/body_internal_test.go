@@ -46,10 +46,12 @@ func FuzzARequestIsReadWholeOrRefused(f *testing.F) {
 		"models": true, "budget_micros": true, "seed": true,
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		var agent string
-		request, err := readRequest(
-			httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))),
-			params.FieldOf("agent", params.Text(&agent)))
+		var in Begin
+		var request psyche.DreamRequest
+		err := params.Object(httptest.NewRequest(http.MethodPost, "/v1/dreams", strings.NewReader(string(body))), &in)
+		if err == nil {
+			request, err = in.request()
+		}
 		if err != nil {
 			refusedWell(t, err)
 			return

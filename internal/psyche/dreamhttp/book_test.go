@@ -43,6 +43,7 @@ var callings = map[reflect.Type]string{
 	reflect.TypeFor[morning.Report]():      "Morning",
 	reflect.TypeFor[psyche.VisibleEvent](): "Event",
 	reflect.TypeFor[refusal]():             "Error",
+	reflect.TypeFor[psyche.AddRequest]():   "Add",
 	reflect.TypeFor[dreamhttp.Begin]():     "BeginRequest",
 	reflect.TypeFor[dreamhttp.Redream]():   "RedreamRequest",
 

@@ -10,97 +10,73 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
-// Begin is the body of POST /v1/dreams. What is left out takes the agent's or the deployment's value.
-type Begin struct {
-	Agent string `json:"agent"` // handle or id
-	Changes
-}
-
-// Redream is the body of POST /v1/dreams/{id}/redream. What is left out takes what that dream had.
-type Redream struct {
-	From dream.Phase `json:"from"` // the first phase that is dreamt anew: nrem, rem, integration or return
-	Changes
-}
-
-// Changes are what may be wished of a dream.
-type Changes struct {
-	Instructions string                `json:"instructions,omitempty"` // what to dream about, at most 500 characters
-	Theme        string                `json:"theme,omitempty"`        // another name of instructions
-	Tier         dream.Tier            `json:"tier,omitempty"`         // core (one call) or hardened (everything)
-	Model        string                `json:"model,omitempty"`        // of every role but the embedder
-	Models       map[dream.Role]string `json:"models,omitempty"`       // by role, before model
-	// hard cap in micro-dollars, at most the agent's own
-	Budget *int64 `json:"budget_micros,omitempty"`
-	// a whole number of 64 bits, or its decimal digits: same seed, memory and model, same dream
-	Seed any `json:"seed,omitempty"`
-}
-
-func (f *Handler) begin(w http.ResponseWriter, r *http.Request) {
-	var agent string
-	request, err := readRequest(r, params.FieldOf("agent", params.Text(&agent)))
-	if err == nil && agent == "" {
-		err = params.Wrong("agent", "agent is missing: the handle of the agent that is to dream")
+func (f *Handler) begin(r *http.Request) (begun psyche.Dream, err error) {
+	var in Begin
+	if err := params.Object(r, &in); err != nil {
+		return begun, err
 	}
+	if in.Agent == "" {
+		return begun, params.Wrong("agent", "agent is missing: the handle of the agent that is to dream")
+	}
+	request, err := in.request()
 	if err != nil {
-		front.Refuse(w, r, err)
-		return
+		return begun, err
 	}
-	request.Agent = agent
-	begun, err := f.Dreams.Begin(r.Context(), front.CallerOf(r.Context()), request)
-	f.respondBegun(w, r, begun, err)
+	request.Agent = in.Agent
+	return f.Dreams.Begin(r.Context(), front.CallerOf(r.Context()), request)
 }
 
-func (f *Handler) redream(w http.ResponseWriter, r *http.Request) {
-	var from string
-	request, err := readRequest(r, params.FieldOf("from", params.Text(&from)))
-	if err == nil && from == "" {
-		err = params.Wrong("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
+func (f *Handler) redream(r *http.Request) (begun psyche.Dream, err error) {
+	var in Redream
+	if err := params.Object(r, &in); err != nil {
+		return begun, err
 	}
+	if in.From == "" {
+		return begun,
+			params.Wrong("from", "from is missing: the first phase that is dreamt anew, nrem, rem, integration or return")
+	}
+	request, err := in.request()
 	if err != nil {
-		front.Refuse(w, r, err)
-		return
+		return begun, err
 	}
-	again := psyche.RedreamRequest{DreamRequest: request, Dream: r.PathValue("id"), From: dream.Phase(from)}
-	begun, err := f.Dreams.Redream(r.Context(), front.CallerOf(r.Context()), again)
-	f.respondBegun(w, r, begun, err)
+	again := psyche.RedreamRequest{DreamRequest: request, Dream: r.PathValue("id"), From: in.From}
+	return f.Dreams.Redream(r.Context(), front.CallerOf(r.Context()), again)
 }
 
-func (f *Handler) respondBegun(w http.ResponseWriter, r *http.Request, begun psyche.Dream, err error) {
-	if err == nil {
-		w.Header().Set("Location", "/v1/dreams/"+begun.ID)
+// begins answers with a dream that begins, and where it is read.
+func begins(do func(r *http.Request) (psyche.Dream, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		begun, err := do(r)
+		if err == nil {
+			w.Header().Set("Location", "/v1/dreams/"+begun.ID)
+		}
+		answer(w, r, http.StatusCreated, begun, err)
 	}
-	answer(w, r, http.StatusCreated, begun, err)
 }
 
 // byID handles an operation that needs only the dream's id. The body may be absent or empty.
-func (f *Handler) byID(
+func byID(
 	activity func(ctx context.Context, c psyche.Caller, id string) (psyche.Dream, error),
 ) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return ok(func(r *http.Request) (psyche.Dream, error) {
 		if err := params.Read(r, nil); err != nil {
-			front.Refuse(w, r, err)
-			return
+			return psyche.Dream{}, err
 		}
-		done, err := activity(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
-		answer(w, r, http.StatusOK, done, err)
-	}
+		return activity(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
+	})
 }
 
-func (f *Handler) show(w http.ResponseWriter, r *http.Request) {
-	_, err := params.QueryOf(r)
-	if err != nil {
-		front.Refuse(w, r, err)
-		return
+func (f *Handler) show(r *http.Request) (found psyche.Dream, err error) {
+	if _, err := params.QueryOf(r); err != nil {
+		return found, err
 	}
-	found, err := f.Dreams.Dream(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
-	answer(w, r, http.StatusOK, found, err)
+	return f.Dreams.Dream(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
 }
 
-func (f *Handler) list(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) list(r *http.Request) (found psyche.Page[psyche.Dream], err error) {
 	q, err := params.QueryOf(r, "after", "limit", "agent", "status", "include_archived")
 	if err != nil {
-		front.Refuse(w, r, err)
-		return
+		return found, err
 	}
 	request := psyche.ListRequest{
 		Agent:    q.Text("agent"),
@@ -110,19 +86,14 @@ func (f *Handler) list(w http.ResponseWriter, r *http.Request) {
 		Archived: q.Bool("include_archived"),
 	}
 	if q.Fault != nil {
-		front.Refuse(w, r, q.Fault)
-		return
+		return found, q.Fault
 	}
-	found, err := f.Dreams.List(r.Context(), front.CallerOf(r.Context()), request)
-	answer(w, r, http.StatusOK, found, err)
+	return f.Dreams.List(r.Context(), front.CallerOf(r.Context()), request)
 }
 
-func (f *Handler) insights(w http.ResponseWriter, r *http.Request) {
-	_, err := params.QueryOf(r)
-	if err != nil {
-		front.Refuse(w, r, err)
-		return
+func (f *Handler) insights(r *http.Request) (found psyche.Page[psyche.Insight], err error) {
+	if _, err := params.QueryOf(r); err != nil {
+		return found, err
 	}
-	found, err := f.Dreams.Insights(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
-	answer(w, r, http.StatusOK, found, err)
+	return f.Dreams.Insights(r.Context(), front.CallerOf(r.Context()), r.PathValue("id"))
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
@@ -45,20 +47,20 @@ func (f *Handler) Routes() []front.Route {
 		}
 	}
 	return []front.Route{
-		activity("/v1/dreams", f.begin),
-		read("/v1/dreams", access.Client, f.list),
-		read("/v1/dreams/{id}", access.Client, f.show),
-		activity("/v1/dreams/{id}/cancel", f.byID(f.Dreams.Cancel)),
-		activity("/v1/dreams/{id}/resume", f.byID(f.Dreams.Resume)),
-		activity("/v1/dreams/{id}/archive", f.byID(f.Dreams.Archive)),
-		activity("/v1/dreams/{id}/redream", f.redream),
-		read("/v1/dreams/{id}/insights", access.Client, f.insights),
-		read("/v1/dreams/{id}/fragments", access.Operator, f.fragments),
-		read("/v1/dreams/{id}/scenarios", access.Operator, f.scenarios),
-		read("/v1/dreams/{id}/hypotheses", access.Operator, f.hypotheses),
-		read("/v1/dreams/{id}/predictions", access.Operator, f.predictionsOf),
-		read("/v1/dreams/{id}/journal", access.Operator, f.entries),
-		read("/v1/agents/{agent}/memories", access.Client, f.recall),
+		activity("/v1/dreams", begins(f.begin)),
+		read("/v1/dreams", access.Client, ok(f.list)),
+		read("/v1/dreams/{id}", access.Client, ok(f.show)),
+		activity("/v1/dreams/{id}/cancel", byID(f.Dreams.Cancel)),
+		activity("/v1/dreams/{id}/resume", byID(f.Dreams.Resume)),
+		activity("/v1/dreams/{id}/archive", byID(f.Dreams.Archive)),
+		activity("/v1/dreams/{id}/redream", begins(f.redream)),
+		read("/v1/dreams/{id}/insights", access.Client, ok(f.insights)),
+		read("/v1/dreams/{id}/fragments", access.Operator, ok(made[*dream.Fragment](f, dream.KindFragment))),
+		read("/v1/dreams/{id}/scenarios", access.Operator, ok(made[*dream.Scenario](f, dream.KindScenario))),
+		read("/v1/dreams/{id}/hypotheses", access.Operator, ok(made[*dream.Hypothesis](f, dream.KindHypothesis))),
+		read("/v1/dreams/{id}/predictions", access.Operator, ok(made[*dream.Prediction](f, dream.KindPrediction))),
+		read("/v1/dreams/{id}/journal", access.Operator, public(made[*dream.Journal](f, dream.KindJournal))),
+		read("/v1/agents/{agent}/memories", access.Client, ok(f.recall)),
 		{
 			Method: http.MethodPost,
 			Path:   "/v1/agents/{agent}/memories",
@@ -73,21 +75,25 @@ func (f *Handler) Routes() []front.Route {
 			Role:   access.Owner,
 			Once:   true,
 			Body:   largestForget,
-			Serve:  f.forget,
+			Serve:  ok(f.forget),
 		},
-		read("/v1/agents/{agent}/memories/archived", access.Operator, f.archived),
-		activity("/v1/agents/{agent}/memories/restore", f.restore),
-		read("/v1/agents/{agent}/owners", access.Owner, f.owners),
-		read("/v1/agents/{agent}/journal", access.Operator, f.journal),
-		read("/v1/agents/{agent}/playbook", access.Operator, f.playbook),
-		read("/v1/agents/{agent}/predictions", access.Operator, f.predictions),
-		activity("/v1/agents/{agent}/predictions/check", f.checkPredictions),
-		activity("/v1/agents/{agent}/predictions/resolve", f.resolvePrediction),
-		read("/v1/agents/{agent}/claims", access.Operator, f.claims),
-		read("/v1/agents/{agent}/claims/{claim}", access.Operator, f.explainClaim),
-		read("/v1/agents/{agent}/hypotheses", access.Operator, f.heldHypotheses),
-		read("/v1/agents/{agent}/hypotheses/{hypothesis}", access.Operator, f.explainHypothesis),
-		read("/v1/agents/{agent}/morning", access.Operator, f.morning),
+		read("/v1/agents/{agent}/memories/archived", access.Operator, ok(f.archived)),
+		activity("/v1/agents/{agent}/memories/restore", ok(f.restore)),
+		read("/v1/agents/{agent}/owners", access.Owner, ok(f.owners)),
+		read("/v1/agents/{agent}/journal", access.Operator,
+			public(held[*dream.Journal](f, dream.KindJournal, memory.Newest, nil))),
+		read("/v1/agents/{agent}/playbook", access.Operator,
+			ok(held[*dream.Playbook](f, dream.KindPlaybook, memory.HighestScore, nil))),
+		read("/v1/agents/{agent}/predictions", access.Operator,
+			ok(held[*dream.Prediction](f, dream.KindPrediction, memory.SoonestDue, psyche.PredictionStatuses))),
+		activity("/v1/agents/{agent}/predictions/check", ok(f.checkPredictions)),
+		activity("/v1/agents/{agent}/predictions/resolve", ok(f.resolvePrediction)),
+		read("/v1/agents/{agent}/claims", access.Operator,
+			ok(held[*dream.Claim](f, dream.KindClaim, memory.HighestScore, psyche.ClaimStatuses))),
+		read("/v1/agents/{agent}/claims/{claim}", access.Operator, ok(f.explainClaim)),
+		read("/v1/agents/{agent}/hypotheses", access.Operator, ok(f.hypotheses)),
+		read("/v1/agents/{agent}/hypotheses/{hypothesis}", access.Operator, ok(f.explainHypothesis)),
+		read("/v1/agents/{agent}/morning", access.Operator, ok(f.morning)),
 		{
 			Method: http.MethodGet,
 			Path:   "/v1/events",
@@ -102,6 +108,14 @@ func (f *Handler) Routes() []front.Route {
 func (f *Handler) describe(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(description)
+}
+
+// ok answers with what do returns.
+func ok[T any](do func(r *http.Request) (T, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, err := do(r)
+		answer(w, r, http.StatusOK, body, err)
+	}
 }
 
 // answer writes a result or an error.

@@ -327,7 +327,7 @@ func TestSelectorsThatCannotBeMeantAreRefusedByName(t *testing.T) {
 				`{"users":"anna"}`, "invalid_value", "users",
 				`field "users" is unknown; fields are conversation, derived`,
 			},
-			{`{"ids":"ep_a"}`, "invalid_value", "ids", "ids must be a list of strings"},
+			{`{"ids":"ep_a"}`, "invalid_value", "ids", "ids must be a list"},
 			{`{"ids":[""]}`, "invalid_value", "ids", "an empty id"},
 			{`{"texts":[" "]}`, "invalid_value", "texts", "must hold the words to forget"},
 			{`{"owner":"lap"}`, "invalid_value", "owner", `owner "lap" names no user; write lap/USER`},

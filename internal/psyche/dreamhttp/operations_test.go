@@ -142,7 +142,7 @@ var operations = map[string]note{
 		},
 	},
 	"POST /v1/agents/{agent}/memories": {
-		id: "addMemory", summary: "Add a statement as a person's own words", body: dreamhttp.Add{},
+		id: "addMemory", summary: "Add a statement as a person's own words", body: psyche.AddRequest{},
 		answers: map[int]any{http.StatusCreated: psyche.AddedMemory{}, http.StatusOK: psyche.AddedMemory{}},
 		note:    "It is labelled human, recalled for its owner alone, and takes the place of what the same owner said before where it gives the same thing another value. 200 when it was known. The words of another owner need role owner.",
 	},

@@ -25,42 +25,15 @@ type Field struct {
 	Read func(value json.RawMessage) error
 }
 
-// FieldOf makes a field.
-func FieldOf(name string, read func(value json.RawMessage) error) Field { return Field{name, read} }
-
-// Text parses a string.
-func Text(into *string) func(json.RawMessage) error {
-	return func(value json.RawMessage) error {
-		if json.Unmarshal(value, into) != nil {
-			return errors.New("must be a string")
-		}
-		return nil
-	}
-}
-
 // Read reads an object that has only the given fields. null is as if the field were absent. The error names every
 // field that is wrong or unknown, and its parameter is the first one. With no fields the body may be left out.
-func Read(r *http.Request, fields []Field) error {
+func Read(r *http.Request, fields []Field) error { return read(r, fields, len(fields) == 0) }
+
+func read(r *http.Request, fields []Field, optional bool) error {
 	body, err := front.Body(r)
-	if err != nil {
+	if err != nil || optional && len(bytes.TrimSpace(body)) == 0 {
 		return err
 	}
-	if len(bytes.TrimSpace(body)) == 0 && len(fields) == 0 {
-		return nil
-	}
-	return readBody(body, fields)
-}
-
-// ReadOptional is Read of a body that may be left out.
-func ReadOptional(r *http.Request, fields []Field) error {
-	body, err := front.Body(r)
-	if err != nil || len(bytes.TrimSpace(body)) == 0 {
-		return err
-	}
-	return readBody(body, fields)
-}
-
-func readBody(body []byte, fields []Field) error {
 	if !utf8.Valid(body) {
 		return unreadable("the body is not UTF-8")
 	}

@@ -12,9 +12,15 @@ import (
 )
 
 // Object reads a body into the struct that into points to, by the names in its json tags. Fields without such a name
-// are not read. The error is that of Read, and names fields within fields, such as "post.content".
+// are not read, but those of an embedded struct are. The error is that of Read, and names fields within fields, such as
+// "post.content".
 func Object(r *http.Request, into any) error {
-	return Read(r, fieldsOf(reflect.ValueOf(into).Elem(), ""))
+	return read(r, fieldsOf(reflect.ValueOf(into).Elem(), ""), false)
+}
+
+// OptionalObject is Object of a body that may be left out.
+func OptionalObject(r *http.Request, into any) error {
+	return read(r, fieldsOf(reflect.ValueOf(into).Elem(), ""), true)
 }
 
 // fieldsOf are the fields of a struct, whose names stand behind a prefix in errors.
@@ -22,6 +28,9 @@ func fieldsOf(v reflect.Value, prefix string) []Field {
 	var fields []Field
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if v.Type().Field(i).Anonymous {
+			fields = append(fields, fieldsOf(v.Field(i), prefix)...)
+		}
 		if name == "" || name == "-" {
 			continue
 		}
@@ -31,8 +40,9 @@ func fieldsOf(v reflect.Value, prefix string) []Field {
 }
 
 var (
-	timeType  = reflect.TypeFor[time.Time]()
-	errObject = errors.New("must be an object")
+	timeType   = reflect.TypeFor[time.Time]()
+	numberType = reflect.TypeFor[json.Number]()
+	errObject  = errors.New("must be an object")
 )
 
 // reader parses a value of the type of into. path names it in errors.
@@ -56,10 +66,14 @@ func reader(into reflect.Value, path string) func(json.RawMessage) error {
 		return func(value json.RawMessage) error { return readList(into, path, value) }
 	}
 	return func(value json.RawMessage) error {
-		if json.Unmarshal(value, into.Addr().Interface()) != nil {
-			return mustBe(kind)
+		if json.Unmarshal(value, into.Addr().Interface()) == nil {
+			return nil
 		}
-		return nil
+		var text string
+		if kind == timeType && json.Unmarshal(value, &text) == nil {
+			return fmt.Errorf("is %s; it %w", Quoted(text), mustBe(kind))
+		}
+		return mustBe(kind)
 	}
 }
 
@@ -88,6 +102,8 @@ func mustBe(kind reflect.Type) error {
 	switch {
 	case kind == timeType:
 		return errors.New("must be a time of RFC 3339, such as 2026-11-23T08:00:00Z")
+	case kind == numberType:
+		return errors.New("must be a whole number, or its digits")
 	case kind.Kind() == reflect.String:
 		return errors.New("must be a string")
 	case kind.Kind() == reflect.Bool:

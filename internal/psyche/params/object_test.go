@@ -67,7 +67,7 @@ func TestAFaultOfAnObjectNamesTheFieldAndWhatIsRight(t *testing.T) {
 		`{"on":0}`:                      {"on", "on must be true or false"},
 		`{"count":1.5}`:                 {"count", "count must be a whole number"},
 		`{"score":"1"}`:                 {"score", "score must be a number"},
-		`{"at":"noon"}`:                 {"at", "at must be a time of RFC 3339"},
+		`{"at":"noon"}`:                 {"at", `at is "noon"; it must be a time of RFC 3339`},
 		`{"words":"a"}`:                 {"words", "words must be a list"},
 		`{"words":["a", null]}`:         {"words[1]", "words[1] must be a string"},
 		`{"meta":[]}`:                   {"meta", "meta must be an object of strings"},
