@@ -2,12 +2,9 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -32,7 +29,7 @@ type Dreams interface {
 }
 
 type dreamArguments struct {
-	Agent  string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	who
 	Theme  string `json:"theme,omitempty" jsonschema:"what to dream of"`
 	Tier   string `json:"tier,omitempty" jsonschema:"how much of what is dreamt has to be proven; without it the agent's"`
 	Budget *int64 `json:"budget_micros,omitempty" jsonschema:"hard cap in millionths of a dollar, at most the agent's cap of one dream, which it is when left out"`
@@ -81,86 +78,63 @@ func (d *toolset) dreamTools() {
 	}
 	d.morning()
 	add(d, toolSpec[dreamArguments, dreamView]{
-		role: access.Operator,
-		tool: mcp.Tool{
-			Name: "dreams_start", Title: "Let the agent dream",
-			Description: "Start a dream under a hard budget. It goes on by itself: to stop waiting for it does not end it, dreams_cancel does. An agent that is awake does not dream.",
-			Annotations: changes("Let the agent dream", false, true),
-		},
+		role:  access.Operator,
+		name:  "dreams_start",
+		title: "Let the agent dream",
+		about: "Start a dream under a hard budget. It goes on by itself: to stop waiting for it does not end it, dreams_cancel does. An agent that is awake does not dream.",
+		hints: changes(false, true),
 		shape: func(in *jsonschema.Schema) {
 			in.Properties["theme"].MaxLength = at(dream.LongestTheme)
 			in.Properties["tier"].Enum = []any{string(dream.Core), string(dream.Hardened)}
 			in.Properties["budget_micros"].Minimum = at(0.)
 		},
-		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in dreamArguments) (dreamView, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return dreamView{}, err
-			}
-			begun, err := d.dreams.Begin(ctx, c,
+		do: func(ctx context.Context, k toolCall, in dreamArguments) (dreamView, error) {
+			begun, err := d.dreams.Begin(ctx, k.caller,
 				psyche.DreamRequest{
-					Agent: agent, Theme: in.Theme, Tier: dream.Tier(in.Tier),
+					Agent: k.agent, Theme: in.Theme, Tier: dream.Tier(in.Tier),
 					Budget: (*budget.Micros)(in.Budget),
 				})
 			if err == nil && in.Wait {
-				begun, err = d.follow(ctx, c, req, begun)
+				begun, err = d.follow(ctx, k, begun)
 			}
 			return toDream(begun), err
 		},
 		text: dreamView.sentence,
 	})
 	add(d, toolSpec[listing, nights]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "dreams_list", Title: "List dreams",
-			Description: "The dreams of the agents, newest first. It wakes nobody.",
-			Annotations: reads("List dreams"),
-		},
+		role:  access.Client,
+		name:  "dreams_list",
+		title: "List dreams",
+		about: "The dreams of the agents, newest first. It wakes nobody.",
+		hints: reads(),
 		shape: func(in *jsonschema.Schema) {
-			setBounds(in.Properties["limit"], 1, psyche.LargestPage)
-			in.Properties["limit"].Default = json.RawMessage(strconv.Itoa(psyche.UsualPage))
-			for _, s := range dream.Statuses {
-				in.Properties["status"].Enum = append(in.Properties["status"].Enum, string(s))
-			}
+			setPage(in)
+			in.Properties["status"].Enum = enumOf(dream.Statuses)
 		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in listing) (nights, error) {
-			page, err := d.dreams.List(ctx, c, psyche.ListRequest{
+		do: func(ctx context.Context, k toolCall, in listing) (nights, error) {
+			page, err := d.dreams.List(ctx, k.caller, psyche.ListRequest{
 				Agent:    in.Agent,
 				Status:   dream.Status(in.Status),
 				Limit:    in.Limit,
 				After:    in.After,
 				Archived: in.Archived,
 			})
-			out := nights{Dreams: []dreamView{}, More: page.More}
-			for _, n := range page.Data {
-				out.Dreams = append(out.Dreams, toDream(n))
-			}
-			return out, err
+			return nights{listOf(page.Data, toDream), page.More}, err
 		},
-		text: func(n nights) string {
-			if len(n.Dreams) == 0 {
-				return "No dreams."
-			}
-			lines := make([]string, 0, len(n.Dreams))
-			for _, each := range n.Dreams {
-				lines = append(lines, each.sentence())
-			}
-			return strings.Join(lines, "\n")
-		},
+		text: func(n nights) string { return listText(n.Dreams, "No dreams.", dreamView.sentence) },
 	})
 	add(d, toolSpec[which, dreamView]{
-		role: access.Operator,
-		tool: mcp.Tool{
-			Name: "dreams_cancel", Title: "End a dream",
-			Description: "Ask a dream to end with what it has. It ends soon after.",
-			Annotations: ends("End a dream"),
-		},
-		shape: func(in *jsonschema.Schema) { in.Properties["dream"].MinLength = at(1) },
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in which) (dreamView, error) {
-			if err := d.ownDream(ctx, c, in); err != nil {
+		role:  access.Operator,
+		name:  "dreams_cancel",
+		title: "End a dream",
+		about: "Ask a dream to end with what it has. It ends soon after.",
+		hints: ends(),
+		shape: func(in *jsonschema.Schema) { notEmpty(in, "dream") },
+		do: func(ctx context.Context, k toolCall, in which) (dreamView, error) {
+			if err := d.ownDream(ctx, k.caller, in); err != nil {
 				return dreamView{}, err
 			}
-			n, err := d.dreams.Cancel(ctx, c, in.Dream)
+			n, err := d.dreams.Cancel(ctx, k.caller, in.Dream)
 			return toDream(n), err
 		},
 		text: dreamView.sentence,
@@ -193,17 +167,15 @@ func missing(code, param, format string, args ...any) error {
 }
 
 // follow polls a dream until it has ended, and reports each phase as progress.
-func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest,
-	n psyche.Dream,
-) (psyche.Dream, error) {
+func (d *toolset) follow(ctx context.Context, k toolCall, n psyche.Dream) (psyche.Dream, error) {
 	look := time.NewTicker(d.look)
 	defer look.Stop()
 	seen := 0
 	for {
 		if at := len(phasesOf(n)); at > seen {
 			seen = at
-			if token := req.Params.GetProgressToken(); token != nil {
-				_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+			if token := k.req.Params.GetProgressToken(); token != nil {
+				_ = k.req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
 					ProgressToken: token, Progress: float64(seen), Total: float64(len(dream.Phases)),
 					Message: phasesOf(n)[seen-1],
 				})
@@ -218,7 +190,7 @@ func (d *toolset) follow(ctx context.Context, c psyche.Caller, req *mcp.CallTool
 		case <-look.C:
 		}
 		var err error
-		n, err = d.dreams.Dream(ctx, c, n.ID)
+		n, err = d.dreams.Dream(ctx, k.caller, n.ID)
 		if err != nil {
 			return n, err
 		}
@@ -241,12 +213,12 @@ func toDream(n psyche.Dream) dreamView {
 		Status:   string(n.Status),
 		Outcome:  string(n.Outcome),
 		Reason:   n.Reason,
-		Created:  time.Unix(n.Created, 0).UTC().Format(time.RFC3339),
+		Created:  stamp(time.Unix(n.Created, 0)),
 		Insights: n.Insights,
 		Phases:   phasesOf(n),
 	}
 	if n.Ended != nil {
-		out.Ended = time.Unix(*n.Ended, 0).UTC().Format(time.RFC3339)
+		out.Ended = stamp(time.Unix(*n.Ended, 0))
 	}
 	if r := n.Record; r != nil {
 		out.Theme, out.Budget, out.Spent = r.Theme, at(int64(r.Budget)), at(int64(r.Spent))

@@ -2,22 +2,21 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
+// who is the agent that a tool is for, among its arguments.
 type who struct {
 	Agent string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
 }
+
+func (w who) named() string { return w.Agent }
 
 type emotion struct {
 	Word      string  `json:"word" jsonschema:"the nearest word, such as calm"`
@@ -32,53 +31,41 @@ type emotion struct {
 type happening struct {
 	Event     string   `json:"event" jsonschema:"what happened to the agent"`
 	Intensity *float64 `json:"intensity,omitempty" jsonschema:"how strongly, above 0 and up to 1"`
-	Agent     string   `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	who
 }
 
 const plainIntensity = .5
 
 func (d *toolset) feelings() {
 	add(d, toolSpec[who, emotion]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "get_emotion", Title: "How the agent feels",
-			Description: "How the agent feels now: valence, arousal and dominance, and a word for them. It wakes nobody.",
-			Annotations: reads("How the agent feels"),
-		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in who) (emotion, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return emotion{}, err
-			}
-			e, err := d.service.Emotion(ctx, c, agent)
+		role:  access.Client,
+		name:  "get_emotion",
+		title: "How the agent feels",
+		about: "How the agent feels now: valence, arousal and dominance, and a word for them. It wakes nobody.",
+		hints: reads(),
+		do: func(ctx context.Context, k toolCall, in who) (emotion, error) {
+			e, err := d.service.Emotion(ctx, k.caller, k.agent)
 			return toEmotion(e), err
 		},
 		text: emotion.sentence,
 	})
 	add(d, toolSpec[happening, emotion]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "update_emotion", Title: "Tell the agent what happened to it",
-			Description: "Report an event that touches the agent; how it feels is appraised from it. Answers how it feels after.",
-			Annotations: changes("Tell the agent what happened to it", false, false),
-		},
+		role:  access.Client,
+		name:  "update_emotion",
+		title: "Tell the agent what happened to it",
+		about: "Report an event that touches the agent; how it feels is appraised from it. Answers how it feels after.",
+		hints: changes(false, false),
 		shape: func(in *jsonschema.Schema) {
-			for _, name := range mood.EventNames() {
-				in.Properties["event"].Enum = append(in.Properties["event"].Enum, name)
-			}
+			in.Properties["event"].Enum = enumOf(mood.EventNames())
 			in.Properties["intensity"].ExclusiveMinimum, in.Properties["intensity"].Maximum = at(0.), at(1.)
-			in.Properties["intensity"].Default = json.RawMessage(strconv.FormatFloat(plainIntensity, 'g', -1, 64))
+			setDefault(in.Properties["intensity"], plainIntensity)
 		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in happening) (emotion, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return emotion{}, err
-			}
+		do: func(ctx context.Context, k toolCall, in happening) (emotion, error) {
 			intensity := plainIntensity
 			if in.Intensity != nil {
 				intensity = *in.Intensity
 			}
-			e, err := d.service.Feel(ctx, c, agent, in.Event, intensity)
+			e, err := d.service.Feel(ctx, k.caller, k.agent, in.Event, intensity)
 			return toEmotion(e), err
 		},
 		text: emotion.sentence,
@@ -86,18 +73,15 @@ func (d *toolset) feelings() {
 }
 
 func toEmotion(e psyche.Emotion) emotion {
-	out := emotion{
+	return emotion{
 		Word:      e.Word,
 		Valence:   e.Valence,
 		Arousal:   e.Arousal,
 		Dominance: e.Dominance,
 		Intensity: e.Intensity,
+		Since:     stamp(e.Since),
 		Cause:     e.Cause,
 	}
-	if !e.Since.IsZero() {
-		out.Since = e.Since.UTC().Format(time.RFC3339)
-	}
-	return out
 }
 
 func (e emotion) sentence() string {

@@ -6,14 +6,12 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 type hold struct {
-	Agent   string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	who
 	Session string `json:"session,omitempty" jsonschema:"a session of yours to renew; without it a new one begins"`
 	Seconds int    `json:"seconds,omitempty" jsonschema:"how long the agent stays awake for it; without it as long as the deployment says"`
 }
@@ -27,7 +25,7 @@ type held struct {
 
 type farewell struct {
 	Session string `json:"session" jsonschema:"the session to end"`
-	Agent   string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	who
 }
 
 type parted struct {
@@ -41,45 +39,35 @@ const longestHold = 3600 // seconds, as in psyche.Mind
 // the server does not.
 func (d *toolset) sessions() {
 	add(d, toolSpec[hold, held]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "connect", Title: "Hold the agent awake",
-			Description: "Wake the agent and keep it from dreaming for a while, or renew a session that does. It ends by leave, or by itself when its time is over.",
-			Annotations: changes("Hold the agent awake", false, false),
-		},
+		role:  access.Client,
+		name:  "connect",
+		title: "Hold the agent awake",
+		about: "Wake the agent and keep it from dreaming for a while, or renew a session that does. It ends by leave, or by itself when its time is over.",
+		hints: changes(false, false),
 		shape: func(in *jsonschema.Schema) {
 			setBounds(in.Properties["seconds"], 1, longestHold)
 			in.Properties["session"].MaxLength = at(longestName)
 		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in hold) (held, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return held{}, err
-			}
-			s, err := d.service.Open(ctx, c, agent, in.Session, time.Duration(in.Seconds)*time.Second)
-			return held{Session: s.ID, Agent: s.Agent, Until: s.Until.UTC().Format(time.RFC3339), Woke: s.Woke}, err
+		do: func(ctx context.Context, k toolCall, in hold) (held, error) {
+			s, err := d.service.Open(ctx, k.caller, k.agent, in.Session, time.Duration(in.Seconds)*time.Second)
+			return held{Session: s.ID, Agent: s.Agent, Until: stamp(s.Until), Woke: s.Woke}, err
 		},
 		text: func(h held) string {
 			return fmt.Sprintf("%s is held awake until %s by session %s.", h.Agent, h.Until, h.Session)
 		},
 	})
 	add(d, toolSpec[farewell, parted]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "leave", Title: "Let the agent rest",
-			Description: "End a session that connect began. When nobody else is there, the agent may sleep and dream.",
-			Annotations: changes("Let the agent rest", true, false),
-		},
+		role:  access.Client,
+		name:  "leave",
+		title: "Let the agent rest",
+		about: "End a session that connect began. When nobody else is there, the agent may sleep and dream.",
+		hints: changes(true, false),
 		shape: func(in *jsonschema.Schema) {
-			in.Properties["session"].MinLength = at(1)
+			notEmpty(in, "session")
 			in.Properties["session"].MaxLength = at(longestName)
 		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in farewell) (parted, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return parted{}, err
-			}
-			return parted{in.Session, true}, d.service.Leave(ctx, c, agent, in.Session)
+		do: func(ctx context.Context, k toolCall, in farewell) (parted, error) {
+			return parted{in.Session, true}, d.service.Leave(ctx, k.caller, k.agent, in.Session)
 		},
 	})
 }

@@ -2,14 +2,10 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -37,8 +33,8 @@ type own struct {
 }
 
 type newest struct {
-	Limit int    `json:"limit,omitempty" jsonschema:"how many entries at most"`
-	Agent string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	Limit int `json:"limit,omitempty" jsonschema:"how many entries at most"`
+	who
 }
 
 type entry struct {
@@ -62,38 +58,28 @@ const (
 
 func (d *toolset) status() {
 	add(d, toolSpec[who, status]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "status", Title: "How the agent stands",
-			Description: "Whether the agent sleeps, dreams or is awake, how it feels, how much it remembers, and the digest of what its newest dream found. It wakes nobody.",
-			Annotations: reads("How the agent stands"),
-		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in who) (status, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return status{}, err
-			}
-			s, err := d.service.Status(ctx, c, agent)
+		role:  access.Client,
+		name:  "status",
+		title: "How the agent stands",
+		about: "Whether the agent sleeps, dreams or is awake, how it feels, how much it remembers, and the digest of what its newest dream found. It wakes nobody.",
+		hints: reads(),
+		do: func(ctx context.Context, k toolCall, in who) (status, error) {
+			s, err := d.service.Status(ctx, k.caller, k.agent)
 			return toStatus(s), err
 		},
 	})
 	add(d, toolSpec[newest, journal]{
-		role: access.Operator,
-		tool: mcp.Tool{
-			Name: "journal", Title: "Read the dream journal",
-			Description: "The newest entries of the agent's dream journal. They are dreamt and unverified.",
-			Annotations: reads("Read the dream journal"),
-		},
+		role:  access.Operator,
+		name:  "journal",
+		title: "Read the dream journal",
+		about: "The newest entries of the agent's dream journal. They are dreamt and unverified.",
+		hints: reads(),
 		shape: func(in *jsonschema.Schema) {
 			setBounds(in.Properties["limit"], 1, mostEntries)
-			in.Properties["limit"].Default = json.RawMessage(strconv.Itoa(fewEntries))
+			setDefault(in.Properties["limit"], fewEntries)
 		},
-		do: func(ctx context.Context, c psyche.Caller, _ *mcp.CallToolRequest, in newest) (journal, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return journal{}, err
-			}
-			entries, err := d.service.Journal(ctx, c, agent, in.Limit)
+		do: func(ctx context.Context, k toolCall, in newest) (journal, error) {
+			entries, err := d.service.Journal(ctx, k.caller, k.agent, in.Limit)
 			return journal{written(entries)}, err
 		},
 		text: func(j journal) string { return diary(j.Entries) },
@@ -105,6 +91,7 @@ func toStatus(s psyche.Status) status {
 		Agent:    s.Agent,
 		State:    s.State,
 		Leases:   s.Leases,
+		Until:    stamp(s.Until),
 		Emotion:  toEmotion(s.Emotion),
 		Memories: s.Memories,
 		Own:      own(s.Own),
@@ -113,9 +100,6 @@ func toStatus(s psyche.Status) status {
 		Outcome:  s.Outcome,
 		Digest:   shown(s.Digest),
 	}
-	if !s.Until.IsZero() {
-		out.Until = s.Until.UTC().Format(time.RFC3339)
-	}
 	if out.Memories == nil {
 		out.Memories = map[string]int{}
 	}
@@ -123,14 +107,9 @@ func toStatus(s psyche.Status) status {
 }
 
 func written(entries []*dream.Journal) []entry {
-	out := make([]entry, 0, len(entries))
-	for _, e := range entries {
-		out = append(out, entry{
-			ID: e.ID, At: e.At.UTC().Format(time.RFC3339), Dream: e.Dream, Content: e.Content,
-			Significance: e.Significance, Interrupted: e.Interrupted, Topics: list(e.Topics),
-		})
-	}
-	return out
+	return listOf(entries, func(e *dream.Journal) entry {
+		return entry{e.ID, stamp(e.At), e.Dream, e.Content, e.Significance, e.Interrupted, list(e.Topics)}
+	})
 }
 
 // diary is the journal as Markdown, newest first.

@@ -9,12 +9,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
 type message struct {
-	Message      string `json:"message" jsonschema:"what to say to the agent"`
-	Agent        string `json:"agent,omitempty" jsonschema:"handle or id of the agent; may be left out where only one can be reached"`
+	Message string `json:"message" jsonschema:"what to say to the agent"`
+	who
 	Conversation string `json:"conversation,omitempty" jsonschema:"name of the conversation to go on with; without it the session's own, or, without a session, the one that all such calls share"`
 }
 
@@ -32,26 +31,21 @@ type reply struct {
 
 func (d *toolset) talk() {
 	add(d, toolSpec[message, reply]{
-		role: access.Client,
-		tool: mcp.Tool{
-			Name: "chat", Title: "Talk to the agent",
-			Description: "Say something to the agent and get its reply. It recalls what it knows before it answers and remembers the talk after; if it sleeps, it wakes.",
-			Annotations: changes("Talk to the agent", false, true),
-		},
+		role:  access.Client,
+		name:  "chat",
+		title: "Talk to the agent",
+		about: "Say something to the agent and get its reply. It recalls what it knows before it answers and remembers the talk after; if it sleeps, it wakes.",
+		hints: changes(false, true),
 		shape: func(in *jsonschema.Schema) {
-			in.Properties["message"].MinLength = at(1)
+			notEmpty(in, "message")
 			in.Properties["conversation"].MaxLength = at(longestName)
 		},
-		do: func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in message) (reply, error) {
-			agent, err := d.agent(ctx, c, in.Agent)
-			if err != nil {
-				return reply{}, err
-			}
+		do: func(ctx context.Context, k toolCall, in message) (reply, error) {
 			conversation := in.Conversation
 			if conversation == "" {
-				conversation = conversationOf(req.Session)
+				conversation = conversationOf(k.req.Session)
 			}
-			text, report, err := d.service.Say(ctx, c, agent, conversation, in.Message, pieces(ctx, req))
+			text, report, err := d.service.Say(ctx, k.caller, k.agent, conversation, in.Message, pieces(ctx, k.req))
 			if err != nil {
 				return reply{}, err
 			}

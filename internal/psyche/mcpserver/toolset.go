@@ -123,10 +123,20 @@ func sameVersion(req mcp.Request) error {
 // fits the schema, and as text; with a nil text function the text is the data's JSON.
 type toolSpec[In, Out any] struct {
 	role  access.Role
-	tool  mcp.Tool
+	name  string
+	title string
+	about string
+	hints *mcp.ToolAnnotations
 	shape func(in *jsonschema.Schema)
-	do    func(ctx context.Context, c psyche.Caller, req *mcp.CallToolRequest, in In) (Out, error)
+	do    func(ctx context.Context, k toolCall, in In) (Out, error)
 	text  func(Out) string
+}
+
+// toolCall is a call of a tool.
+type toolCall struct {
+	caller psyche.Caller
+	req    *mcp.CallToolRequest
+	agent  string // that the arguments name, or the only one that the caller reaches; empty where they take none
 }
 
 // add registers a tool at a server whose role may use it.
@@ -135,22 +145,32 @@ func add[In, Out any](d *toolset, e toolSpec[In, Out]) {
 		return
 	}
 	in := schema[In](e.shape)
-	e.tool.InputSchema, d.takes[e.tool.Name] = in, in
-	e.tool.OutputSchema = schema[Out](nil)
-	mcp.AddTool(d.server, &e.tool,
-		func(ctx context.Context, req *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
-			var none Out
-			c := callerOf(ctx)
-			if !c.Key.Role.Includes(e.role) { // the session began with a key of another role
-				return nil, none,
-					fmt.Errorf("%s needs a key of role %s; yours is of role %s", e.tool.Name, e.role, c.Key.Role)
+	d.takes[e.name], e.hints.Title = in, e.title
+	tool := &mcp.Tool{
+		Name:         e.name,
+		Title:        e.title,
+		Description:  e.about,
+		Annotations:  e.hints,
+		InputSchema:  in,
+		OutputSchema: schema[Out](nil),
+	}
+	mcp.AddTool(d.server, tool,
+		func(ctx context.Context, req *mcp.CallToolRequest, in In) (_ *mcp.CallToolResult, out Out, err error) {
+			k := toolCall{caller: callerOf(ctx), req: req}
+			if role := k.caller.Key.Role; !role.Includes(e.role) { // the session began with a key of another role
+				return nil, out, fmt.Errorf("%s needs a key of role %s; yours is of role %s", e.name, e.role, role)
 			}
-			out, err := e.do(ctx, c, req, in)
+			if one, ok := any(in).(interface{ named() string }); ok {
+				k.agent, err = d.agent(ctx, k.caller, one.named())
+			}
+			if err == nil {
+				out, err = e.do(ctx, k, in)
+			}
 			if err != nil {
 				if isInternal(err) {
-					d.report(fmt.Errorf("%s: %w", e.tool.Name, err))
+					d.report(fmt.Errorf("%s: %w", e.name, err))
 				}
-				return nil, none, clientError(err)
+				return nil, out, clientError(err)
 			}
 			result := &mcp.CallToolResult{}
 			if e.text != nil {
