@@ -2,10 +2,9 @@ package telemetry
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -34,15 +33,16 @@ func (m *Meter) labels(e event.Event, values ...string) []string {
 	return append([]string{handle}, values...)
 }
 
-func (m *Meter) add(v *prometheus.CounterVec, n float64, e event.Event, values ...string) {
-	v.WithLabelValues(m.labels(e, values...)...).Add(n)
+// add counts with the counter of a name.
+func (m *Meter) add(name string, n float64, e event.Event, values ...string) {
+	m.counters[name].WithLabelValues(m.labels(e, values...)...).Add(n)
 }
 
 // read decodes the data of an event and counts it; unreadable data are counted separately.
 func read[P event.Payload](m *Meter, e event.Event, count func(P)) {
 	var p P
 	if err := json.Unmarshal(e.Data, &p); err != nil {
-		m.add(m.unread, 1, e)
+		m.add("events_unread", 1, e)
 		return
 	}
 	count(p)
@@ -50,11 +50,11 @@ func read[P event.Payload](m *Meter, e event.Event, count func(P)) {
 
 // count counts one event. An event type without a case is counted by its type only.
 func (m *Meter) count(e event.Event) {
-	m.add(m.events, 1, e, word("type", e.Type))
+	m.add("events", 1, e, word("type", e.Type))
 	switch e.Type {
 	case "DreamStarted":
 		read(m, e, func(p event.DreamStarted) {
-			m.add(m.started, 1, e, word("tier", p.Tier))
+			m.add("dreams_started", 1, e, word("tier", p.Tier))
 			m.dreamTrace(e).first = true
 			m.trackStretch(e, true)
 		})
@@ -67,11 +67,11 @@ func (m *Meter) count(e event.Event) {
 	case "Spent":
 		read(m, e, func(p event.Spent) { m.countTally(e, p.Tally) })
 	case "EmptyDreamsRepeated":
-		m.add(m.empty, 1, e)
+		m.add("empty_alarms", 1, e)
 	case "AgentAwake":
-		read(m, e, func(p event.AgentAwake) { m.add(m.wakes, 1, e, word("cause", p.Cause)) })
+		read(m, e, func(p event.AgentAwake) { m.add("wakes", 1, e, word("cause", p.Cause)) })
 	case "AlarmRaised":
-		read(m, e, func(p event.AlarmRaised) { m.add(m.alarms, 1, e, word("kind", p.Kind)) })
+		read(m, e, func(p event.AlarmRaised) { m.add("alarms", 1, e, word("kind", p.Kind)) })
 	default:
 		m.countFound(e)
 	}
@@ -84,82 +84,68 @@ func (m *Meter) countFound(e event.Event) {
 		read(m, e, func(p event.OnsetStarted) { m.trackStage(e, p.Depth) })
 	case "DepthChanged":
 		read(m, e, func(p event.DepthChanged) {
-			m.add(m.depths, 1, e, word("to", p.To))
+			m.add("depth_changes", 1, e, word("to", p.To))
 			m.trackStage(e, p.To)
 		})
 	case "OnsetCompleted":
 		m.trackStage(e, "")
 	case "AlarmAbort":
-		m.add(m.aborts, 1, e)
+		m.add("onset_alarm_aborts", 1, e)
 		m.trackStage(e, "")
 	case "FragmentCaptured":
-		m.add(m.fragments, 1, e, "captured")
+		m.add("fragments", 1, e, "captured")
 	case "FragmentDiscarded":
-		m.add(m.fragments, 1, e, "discarded")
+		m.add("fragments", 1, e, "discarded")
 	case "FragmentFlagged":
 		read(m, e, func(p event.FragmentFlagged) {
 			by, _, _ := strings.Cut(p.By, "/") // without the rule's name, which a user has written
 			if by != "policy" && by != "hook" {
 				by = other
 			}
-			m.add(m.flagged, 1, e, by, yesNo(p.Bars))
+			m.add("fragments_flagged", 1, e, by, strconv.FormatBool(p.Bars))
 		})
 	case "OutputBarred":
-		read(m, e, func(p event.OutputBarred) { m.add(m.barred, 1, e, word("output", p.Kind)) })
+		read(m, e, func(p event.OutputBarred) { m.add("outputs_barred", 1, e, word("output", p.Kind)) })
 	case "HookTimedOut":
-		read(m, e, func(p event.HookTimedOut) { m.add(m.silent, 1, e, word("border", p.Border)) })
+		read(m, e, func(p event.HookTimedOut) { m.add("hooks_silent", 1, e, word("border", p.Border)) })
 	case "SomaticMarkerFired":
-		m.add(m.markers, 1, e)
+		m.add("somatic_markers_fired", 1, e)
 	case "ObserverDrifted":
-		m.add(m.drifted, 1, e)
+		m.add("observer_drifts", 1, e)
 	case "ScenarioImagined":
-		read(m, e, func(p event.ScenarioImagined) { m.add(m.scenarios, 1, e, fateWord(p.Kept)) })
+		read(m, e, func(p event.ScenarioImagined) { m.add("scenarios", 1, e, either(p.Kept, "kept", "let_go")) })
 	case "HypothesisStaged":
-		m.add(m.hypotheses, 1, e, dream.HypothesisStaged)
+		m.add("hypotheses", 1, e, dream.HypothesisStaged)
 	case "HypothesisChanged":
-		read(m, e, func(p event.HypothesisChanged) { m.add(m.hypotheses, 1, e, word("status", p.Status)) })
+		read(m, e, func(p event.HypothesisChanged) { m.add("hypotheses", 1, e, word("status", p.Status)) })
 	case "ReviewRequested":
-		m.add(m.reviewed, 1, e, "requested")
+		m.add("review_items", 1, e, "requested")
 	case "ReviewDecided":
 		read(m, e, func(p event.ReviewDecided) {
-			m.add(m.reviewed, float64(len(p.Items)), e, decisionWord(p.Accepted))
+			m.add("review_items", float64(len(p.Items)), e, either(p.Accepted, "accepted", "refused"))
 		})
 	case "PredictionResolved":
 		read(m, e, func(p event.PredictionResolved) {
-			m.add(m.predictions, 1, e, word("source", p.Source), word("verdict", p.Status))
+			m.add("predictions_resolved", 1, e, word("source", p.Source), word("verdict", p.Status))
 		})
 	case "ClaimPassed":
-		m.add(m.claims, 1, e, word("standing", dream.ClaimPassed))
+		m.add("claims", 1, e, word("standing", dream.ClaimPassed))
 	case "ClaimEnded":
-		read(m, e, func(p event.ClaimEnded) { m.add(m.claims, 1, e, word("standing", p.Status)) })
+		read(m, e, func(p event.ClaimEnded) { m.add("claims", 1, e, word("standing", p.Status)) })
 	case "DreamQuality":
 		read(m, e, func(p event.DreamQuality) {
 			for _, metric := range p.Metrics {
-				m.add(m.quality, 1, e, word("metric", metric.Name), word("reading", metric.State))
+				m.add("dream_quality", 1, e, word("metric", metric.Name), word("reading", metric.State))
 			}
 		})
 	}
 }
 
-func yesNo(b bool) string {
+func either(b bool, yes, no string) string {
 	if b {
-		return "true"
+		return yes
 	}
-	return "false"
-}
-
-func decisionWord(accepted bool) string {
-	if accepted {
-		return "accepted"
-	}
-	return "refused"
-}
-
-func fateWord(kept bool) string {
-	if kept {
-		return "kept"
-	}
-	return "let_go"
+	return no
 }
 
 // dreamTrace returns the trace of a dream, by its agent and id.
@@ -205,22 +191,18 @@ func (m *Meter) trackStage(e event.Event, to dream.Stage) {
 func (m *Meter) countTally(e event.Event, t dream.Tally) {
 	n, phase := m.dreamTrace(e), word("phase", t.Phase)
 	if more := t.Spent - n.spent[t.Phase]; more > 0 {
-		m.add(m.spent, float64(more), e, phase)
+		m.add("spend_micros", float64(more), e, phase)
 		n.spent[t.Phase] = t.Spent
 	}
 	if more := t.Calls - n.calls[t.Phase]; more > 0 {
-		m.add(m.calls, float64(more), e, phase)
+		m.add("calls", float64(more), e, phase)
 		n.calls[t.Phase] = t.Calls
 	}
 }
 
 // countWake counts a wake out of a dream. The times in the event are milliseconds.
 func (m *Meter) countWake(e event.Event, p event.DreamInterrupted) {
-	sleep := "deep"
-	if p.Light {
-		sleep = "light"
-	}
-	m.add(m.interrupted, 1, e, word("cause", p.Cause), sleep)
+	m.add("dreams_interrupted", 1, e, word("cause", p.Cause), either(p.Light, "light", "deep"))
 	for phase, ms := range map[string]float64{
 		"receipt": p.Receipt, "stop": p.Stop, "preserve": p.Preserve, "switch": p.Switch,
 		"total": p.Receipt + p.Stop + p.Preserve + p.Switch,
@@ -238,7 +220,7 @@ func (m *Meter) countWake(e event.Event, p event.DreamInterrupted) {
 
 // countEnd counts a dream that ended, and the part of its spending that no phase reported.
 func (m *Meter) countEnd(e event.Event, p event.DreamEnded) {
-	m.add(m.ended, 1, e, word("outcome", p.Outcome))
+	m.add("dreams", 1, e, word("outcome", p.Outcome))
 	m.trackStretch(e, false)
 	n := m.dreamTrace(e)
 	rest := p.Spent
@@ -246,7 +228,7 @@ func (m *Meter) countEnd(e event.Event, p event.DreamEnded) {
 		rest -= spent
 	}
 	if rest > 0 && n.first {
-		m.add(m.spent, float64(rest), e, "unphased")
+		m.add("spend_micros", float64(rest), e, "unphased")
 	}
 	delete(m.traces, e.Agent+"\x00"+e.Dream)
 }

@@ -1,7 +1,10 @@
 package telemetry
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/event"
@@ -14,96 +17,102 @@ type Figure struct {
 	Help   string
 }
 
+// family are metrics of one kind, registered together.
+type family struct {
+	to      prometheus.Registerer
+	leading []string // labels before those of each metric
+	zero    bool     // counters are created at zero
+	list    []Figure
+}
+
+// add lists a metric and returns its labels.
+func (f *family) add(name, help string, labels []string) []string {
+	f.list = append(f.list, Figure{name, labels, help})
+	return slices.Concat(f.leading, labels)
+}
+
+func (f *family) counter(name, help string, labels ...string) *prometheus.CounterVec {
+	name = "oneiros_" + name + "_total"
+	v := promauto.With(f.to).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, f.add(name, help, labels))
+	if f.zero {
+		createAtZero(v, labels)
+	}
+	return v
+}
+
+func (f *family) gauge(name, help string, labels ...string) *prometheus.GaugeVec {
+	name = "oneiros_" + name
+	return promauto.With(f.to).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, f.add(name, help, labels))
+}
+
+func (f *family) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	name = "oneiros_" + name
+	return promauto.With(f.to).NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets},
+		f.add(name, help, labels))
+}
+
 // figures are the metrics computed from events. The values of every label except the agent's are from a fixed set.
 type figures struct {
-	byAgent bool
-	list    []Figure
-
-	events, started, ended, interrupted, empty              *prometheus.CounterVec
-	spent, calls, fragments, flagged, depths, barred        *prometheus.CounterVec
-	scenarios, hypotheses, predictions, reviewed            *prometheus.CounterVec
-	claims, quality                                         *prometheus.CounterVec
-	wakes, alarms, aborts, markers, silent, drifted, unread *prometheus.CounterVec
+	family
+	byAgent  bool
+	counters map[string]*prometheus.CounterVec // by name
 
 	dreaming, stage *prometheus.GaugeVec
 	wake            *prometheus.HistogramVec
 }
 
 func newFigures(r prometheus.Registerer, byAgent bool) figures {
-	names := func(labels []string) []string {
-		if byAgent {
-			return append([]string{"agent"}, labels...)
-		}
-		return labels
-	}
-	var list []Figure
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		list = append(list, Figure{"oneiros_" + name + "_total", labels, help})
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oneiros_" + name + "_total", Help: help},
-			names(labels))
-		r.MustRegister(v)
-		if !byAgent {
-			createAtZero(v, labels)
-		}
-		return v
-	}
-	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		list = append(list, Figure{"oneiros_" + name, labels, help})
-		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "oneiros_" + name, Help: help}, names(labels))
-		r.MustRegister(v)
-		return v
-	}
 	f := figures{
-		byAgent: byAgent,
-		events:  counter("events", "Events, by type.", "type"),
-		started: counter("dreams_started", "Dreams that began, by tier.", "tier"),
-		ended:   counter("dreams", "Dreams that ended for good, by outcome.", "outcome"),
-		interrupted: counter("dreams_interrupted",
-			"Stretches of dreams that a wake interrupted, by cause and by whether a call had to be stopped (deep) or "+
-				"not (light).",
-			"cause", "sleep"),
-		empty: counter("empty_alarms", "Alarms because several dreams in a row kept nothing."),
-		spent: counter("spend_micros",
-			"Micro-dollars that dreams spent, by phase; unphased is what no phase had reported when the dream ended.",
-			"phase"),
-		calls:     counter("calls", "Paid calls of dreams, by phase.", "phase"),
-		fragments: counter("fragments", "Fragments, captured or discarded.", "fate"),
-		flagged: counter("fragments_flagged",
-			"Objections of the policy and of hooks to fragments, by whether they bar the fragment.", "by", "bars"),
-		barred: counter("outputs_barred", "Outputs of the phases after the onset that the policy bars, by kind.",
-			"output"),
-		depths:    counter("depth_changes", "Changes of the Hori stage, by the new stage.", "to"),
-		scenarios: counter("scenarios", "Scenarios of REM, kept or discarded.", "fate"),
-		hypotheses: counter("hypotheses",
-			"Hypotheses by their new status: staged by a dream, or changed by an outcome.", "status"),
-		predictions: counter("predictions_resolved", "Predictions resolved, by source and status.", "source", "status"),
-		claims:      counter("claims", "Claims that passed the gate or ended, by their new status.", "standing"),
-		quality: counter("dream_quality",
-			"Readings of the quality metrics of an agent's newest dreams, one for each dream that ends.", "metric",
-			"reading"),
-		reviewed: counter("review_items",
-			"Proposals of dreams submitted for review (asked), and the decisions (accepted, refused).",
-			"review"),
-		wakes:   counter("wakes", "Wakes of agents, by cause.", "cause"),
-		alarms:  counter("alarms", "Rules over feeds that fired, by kind.", "kind"),
-		aborts:  counter("onset_alarm_aborts", "Onsets that an alarm ended."),
-		markers: counter("somatic_markers_fired", "Fragments that matched a somatic marker."),
-		silent:  counter("hooks_silent", "Hooks that did not respond in time, by border.", "border"),
-		drifted: counter("observer_drifts", "Alarms because an observer's outcomes are outside their limits."),
-		unread:  counter("events_unread", "Events whose data could not be read."),
-		dreaming: gauge("dreams_under_way",
-			"Running dreams, of those that began or resumed after this process did."),
-		stage: gauge("onsets_at_stage", "Running onsets, by their Hori stage.", "stage"),
+		family:   family{to: r, zero: !byAgent},
+		byAgent:  byAgent,
+		counters: map[string]*prometheus.CounterVec{},
 	}
-	wake := Figure{
-		"oneiros_wake_seconds",
-		[]string{"phase"},
-		"Duration of a wake out of a dream, by phase: receipt, stop, preserve, switch, and their total.",
+	if byAgent {
+		f.leading = []string{"agent"}
 	}
-	f.wake = prometheus.NewHistogramVec(
-		prometheus.HistogramOpts{Name: wake.Name, Help: wake.Help, Buckets: wakeBuckets}, names(wake.Labels))
-	r.MustRegister(f.wake)
-	f.list = append(list, wake)
+	count := func(name, help string, labels ...string) { f.counters[name] = f.counter(name, help, labels...) }
+	count("events", "Events, by type.", "type")
+	count("dreams_started", "Dreams that began, by tier.", "tier")
+	count("dreams", "Dreams that ended for good, by outcome.", "outcome")
+	count("dreams_interrupted",
+		"Stretches of dreams that a wake interrupted, by cause and by whether a call had to be stopped (deep) or "+
+			"not (light).",
+		"cause", "sleep")
+	count("empty_alarms", "Alarms because several dreams in a row kept nothing.")
+	count("spend_micros",
+		"Micro-dollars that dreams spent, by phase; unphased is what no phase had reported when the dream ended.",
+		"phase")
+	count("calls", "Paid calls of dreams, by phase.", "phase")
+	count("fragments", "Fragments, captured or discarded.", "fate")
+	count("fragments_flagged",
+		"Objections of the policy and of hooks to fragments, by whether they bar the fragment.", "by", "bars")
+	count("outputs_barred", "Outputs of the phases after the onset that the policy bars, by kind.",
+		"output")
+	count("depth_changes", "Changes of the Hori stage, by the new stage.", "to")
+	count("scenarios", "Scenarios of REM, kept or discarded.", "fate")
+	count("hypotheses",
+		"Hypotheses by their new status: staged by a dream, or changed by an outcome.", "status")
+	count("predictions_resolved", "Predictions resolved, by source and status.", "source", "status")
+	count("claims", "Claims that passed the gate or ended, by their new status.", "standing")
+	count("dream_quality",
+		"Readings of the quality metrics of an agent's newest dreams, one for each dream that ends.", "metric",
+		"reading")
+	count("review_items",
+		"Proposals of dreams submitted for review (asked), and the decisions (accepted, refused).",
+		"review")
+	count("wakes", "Wakes of agents, by cause.", "cause")
+	count("alarms", "Rules over feeds that fired, by kind.", "kind")
+	count("onset_alarm_aborts", "Onsets that an alarm ended.")
+	count("somatic_markers_fired", "Fragments that matched a somatic marker.")
+	count("hooks_silent", "Hooks that did not respond in time, by border.", "border")
+	count("observer_drifts", "Alarms because an observer's outcomes are outside their limits.")
+	count("events_unread", "Events whose data could not be read.")
+	f.dreaming = f.gauge("dreams_under_way",
+		"Running dreams, of those that began or resumed after this process did.")
+	f.stage = f.gauge("onsets_at_stage", "Running onsets, by their Hori stage.", "stage")
+	f.wake = f.histogram("wake_seconds",
+		"Duration of a wake out of a dream, by phase: receipt, stop, preserve, switch, and their total.", wakeBuckets,
+		"phase")
 	return f
 }
 
@@ -176,19 +185,18 @@ type archive struct {
 }
 
 func newArchive(r prometheus.Registerer) archive {
-	a := archive{
-		archived: prometheus.NewCounter(
+	made := promauto.With(r)
+	return archive{
+		archived: made.NewCounter(
 			prometheus.CounterOpts{Name: "oneiros_archive_events_total", Help: "Events that this process archived."}),
-		failed: prometheus.NewCounter(
+		failed: made.NewCounter(
 			prometheus.CounterOpts{Name: "oneiros_archive_faults_total", Help: "Passes of the archiver that failed."}),
-		last: prometheus.NewGauge(
+		last: made.NewGauge(
 			prometheus.GaugeOpts{
 				Name: "oneiros_archive_last_success_timestamp_seconds",
 				Help: "Time of the last successful pass of the archiver; 0: none yet.",
 			}),
 	}
-	r.MustRegister(a.archived, a.failed, a.last)
-	return a
 }
 
 // Archived records a pass of the archiver: how many events it wrote, and whether it failed.

@@ -26,69 +26,47 @@ type Turn struct {
 type serving struct {
 	served []Figure
 
-	requests, answered, turns, recalls, wordsOnly, upstream *prometheus.CounterVec
+	requests, answered, turns, recalls, wordsOnly, upstream, woke, late *prometheus.CounterVec
 
 	lasted, first *prometheus.HistogramVec
 	under         *prometheus.GaugeVec
-	woke, late    prometheus.Counter
 }
 
 // waitBuckets are the bounds of what clients wait for: 1 to 8 ms cover our own overhead, the rest covers models.
 var waitBuckets = []float64{.001, .002, .004, .008, .02, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120}
 
 func newServing(r prometheus.Registerer) serving {
-	var list []Figure
-	counters := func(name, help string, labels ...string) *prometheus.CounterVec {
-		list = append(list, Figure{"oneiros_" + name + "_total", labels, help})
-		v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "oneiros_" + name + "_total", Help: help}, labels)
-		r.MustRegister(v)
-		return v
-	}
-	histogram := func(name, help string, labels ...string) *prometheus.HistogramVec {
-		list = append(list, Figure{"oneiros_" + name, labels, help})
-		v := prometheus.NewHistogramVec(
-			prometheus.HistogramOpts{Name: "oneiros_" + name, Help: help, Buckets: waitBuckets}, labels)
-		r.MustRegister(v)
-		return v
-	}
+	f := family{to: r}
 	s := serving{
-		requests: counters("http_requests",
+		requests: f.counter("http_requests",
 			"Completed requests, by route and status. An unknown path has the route other.",
 			"route", "status"),
-		answered: counters("http_response_bytes", "Bytes of responses, by route.", "route"),
-		lasted:   histogram("http_request_seconds", "Duration of requests until their last byte, by route.", "route"),
-		turns: counters("turns",
+		answered: f.counter("http_response_bytes", "Bytes of responses, by route.", "route"),
+		lasted: f.histogram("http_request_seconds", "Duration of requests until their last byte, by route.", waitBuckets,
+			"route"),
+		turns: f.counter("turns",
 			"Requests passed on to a model, by path and end: answered, refused (by the provider), broken (its "+
 				"response broke off), dropped (the client disconnected) or failed (no response).",
 			"path", "end"),
-		first: histogram("turn_first_byte_seconds",
-			"Time until the first byte of a model's response, including the model's own time, by path.", "path"),
-		recalls: counters("recalls",
+		first: f.histogram("turn_first_byte_seconds",
+			"Time until the first byte of a model's response, including the model's own time, by path.", waitBuckets, "path"),
+		recalls: f.counter("recalls",
 			"Chat turns by the result of recall: recalled, words (only words were compared, because the question "+
 				"could not be embedded), or why it was skipped (off, budget, busy, failed, nothing).",
 			"recall"),
-		wordsOnly: counters("recalls_words_only",
+		wordsOnly: f.counter("recalls_words_only",
 			"Chat turns whose memory was searched by words only, by reason: budget (the embedder took too long), "+
 				"failed (it did not respond) or space (the vectors belong to another embedder).",
 			"why"),
-		upstream: counters("upstream_errors",
+		upstream: f.counter("upstream_errors",
 			"Errors of providers by kind: a status such as 429, or broken (the response broke off).", "kind"),
 	}
-	s.under = prometheus.NewGaugeVec(
-		prometheus.GaugeOpts{Name: "oneiros_turns_under_way", Help: "Running turns, by path."}, []string{"path"})
-	s.woke = prometheus.NewCounter(
-		prometheus.CounterOpts{Name: "oneiros_turns_woke_total", Help: "Turns that woke their agent."})
-	s.late = prometheus.NewCounter(
-		prometheus.CounterOpts{
-			Name: "oneiros_turns_degraded_total",
-			Help: "Turns after which part of the wake is completed later.",
-		})
-	r.MustRegister(s.under, s.woke, s.late)
-	s.served = append(
-		list, Figure{"oneiros_turns_under_way", []string{"path"}, "Running turns, by path."},
-		Figure{"oneiros_turns_woke_total", nil, "Turns that woke their agent."},
-		Figure{"oneiros_turns_degraded_total", nil, "Turns after which part of the wake is completed later."},
-	)
+	s.under = f.gauge("turns_under_way", "Running turns, by path.", "path")
+	s.woke = f.counter("turns_woke", "Turns that woke their agent.")
+	s.late = f.counter("turns_degraded", "Turns after which part of the wake is completed later.")
+	s.woke.WithLabelValues()
+	s.late.WithLabelValues()
+	s.served = f.list
 	for _, path := range []string{"chat", "embeddings"} {
 		s.under.WithLabelValues(path)
 		for end := range labelValues["end"] {
@@ -140,10 +118,10 @@ func (s *serving) countTurn(path string, t Turn) {
 		s.upstream.WithLabelValues(strconv.Itoa(t.Status)).Inc()
 	}
 	if t.Woke {
-		s.woke.Inc()
+		s.woke.WithLabelValues().Inc()
 	}
 	if t.Late {
-		s.late.Inc()
+		s.late.WithLabelValues().Inc()
 	}
 	if t.Chat && t.Status > 0 {
 		recall := t.Skipped
