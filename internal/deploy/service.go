@@ -53,15 +53,14 @@ func (h *Deployment) service(s *starter.Starter) *psyche.Service {
 		Allowed:              config.SplitList(c.Serve.AllowFields),
 	}
 	return psyche.New(psyche.Ports{
-		Memory:   h.store,
-		Talks:    h.store,
-		Jobs:     h.store,
-		Guard:    h.guard,
-		Relay:    h.relay,
-		Waker:    s.ForPsyche(),
-		Log:      h.log,
-		Restorer: s.ForRestoring(),
-		Render:   importer.PlaybookMarkdown,
+		Memory: h.store,
+		Talks:  h.store,
+		Jobs:   h.store,
+		Guard:  h.guard,
+		Relay:  h.relay,
+		Waker:  s.ForPsyche(),
+		Log:    h.log,
+		Render: importer.PlaybookMarkdown,
 	}, o)
 }
 

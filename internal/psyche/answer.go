@@ -24,7 +24,7 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 		sent: t.sent,
 		seen: res.Seen,
 	}
-	l.events = t.Body.stream && eventStream(res.Header)
+	l.events = t.Body.stream && EventStream(res.Header)
 	requested := t.Body.stream && string(t.Body.usage.Of(t.Body.raw)) == "true"
 	switch {
 	case !l.ok || t.token != nil:
@@ -38,8 +38,8 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	return l
 }
 
-// eventStream reports whether an answer is a stream of events.
-func eventStream(h http.Header) bool {
+// EventStream reports whether an answer is a stream of events.
+func EventStream(h http.Header) bool {
 	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
 }

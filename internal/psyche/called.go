@@ -241,11 +241,11 @@ func (s *Service) keepStatements(ctx context.Context, a dream.Agent, owner Calle
 	s.enqueue(a.ID, task{context.WithoutCancel(ctx), func(ctx context.Context) {
 		err := s.remember(ctx, a, owner, session, lines, nil, seen, now)
 		if errors.Is(err, memory.ErrForgotten) {
-			s.counts.forgotten.Add(1)
+			s.counts.add("forgotten", 1)
 			return
 		}
 		if err != nil {
-			s.counts.failed.Add(1)
+			s.counts.add("failed", 1)
 			s.Log.WarnContext(ctx, "what was said in a room could not be remembered", "agent", a.Handle, "error", err)
 		}
 	}})

@@ -27,3 +27,6 @@ func TalkID(c Caller, conversation string) string { return talkID(c.Owner(), con
 
 // MostSearches bounds how many searches go on at once.
 const MostSearches = mostSearches
+
+// Recalls are the results of an agent's recall, as Status shows them to operators.
+func (s *Service) Recalls(agent string) *RecallCounts { return s.counts.recalls(agent) }

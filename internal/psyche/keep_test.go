@@ -41,7 +41,7 @@ func TestACorrectionReplacesAndSaysWhatWasSoBefore(t *testing.T) {
 	old := r.superseded()
 	require.Len(t, old, 1)
 	require.Equal(t, live[0].ID, old[0].NewerID)
-	require.EqualValues(t, 1, r.Counts().Corrected)
+	require.EqualValues(t, 1, r.Counts()["corrected"])
 
 	found, err := r.Recall(t.Context(), ann, "echo",
 		psyche.RecallRequest{Query: "Which port does the staging database listen on?", Limit: 5})

@@ -86,7 +86,7 @@ func TestWhatIsKnownAlreadyIsTheSameWithEveryEmbedder(t *testing.T) {
 				})
 				r.tells(p.first)
 				r.tells(p.second)
-				require.Equal(t, map[bool]int64{true: 1}[p.existing], r.Counts().Existing)
+				require.Equal(t, map[bool]int64{true: 1}[p.existing], r.Counts()["existing"])
 				require.Empty(t, r.superseded())
 				require.Len(t, r.episodes(), map[bool]int{true: 1, false: 2}[p.existing])
 			})

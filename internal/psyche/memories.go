@@ -12,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/memory/erasure"
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/review"
 )
 
 // Memories are the operations on an agent's memory beside talk. Agents are named by handle or id. Every method checks
@@ -254,17 +255,6 @@ func (s *Service) Add(ctx context.Context, c Caller, agent string, request AddRe
 	return added.View(a.Handle, owner), nil
 }
 
-// OwnedMemories is how much an agent keeps of what one owner said.
-type OwnedMemories struct {
-	Principal string    `json:"principal"`
-	User      string    `json:"user,omitempty"`
-	Memories  int       `json:"memories"` // live
-	Others    int       `json:"others"`   // superseded, archived and proposed
-	Newest    time.Time `json:"newest"`
-}
-
-func (o OwnedMemories) name() string { return Owner{Principal: o.Principal, User: o.User}.String() }
-
 // Owners lists the owners of the talks that an agent remembers.
 func (s *Service) Owners(ctx context.Context, c Caller, agent string) (Page[OwnedMemories], error) {
 	a, err := s.reach(ctx, c, agent, access.Owner)
@@ -275,29 +265,8 @@ func (s *Service) Owners(ctx context.Context, c Caller, agent string) (Page[Owne
 	if err != nil {
 		return Page[OwnedMemories]{}, storeFault("read whose talk the agent keeps", err)
 	}
-	list := make([]OwnedMemories, len(owned))
-	for i, o := range owned {
-		list[i] = OwnedMemories{
-			Principal: o.Principal,
-			User:      o.User,
-			Memories:  o.Memories,
-			Others:    o.Others,
-			Newest:    o.Newest,
-		}
-	}
-	return pageFrom(list, len(list), OwnedMemories.name), nil
+	return pageFrom(owned, len(owned), func(o OwnedMemories) string { return o.Owner().String() }), nil
 }
-
-// Restorer brings back what dreams have archived; starter implements it.
-type Restorer interface {
-	// Archived lists the ids of what dreams have archived; of one dream when it is named.
-	Archived(ctx context.Context, agent, dreamID string) ([]string, error)
-	// Restore makes these items live again, all or none. memory.ErrNotFound, ErrNotArchived.
-	Restore(ctx context.Context, agent string, ids ...string) ([]dream.Item, error)
-}
-
-// ErrNotArchived says that an item was not archived by a dream, and why it cannot be restored.
-var ErrNotArchived = errors.New("was not archived by a dream")
 
 // ArchivedMemory is an item that a dream has archived. Its words are left out: it may be another's talk.
 type ArchivedMemory struct {
@@ -330,13 +299,12 @@ func (s *Service) Archived(ctx context.Context, c Caller, agent, dreamID string)
 	return pageFrom(list, len(list), func(m ArchivedMemory) string { return m.ID }), nil
 }
 
+func (s *Service) restorer() review.Restorer { return review.Restorer{Memory: s.Memory, Now: s.now} }
+
 func (s *Service) archived(ctx context.Context, c Caller, agent, dreamID string) (dream.Agent, []string, error) {
 	a, err := s.reach(ctx, c, agent, access.Operator)
 	if err != nil {
 		return a, nil, err
-	}
-	if s.Restorer == nil {
-		return a, nil, storeFault("restore memories", errors.New("no restorer is configured"))
 	}
 	if dreamID != "" {
 		name, handle, ok := DreamID(dreamID)
@@ -347,7 +315,7 @@ func (s *Service) archived(ctx context.Context, c Caller, agent, dreamID string)
 		}
 		dreamID = name
 	}
-	ids, err := s.Restorer.Archived(ctx, a.ID, dreamID)
+	ids, err := s.restorer().Archived(ctx, a.ID, dreamID)
 	if err != nil {
 		return a, nil, storeFault("read what dreams have archived", err)
 	}
@@ -375,15 +343,13 @@ func (s *Service) Restore(ctx context.Context, c Caller, agent, dreamID string, 
 		if err != nil {
 			return Restored{}, err
 		}
-	} else if s.Restorer == nil {
-		return Restored{}, storeFault("restore memories", errors.New("no restorer is configured"))
 	}
 	if len(ids) == 0 {
 		return Restored{Restored: []string{}}, nil
 	}
-	items, err := s.Restorer.Restore(ctx, a.ID, ids...)
+	items, err := s.restorer().Restore(ctx, a.ID, ids...)
 	switch {
-	case errors.Is(err, memory.ErrNotFound), errors.Is(err, ErrNotArchived):
+	case errors.Is(err, memory.ErrNotFound), errors.Is(err, review.ErrNotArchived):
 		return Restored{},
 			badParam("ids", "%v; nothing was restored. GET /v1/agents/%s/memories/archived lists what there is", err,
 				a.Handle)

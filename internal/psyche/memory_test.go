@@ -294,7 +294,7 @@ func TestWhatIsRecalledIsNeverRememberedAsNew(t *testing.T) {
 		require.NotEqual(t, dream.FromAgent, e.Taint, e.Content)
 		require.NotContains(t, e.Content, "Background")
 	}
-	require.EqualValues(t, 1, r.Counts().Repeated)
+	require.EqualValues(t, 1, r.Counts()["repeated"])
 	before := len(r.episodes())
 	r.talk(
 		turn(ann,
@@ -332,7 +332,7 @@ func TestAnExchangeIsRememberedByWhomItWasSaid(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, bare, "everything has its place")
 	counts := r.Counts()
-	require.EqualValues(t, 3, counts.Stored)
+	require.EqualValues(t, 3, counts["stored"])
 	off := turn(ann, chat("Remember that my second boat is called Boreas."))
 	off.Switches.Store = no()
 	r.talk(off)
@@ -348,7 +348,7 @@ func TestSmallTalkIsNotKept(t *testing.T) {
 	}
 	r.settle()
 	require.Empty(t, r.episodes())
-	require.Positive(t, r.Counts().Trivial)
+	require.Positive(t, r.Counts()["trivial"])
 }
 
 // Two users of one key, and two keys, plant secrets and ask for each other's over thousands of interleaved turns.
@@ -386,7 +386,7 @@ func TestNoSecretCrossesFromOneUserToAnother(t *testing.T) {
 			r.settle()
 		}
 	}
-	require.Greater(t, r.Counts().Recalled, int64(rounds), "and each is told its own")
+	require.Greater(t, r.Counts()["recalled"], int64(rounds), "and each is told its own")
 	for i, c := range callers {
 		found, err := r.Recall(t.Context(), c, "echo",
 			psyche.RecallRequest{Query: "the password " + secret((i+1)%len(callers)), Limit: 50})
@@ -476,11 +476,11 @@ func TestAnAnswerThatMayRepeatWhatWasForgottenMeanwhileIsNotKept(t *testing.T) {
 		}
 		if forgotten {
 			require.Equal(t, []string{"user"}, speakers)
-			require.EqualValues(t, 1, r.Counts().Forgotten)
+			require.EqualValues(t, 1, r.Counts()["forgotten"])
 			continue
 		}
 		require.ElementsMatch(t, []string{"user", "echo"}, speakers)
-		require.Zero(t, r.Counts().Forgotten)
+		require.Zero(t, r.Counts()["forgotten"])
 	}
 }
 

@@ -183,8 +183,7 @@ func (s *Service) counted(ctx context.Context, a dream.Agent, c Caller, answer *
 	answer.Own = s.quotas.keptOf(counts, c)
 	all := c.May(access.Operator, a.Handle)
 	if all {
-		recalls := s.counts.of(a.ID).counts()
-		answer.Recall = &recalls
+		answer.Recall = s.counts.recalls(a.ID)
 		answer.Embedding, err = s.embedding(ctx, a.ID)
 		if err != nil {
 			return storeFault("ask what is being embedded", err)

@@ -354,7 +354,7 @@ func TestAMemoryThatCannotBeAskedSaysWhy(t *testing.T) {
 	_, report := other.talk(turn(ann, chat("lantern")))
 	require.Equal(t, 1, report.Recalled, report.Skipped)
 	require.Equal(t, psyche.WordsSpace, report.WordsOnly)
-	require.EqualValues(t, 1, other.Counts().WordsOnly[psyche.WordsSpace])
+	require.EqualValues(t, 1, other.Recalls(other.agent.ID).WordsOnly[psyche.WordsSpace])
 }
 
 func TestAnAlarmThatHoldsASleeperLeavesItAsleepForClientsToo(t *testing.T) {

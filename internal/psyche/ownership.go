@@ -86,24 +86,28 @@ func (o Owner) origin() string {
 	return Caller{Key: access.Key{Principal: o.Principal}, User: o.User}.Owner()
 }
 
-// Owned is how much an agent remembers of what one owner said.
-type Owned struct {
-	Owner
-	Memories int // live ones
-	Others   int // superseded, archived and proposed ones
-	Newest   time.Time
+// OwnedMemories is how much an agent keeps of what one owner said.
+type OwnedMemories struct {
+	Principal string    `json:"principal"`
+	User      string    `json:"user,omitempty"`
+	Memories  int       `json:"memories"` // live
+	Others    int       `json:"others"`   // superseded, archived and proposed
+	Newest    time.Time `json:"newest"`
 }
+
+// Owner is whose they are.
+func (o OwnedMemories) Owner() Owner { return Owner{Principal: o.Principal, User: o.User} }
 
 // everyState are the states in which episodes change their owner: what was archived may be restored.
 var everyState = []dream.State{dream.Live, dream.Superseded, dream.Archived, dream.Proposed}
 
 // Owners lists the owners of an agent's talks, by principal, then user.
-func Owners(ctx context.Context, s memory.Store, agent string) ([]Owned, error) {
-	found := map[Owner]*Owned{}
+func Owners(ctx context.Context, s memory.Store, agent string) ([]OwnedMemories, error) {
+	found := map[Owner]*OwnedMemories{}
 	err := eachSaid(ctx, s, agent, func(e *dream.Episode, o Owner) error {
 		at := found[o]
 		if at == nil {
-			at = &Owned{Owner: o}
+			at = &OwnedMemories{Principal: o.Principal, User: o.User}
 			found[o] = at
 		}
 		if e.State == dream.Live {
@@ -119,11 +123,11 @@ func Owners(ctx context.Context, s memory.Store, agent string) ([]Owned, error) 
 	if err != nil {
 		return nil, err
 	}
-	list := make([]Owned, 0, len(found))
+	list := make([]OwnedMemories, 0, len(found))
 	for _, o := range found {
 		list = append(list, *o)
 	}
-	slices.SortFunc(list, func(a, b Owned) int {
+	slices.SortFunc(list, func(a, b OwnedMemories) int {
 		return cmp.Or(cmp.Compare(a.Principal, b.Principal), cmp.Compare(a.User, b.User))
 	})
 	return list, nil
@@ -301,8 +305,8 @@ func dropNotes(ctx context.Context, s memory.Store, agent string, given []Transf
 	return nil
 }
 
-func leftOf(left []Owned, o Owner) bool {
-	return slices.ContainsFunc(left, func(each Owned) bool { return each.Owner == o })
+func leftOf(left []OwnedMemories, o Owner) bool {
+	return slices.ContainsFunc(left, func(each OwnedMemories) bool { return each.Owner() == o })
 }
 
 // putKnownOwner notes that an agent remembers a talk of an owner.

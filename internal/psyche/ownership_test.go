@@ -83,7 +83,7 @@ func TestWhatOneOwnerSaidIsTransferredToAnother(t *testing.T) {
 	list, err := psyche.Owners(t.Context(), r.store, r.agent.ID)
 	require.NoError(t, err)
 	require.Len(t, list, 2)
-	require.Equal(t, owner(t, "anna/ann"), list[0].Owner)
+	require.Equal(t, owner(t, "anna/ann"), list[0].Owner())
 	require.Equal(t, []int{2, 0, 1}, []int{list[0].Memories, list[0].Others, list[1].Memories})
 	given, err = psyche.Transfer(t.Context(), r.store, r.agent.ID, owner(t, "key_a/ann"), owner(t, "anna"), false)
 	require.NoError(t, err)

@@ -178,7 +178,7 @@ func (b *memoryWriter) checkQuota(ctx context.Context, a dream.Agent, c Caller) 
 	if err != nil || !kept.Full {
 		return err
 	}
-	b.counts.full.Add(1)
+	b.counts.add("full", 1)
 	if b.quotas.warns(a.ID, c.Owner()) {
 		b.Log.WarnContext(ctx, "an exchange is not remembered: a quota of memories is reached", "agent",
 			a.Handle,

@@ -41,7 +41,7 @@ func TestATurnBeyondAQuotaIsAnsweredAndNotRemembered(t *testing.T) {
 		say(ann)
 	}
 	require.Equal(t, psyche.Kept{Memories: 2, Limit: 2, Full: true}, own(ann))
-	require.EqualValues(t, 1, r.Counts().Full)
+	require.EqualValues(t, 1, r.Counts()["full"])
 	_, err := r.Remember(t.Context(), ann, "echo", fact(100), .9)
 	var fault *psyche.Fault
 	require.ErrorAs(t, err, &fault)

@@ -43,7 +43,7 @@ const rememberWorkers = 8
 func (b *memoryWriter) rememberLoop(queue <-chan task) {
 	for d := range queue {
 		if b.running.Err() != nil {
-			b.counts.dropped.Add(1)
+			b.counts.add("dropped", 1)
 			continue
 		}
 		ctx, cancel := context.WithTimeout(d.from, rememberFor)
@@ -59,13 +59,13 @@ func (b *memoryWriter) enqueue(agent string, d task) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
-		b.counts.dropped.Add(1)
+		b.counts.add("dropped", 1)
 		return
 	}
 	select {
 	case b.queues[maphash.String(workerSeed, agent)%rememberWorkers] <- d:
 	default:
-		b.counts.dropped.Add(1)
+		b.counts.add("dropped", 1)
 		b.Log.Warn("an exchange is not remembered: too many wait", "agent", agent)
 	}
 }
@@ -118,12 +118,12 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 		err := s.remember(ctx, agent, caller, session, lines, shown, seen, now)
 		if errors.Is(err, memory.ErrForgotten) {
 			// The answer may repeat what was forgotten while it was written; what a person said does not.
-			s.counts.forgotten.Add(1)
+			s.counts.add("forgotten", 1)
 			lines = slices.DeleteFunc(lines, func(l line) bool { return l.by != dream.FromHuman })
 			err = s.remember(ctx, agent, caller, session, lines, shown, memory.SeenForgettings{}, now)
 		}
 		if err != nil {
-			s.counts.failed.Add(1)
+			s.counts.add("failed", 1)
 			s.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)
 		}
 	}})
@@ -138,9 +138,9 @@ func (b *memoryWriter) remember(ctx context.Context, a dream.Agent, c Caller, se
 	for _, l := range lines {
 		switch {
 		case !utterance.Worth(l.text, l.by).Kept():
-			b.counts.trivial.Add(1)
+			b.counts.add("trivial", 1)
 		case onlyRepeats(l, shown):
-			b.counts.repeated.Add(1)
+			b.counts.add("repeated", 1)
 		default:
 			wanted = append(wanted, l)
 		}
@@ -170,7 +170,7 @@ func (b *memoryWriter) remember(ctx context.Context, a dream.Agent, c Caller, se
 	current := mood.Settled(affect.PAD, b.o.Baseline, now.Sub(affect.Since))
 	for i, l := range wanted {
 		if compared.isRemembered(i, l.text) {
-			b.counts.existing.Add(1)
+			b.counts.add("existing", 1)
 			continue
 		}
 		at := now.Add(time.Duration(i) * time.Microsecond).UTC()
@@ -257,9 +257,9 @@ func (b *memoryWriter) commit(ctx context.Context, w memory.Write) (memory.Recei
 		w.Vectors = nil
 		receipt, err = b.Memory.Commit(ctx, w)
 	}
-	b.counts.stored.Add(int64(receipt.Added))
-	b.counts.existing.Add(int64(receipt.Existing))
-	b.counts.corrected.Add(int64(receipt.Changed))
+	b.counts.add("stored", receipt.Added)
+	b.counts.add("existing", receipt.Existing)
+	b.counts.add("corrected", receipt.Changed)
 	return receipt, err
 }
 

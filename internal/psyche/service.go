@@ -27,8 +27,6 @@ type Ports struct {
 	Waker  Waker        // takes leases for clients, and wakes agents
 	Log    *slog.Logger // nil: silent. It never gets text of a talk
 
-	Restorer Restorer // nil: nothing can be restored
-
 	// Render writes PLAYBOOK.md from an agent's heuristics and its open hypotheses, most certain first.
 	Render func([]*dream.Playbook, []*dream.Hypothesis) string
 }

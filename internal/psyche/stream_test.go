@@ -493,7 +493,7 @@ func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 	r.plant(lived("ep_1", "The lighthouse keeper paints lanterns."))
 	_, report := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
 	require.Equal(t, psyche.SkippedBudget, report.Skipped)
-	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBudget])
+	require.EqualValues(t, 1, r.Recalls(r.agent.ID).Skipped[psyche.SkippedBudget])
 	require.Contains(t, log.String(), "memory did not answer within its budget")
 	status, err := r.Status(t.Context(), role(access.Operator), "echo")
 	require.NoError(t, err)
@@ -526,7 +526,7 @@ func TestATurnThatFindsTooManySearchesUnderWaySaysSo(t *testing.T) {
 	}
 	_, report := r.talk(turn(ann, chat("lighthouse keeper lanterns")))
 	require.Equal(t, psyche.SkippedBusy, report.Skipped)
-	require.EqualValues(t, 1, r.Counts().Skipped[psyche.SkippedBusy])
+	require.EqualValues(t, 1, r.Recalls(r.agent.ID).Skipped[psyche.SkippedBusy])
 }
 
 func TestCloseRemembersWhatWaitsAndDropsWhatComesAfter(t *testing.T) {
@@ -544,7 +544,7 @@ func TestCloseRemembersWhatWaitsAndDropsWhatComesAfter(t *testing.T) {
 	_, err = io.ReadAll(reply.Body)
 	require.NoError(t, err)
 	require.NoError(t, reply.Body.Close())
-	require.EqualValues(t, 1, r.Counts().Dropped)
+	require.EqualValues(t, 1, r.Counts()["dropped"])
 	require.Zero(t, r.provider.unclosed())
 }
 
@@ -559,7 +559,7 @@ func TestAQueueThatIsFullHoldsNoTurnUp(t *testing.T) {
 	for i := range 20 {
 		r.talk(turn(ann, chat(fmt.Sprintf("Remember that my number is %d and my street is Harbour Lane.", i))))
 	}
-	require.GreaterOrEqual(t, r.Counts().Dropped, int64(15))
+	require.GreaterOrEqual(t, r.Counts()["dropped"], int64(15))
 	close(h.gate)
 	r.settle()
 	require.NotEmpty(t, r.episodes())
@@ -589,7 +589,7 @@ func TestASlowAgentDelaysOnlyTheAgentsOfItsWorker(t *testing.T) {
 		answer.Agent = agent.Handle
 		r.talk(answer)
 	}
-	require.Eventually(t, func() bool { return r.Counts().Stored >= others/2 }, time.Minute, time.Millisecond,
+	require.Eventually(t, func() bool { return r.Counts()["stored"] >= others/2 }, time.Minute, time.Millisecond,
 		"most of them are remembered")
 	require.Empty(t, r.episodes(), "and echo's is not, as yet")
 	close(h.gate)
@@ -807,7 +807,7 @@ func TestAnEmbedderThatDoesNotAnswerLeavesRecallByWords(t *testing.T) {
 	require.Equal(t, 1, report.Recalled, report.Skipped)
 	require.Equal(t, psyche.WordsBudget, report.WordsOnly)
 	require.Contains(t, r.provider.last(t), "lighthouse keeper")
-	require.EqualValues(t, 1, r.Counts().WordsOnly[psyche.WordsBudget])
+	require.EqualValues(t, 1, r.Recalls(r.agent.ID).WordsOnly[psyche.WordsBudget])
 	require.Contains(t, log.String(), "memory is searched by words alone")
 	require.Contains(t, log.String(), "why=budget")
 	status, err := r.Status(t.Context(), role(access.Operator), "echo")

@@ -1,8 +1,8 @@
 package psyche
 
 import (
+	"maps"
 	"sync"
-	"sync/atomic"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/journal"
@@ -35,25 +35,6 @@ func (b *core) switched(a *dream.Agent, request Switches) turnSteps {
 	return p
 }
 
-// Counts are what this process's services did since its start.
-type Counts struct {
-	Turns     int64            // that were passed on
-	Woke      int64            // of them, those that woke an agent
-	Recalled  int64            // memories put before the model
-	Skipped   map[string]int64 // turns without, by why
-	WordsOnly map[string]int64 // recalls that compared words alone, by why
-	Stored    int64            // memories made of talks
-	Existing  int64            // that were remembered already
-
-	Corrected int64 // memories that a newer statement took the place of
-	Trivial   int64 // lines that are not worth keeping
-	Repeated  int64 // lines that only said what was recalled
-	Dropped   int64 // exchanges that were not remembered, because too many waited or the process ended
-	Failed    int64 // exchanges that could not be
-	Forgotten int64 // answers that were not kept, because something was forgotten while they were written
-	Full      int64 // exchanges and memories that were not kept, because a quota is reached
-}
-
 // RecallCounts are the results of recall since this process began.
 type RecallCounts struct {
 	Recalled int64 `json:"recalled"` // turns that were given memories
@@ -63,110 +44,75 @@ type RecallCounts struct {
 	WordsOnly map[string]int64 `json:"words_only"`
 }
 
+// counts are what became of exchanges since this process began.
 type counts struct {
-	turns, woke, recalled, stored, existing, corrected, trivial, repeated, dropped, failed, full, forgotten atomic.Int64
-
-	recalls recallCounter // of all agents
-	byAgent sync.Map      // of *recallCounter, by agent id
+	mu      sync.Mutex
+	all     map[string]int64 // by name
+	byAgent map[string]*RecallCounts
 }
 
-// recallCounter counts the results of recall.
-type recallCounter struct {
-	recalled                             atomic.Int64
-	off, budget, busy, failure, nothing  atomic.Int64
-	wordsBudget, wordsFailed, wordsSpace atomic.Int64
-}
-
-func (c *counts) turn(agent string, t *TurnReport) {
-	c.turns.Add(1)
-	if t.Woke {
-		c.woke.Add(1)
+// add counts something by its name.
+func (c *counts) add(name string, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = map[string]int64{}
 	}
-	c.recalled.Add(int64(t.Recalled))
-	for _, r := range []*recallCounter{&c.recalls, c.of(agent)} {
-		r.turn(t)
+	c.all[name] += int64(n)
+}
+
+// turn counts the result of recall for a turn.
+func (c *counts) turn(agent string, t *TurnReport) {
+	c.add("recalled", t.Recalled)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.of(agent)
+	if t.Skipped == "" {
+		r.Recalled++
+	} else {
+		r.Skipped[t.Skipped]++
+	}
+	if t.WordsOnly != "" {
+		r.WordsOnly[t.WordsOnly]++
 	}
 }
 
 // wordsOnly counts a recall without a turn that compared words alone.
 func (c *counts) wordsOnly(agent, why string) {
-	c.recalls.wordsOnly(why)
-	c.of(agent).wordsOnly(why)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of(agent).WordsOnly[why]++
 }
 
-func (c *counts) of(agent string) *recallCounter {
-	if existing, ok := c.byAgent.Load(agent); ok {
-		return existing.(*recallCounter)
+// of are the results of an agent's recall. Its caller holds the lock.
+func (c *counts) of(agent string) *RecallCounts {
+	if c.byAgent == nil {
+		c.byAgent = map[string]*RecallCounts{}
 	}
-	made, _ := c.byAgent.LoadOrStore(agent, &recallCounter{})
-	return made.(*recallCounter)
+	if c.byAgent[agent] == nil {
+		c.byAgent[agent] = &RecallCounts{
+			Skipped: map[string]int64{
+				SkippedOff: 0, SkippedBudget: 0, SkippedBusy: 0, SkippedFailed: 0, SkippedNothing: 0,
+			},
+			WordsOnly: map[string]int64{WordsBudget: 0, WordsFailed: 0, WordsSpace: 0},
+		}
+	}
+	return c.byAgent[agent]
 }
 
-func (c *recallCounter) turn(t *TurnReport) {
-	switch t.Skipped {
-	case "":
-		c.recalled.Add(1)
-	case SkippedOff:
-		c.off.Add(1)
-	case SkippedBudget:
-		c.budget.Add(1)
-	case SkippedBusy:
-		c.busy.Add(1)
-	case SkippedFailed:
-		c.failure.Add(1)
-	case SkippedNothing:
-		c.nothing.Add(1)
-	}
-	c.wordsOnly(t.WordsOnly)
+// recalls are a copy of the results of an agent's recall.
+func (c *counts) recalls(agent string) *RecallCounts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := *c.of(agent)
+	r.Skipped, r.WordsOnly = maps.Clone(r.Skipped), maps.Clone(r.WordsOnly)
+	return &r
 }
 
-func (c *recallCounter) wordsOnly(why string) {
-	switch why {
-	case WordsBudget:
-		c.wordsBudget.Add(1)
-	case WordsFailed:
-		c.wordsFailed.Add(1)
-	case WordsSpace:
-		c.wordsSpace.Add(1)
-	}
-}
-
-func (c *recallCounter) counts() RecallCounts {
-	return RecallCounts{
-		Recalled: c.recalled.Load(),
-		Skipped: map[string]int64{
-			SkippedOff:     c.off.Load(),
-			SkippedBudget:  c.budget.Load(),
-			SkippedBusy:    c.busy.Load(),
-			SkippedFailed:  c.failure.Load(),
-			SkippedNothing: c.nothing.Load(),
-		},
-		WordsOnly: map[string]int64{
-			WordsBudget: c.wordsBudget.Load(),
-			WordsFailed: c.wordsFailed.Load(),
-			WordsSpace:  c.wordsSpace.Load(),
-		},
-	}
-}
-
-// Counts returns what the services of this process did.
-func (s *Service) Counts() Counts {
-	c := &s.counts
-	recalls := c.recalls.counts()
-	return Counts{
-		Turns:     c.turns.Load(),
-		Woke:      c.woke.Load(),
-		Recalled:  c.recalled.Load(),
-		Stored:    c.stored.Load(),
-		Existing:  c.existing.Load(),
-		Corrected: c.corrected.Load(),
-		Trivial:   c.trivial.Load(),
-		Repeated:  c.repeated.Load(),
-		Dropped:   c.dropped.Load(),
-		Failed:    c.failed.Load(),
-		Forgotten: c.forgotten.Load(),
-		Full:      c.full.Load(),
-		Skipped:   recalls.Skipped,
-		WordsOnly: recalls.WordsOnly,
-	}
+// Counts returns by name what became of the exchanges of this process: stored, existing, corrected, trivial, repeated,
+// dropped, failed, forgotten, full, and the memories recalled.
+func (s *Service) Counts() map[string]int64 {
+	s.counts.mu.Lock()
+	defer s.counts.mu.Unlock()
+	return maps.Clone(s.counts.all)
 }

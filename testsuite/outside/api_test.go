@@ -19,7 +19,7 @@ var libraries = []string{"activities/...", "workflows/...", "workers/...", "star
 
 // ownServer are what the starter offers to the server of its own module alone.
 var ownServer = []string{
-	"starter.Starter.ForDreams", "starter.Starter.ForPsyche", "starter.Starter.ForRestoring",
+	"starter.Starter.ForDreams", "starter.Starter.ForPsyche",
 }
 
 // Every type that a program of another module can reach through the exported parts of the libraries has a name that it

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,12 +16,8 @@ import (
 
 // publicOwned is how much an agent has of one owner.
 type publicOwned struct {
-	Principal string    `json:"principal"`
-	User      string    `json:"user,omitempty"`
-	Memories  int       `json:"memories"` // live
-	Others    int       `json:"others"`   // superseded, archived and proposed
-	Newest    time.Time `json:"newest"`
-	Keys      []string  `json:"keys"` // names of the live keys that speak as the principal
+	psyche.OwnedMemories
+	Keys []string `json:"keys"` // names of the live keys that speak as the principal
 }
 
 func memoryOwners(app *cli.App) *cobra.Command {
@@ -63,14 +58,7 @@ func ownersOf(ctx context.Context, app *cli.App, a dream.Agent) ([]publicOwned, 
 	}
 	list := make([]publicOwned, len(owned))
 	for i, o := range owned {
-		list[i] = publicOwned{
-			Principal: o.Principal,
-			User:      o.User,
-			Memories:  o.Memories,
-			Others:    o.Others,
-			Newest:    o.Newest,
-			Keys:      cli.OrEmpty(named[o.Principal]),
-		}
+		list[i] = publicOwned{o, cli.OrEmpty(named[o.Principal])}
 	}
 	return list, nil
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
-	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
@@ -55,10 +54,9 @@ func withBeing(t *testing.T, ledger spend.Ledger, edit ...func(*psyche.Options))
 			e(&o)
 		}
 		b := psyche.New(psyche.Ports{
-			Memory:   r.store,
-			Waker:    asleep{},
-			Guard:    &spend.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
-			Restorer: (&starter.Starter{Memory: r.store, Now: r.now}).ForRestoring(),
+			Memory: r.store,
+			Waker:  asleep{},
+			Guard:  &spend.Guard{Ledger: ledger, Model: localmodel.New(), Catalog: table, Now: r.now},
 		}, o)
 		t.Cleanup(func() { require.NoError(t, b.Close(context.Background())) })
 		r.handler.Memories = b

@@ -1,72 +1,60 @@
 package openaihttp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 )
 
-func (f *Handler) status(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) status(r *http.Request) (any, error) {
 	caller, err := front.NamedCaller(r)
 	if err != nil {
-		front.Refuse(w, r, err)
-		return
+		return nil, err
 	}
-	s, err := f.Mind.Status(r.Context(), caller, r.PathValue("agent"))
-	respond(w, r, s, err)
+	return f.Mind.Status(r.Context(), caller, r.PathValue("agent"))
 }
 
-func (f *Handler) emotion(w http.ResponseWriter, r *http.Request) {
-	e, err := f.Mind.Emotion(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
-	respond(w, r, e, err)
+func (f *Handler) emotion(r *http.Request) (any, error) {
+	return f.Mind.Emotion(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
 }
 
 // feel appraises an event reported by the client: {"event": "success", "intensity": 0.8}.
-func (f *Handler) feel(w http.ResponseWriter, r *http.Request) {
-	var request struct {
+func (f *Handler) feel(r *http.Request) (any, error) {
+	var in struct {
 		Event     string  `json:"event"`
 		Intensity float64 `json:"intensity"`
 	}
-	err := read(r, &request)
-	if err != nil {
-		front.Refuse(w, r, err)
-		return
+	if err := params.OptionalObject(r, &in); err != nil {
+		return nil, err
 	}
-	e, err := f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.Event,
-		request.Intensity)
-	respond(w, r, e, err)
+	return f.Mind.Feel(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), in.Event, in.Intensity)
 }
 
 // open begins or renews a session: {"id": "...", "ttl": 60} in seconds.
-func (f *Handler) open(w http.ResponseWriter, r *http.Request) {
-	var request struct {
+func (f *Handler) open(r *http.Request) (any, error) {
+	var in struct {
 		ID  string   `json:"id"`
-		TTL *float64 `json:"ttl"`
+		TTL *float64 `json:"ttl"` // nil: the server's default
 	}
-	err := read(r, &request)
-	var ttl time.Duration // zero: the server's default
-	if err == nil && request.TTL != nil {
-		if *request.TTL < 1 || *request.TTL > time.Hour.Seconds() {
-			err = wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.",
-				*request.TTL)
+	if err := params.OptionalObject(r, &in); err != nil {
+		return nil, err
+	}
+	var ttl time.Duration
+	if in.TTL != nil {
+		if *in.TTL < 1 || *in.TTL > time.Hour.Seconds() {
+			return nil, wrong("ttl", "ttl is %v; it must be from 1 to 3600 seconds, or absent. DELETE ends a session.",
+				*in.TTL)
 		}
-		ttl = time.Duration(*request.TTL * float64(time.Second))
+		ttl = time.Duration(*in.TTL * float64(time.Second))
 	}
-	if err != nil {
-		front.Refuse(w, r, err)
-		return
-	}
-	s, err := f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request.ID, ttl)
-	respond(w, r, s, err)
+	return f.Mind.Open(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), in.ID, ttl)
 }
 
 // leave ends the session named by ?id=.
@@ -128,46 +116,15 @@ func (f *Handler) holdSession(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// respond writes a value, or an error.
-func respond(w http.ResponseWriter, r *http.Request, value any, err error) {
-	if err != nil {
-		front.Refuse(w, r, err)
-		return
-	}
-	front.Answer(w, http.StatusOK, value)
-}
-
-// read parses a small JSON object; an absent body is an empty one.
-func read(r *http.Request, to any) error {
-	body, err := front.Body(r)
-	if err != nil || len(body) == 0 {
-		return err
-	}
-	decode := json.NewDecoder(bytes.NewReader(body))
-	decode.DisallowUnknownFields()
-	err = decode.Decode(to)
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && kind.Field != "" {
-		return wrong(kind.Field, "%s is a %s; it must be a %s.", kind.Field, kind.Value, jsonKind(kind.Type))
-	}
-	if err == nil && decode.More() {
-		err = errors.New("more than one value")
-	}
-	if err != nil {
-		return psyche.Refuse(http.StatusBadRequest, "invalid_json", "",
-			"The body must be one JSON object with the fields that this path takes.").From(err)
-	}
-	return nil
-}
-
-// jsonKind is the JSON name of a Go type.
-func jsonKind(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Float64, reflect.Int:
-		return "number"
-	case reflect.Bool:
-		return "boolean"
-	default:
-		return t.Kind().String()
+// ok answers with what do returns.
+func ok(do func(r *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := do(r)
+		if err != nil {
+			front.Refuse(w, r, err)
+			return
+		}
+		front.Answer(w, http.StatusOK, value)
 	}
 }
 

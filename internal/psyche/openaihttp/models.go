@@ -28,33 +28,31 @@ func modelOf(a dream.Agent) model {
 }
 
 // models lists the agents that the caller reaches.
-func (f *Handler) models(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) models(r *http.Request) (any, error) {
 	agents, err := f.reached(r.Context(), front.CallerOf(r.Context()))
 	if err != nil {
-		front.Refuse(w, r, err)
-		return
+		return nil, err
 	}
 	list := make([]model, len(agents))
 	for i, a := range agents {
 		list[i] = modelOf(a)
 	}
-	front.Answer(w, http.StatusOK, map[string]any{"object": "list", "data": list})
+	return map[string]any{"object": "list", "data": list}, nil
 }
 
 // model returns one of them.
-func (f *Handler) model(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) model(r *http.Request) (any, error) {
 	c, name := front.CallerOf(r.Context()), strings.TrimPrefix(r.PathValue("id"), prefix)
 	agents, err := f.reached(r.Context(), c)
-	if err == nil {
-		for _, a := range agents {
-			if a.Handle == name || a.ID == name {
-				front.Answer(w, http.StatusOK, modelOf(a))
-				return
-			}
-		}
-		err = f.unknown(r.Context(), &c, name, memory.ErrNotFound)
+	if err != nil {
+		return nil, err
 	}
-	front.Refuse(w, r, err)
+	for _, a := range agents {
+		if a.Handle == name || a.ID == name {
+			return modelOf(a), nil
+		}
+	}
+	return nil, f.unknown(r.Context(), &c, name, memory.ErrNotFound)
 }
 
 func (f *Handler) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {

@@ -53,12 +53,6 @@ func (f *Handler) serve(w http.ResponseWriter, r *http.Request, path string,
 	p.answer(r, reply)
 }
 
-// setHeaders writes the headers of the provider's answer that a client gets, and those about the agent's turn.
-func setHeaders(h http.Header, reply *psyche.Reply) {
-	maps.Copy(h, reply.Header)
-	SetHeaders(h, reply.Report)
-}
-
 // SetHeaders writes what an agent did for a turn into headers.
 func SetHeaders(h http.Header, t psyche.TurnReport) {
 	set := func(name, value string) {
@@ -88,11 +82,6 @@ func headerText(s string) string {
 	return strings.Trim(strconv.QuoteToASCII(s), `"`)
 }
 
-func streams(h http.Header) bool {
-	kind, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(kind), "text/event-stream")
-}
-
 // relay passes a response on.
 type relay struct {
 	w          http.ResponseWriter
@@ -110,8 +99,9 @@ type relay struct {
 // answer writes a reply to the client and closes it.
 func (p *relay) answer(r *http.Request, reply *psyche.Reply) {
 	defer func() { _ = reply.Body.Close() }()
-	p.passed.Report, p.passed.Status, p.passed.Stream = reply.Report, reply.Status, streams(reply.Header)
-	setHeaders(p.w.Header(), reply)
+	p.passed.Report, p.passed.Status, p.passed.Stream = reply.Report, reply.Status, psyche.EventStream(reply.Header)
+	maps.Copy(p.w.Header(), reply.Header)
+	SetHeaders(p.w.Header(), reply.Report)
 	if p.passed.Stream {
 		p.stream(r, reply)
 	} else {

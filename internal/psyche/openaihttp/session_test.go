@@ -47,8 +47,8 @@ func TestASessionIsOpenedRenewedAndEndedByItsId(t *testing.T) {
 	for wrong, says := range map[string]string{
 		`{"ttl":-1}`: "ttl is -1; it must be from 1 to 3600 seconds, or absent",
 		`{"ttl":0}`:  "ttl is 0; it must be from 1", `{"ttl":0.5}`: "ttl is 0.5",
-		`{"ttl":4000}`: "ttl is 4000", `{"ttl":"1m"}`: "ttl is a string; it must be a number.",
-		`{"id":7}`: "id is a number; it must be a string.", `{"tttl":1}`: "",
+		`{"ttl":4000}`: "ttl is 4000", `{"ttl":"1m"}`: "ttl must be a number",
+		`{"id":7}`: "id must be a string", `{"tttl":1}`: "",
 		`[]`: "", `{`: "",
 	} {
 		res, answer = h.send(http.MethodPost, "/v1/agents/iris/session", wrong)
