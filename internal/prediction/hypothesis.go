@@ -143,6 +143,12 @@ func Independent(h *dream.Hypothesis) []dream.HypothesisOutcome {
 	return slices.DeleteFunc(slices.Clone(h.Outcomes), func(o dream.HypothesisOutcome) bool { return o.Dependent != "" })
 }
 
+// Held is how many of the independent outcomes of a hypothesis came true, and of how many.
+func Held(h *dream.Hypothesis) (held, of int) {
+	all := Independent(h)
+	return rights(all), len(all)
+}
+
 // decide gives a hypothesis in prose the status of its independent outcomes. If the first three came true it is
 // promoted where the preset is strict, and retired when later ones against it outnumber those for it by two. If none of
 // the first three came true it is refuted. Otherwise it stays staged, and can only lapse.

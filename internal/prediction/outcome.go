@@ -1,6 +1,7 @@
 package prediction
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -29,7 +30,7 @@ type Outcome struct {
 func Outcomes(items []*dream.Prediction) []Outcome {
 	judged := slices.DeleteFunc(slices.Clone(items), func(p *dream.Prediction) bool { return !judged(p) })
 	slices.SortStableFunc(judged, func(a, b *dream.Prediction) int {
-		return sooner(a.ResolvedAt.Compare(*b.ResolvedAt), a, b)
+		return cmp.Or(a.ResolvedAt.Compare(*b.ResolvedAt), a.At.Compare(b.At), cmp.Compare(a.Claim, b.Claim))
 	})
 	out := make([]Outcome, len(judged))
 	for i, p := range judged {
@@ -55,20 +56,6 @@ func judged(p *dream.Prediction) bool {
 		p.State != dream.Archived
 }
 
-func sooner(resolved int, a, b *dream.Prediction) int {
-	switch {
-	case resolved != 0:
-		return resolved
-	case !a.At.Equal(b.At):
-		return a.At.Compare(b.At)
-	case a.Claim < b.Claim:
-		return -1
-	case a.Claim > b.Claim:
-		return 1
-	}
-	return 0
-}
-
 // Residual of an outcome is 1 or 0 minus confidence, in [-1, 1].
 func (o Outcome) Residual() float64 { return Residual(o.Right, o.Confidence) }
 
@@ -84,9 +71,13 @@ func (o Outcome) Surprise() float64 {
 
 // Surprises of outcomes, in their order.
 func Surprises(outcomes []Outcome) []float64 {
+	return each(outcomes, Outcome.Surprise)
+}
+
+func each(outcomes []Outcome, of func(Outcome) float64) []float64 {
 	out := make([]float64, len(outcomes))
 	for i, o := range outcomes {
-		out[i] = o.Surprise()
+		out[i] = of(o)
 	}
 	return out
 }
@@ -111,11 +102,7 @@ func SurpriseOf(outcomes []Outcome) func(episode string, stored float64) float64
 
 // Residuals of outcomes, in their order.
 func Residuals(outcomes []Outcome) []float64 {
-	out := make([]float64, len(outcomes))
-	for i, o := range outcomes {
-		out[i] = o.Residual()
-	}
-	return out
+	return each(outcomes, Outcome.Residual)
 }
 
 // Recent are the outcomes resolved last, at most so many of them, in order.

@@ -166,14 +166,13 @@ type evidence struct {
 
 // evidence reads what was lived since a time.
 func (k Resolver) evidence(ctx context.Context, agent string, since time.Time) (evidence, error) {
-	items, err := k.Memory.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Since: since, Sort: memory.Oldest,
-	})
+	episodes, err := find[*dream.Episode](ctx, k.Memory, "the episodes", dream.KindEpisode,
+		memory.Query{Agent: agent, Since: since, Sort: memory.Oldest})
 	if err != nil {
-		return evidence{}, fmt.Errorf("read what %s lived: %w", agent, err)
+		return evidence{}, err
 	}
 	found := evidence{texts: map[string]string{}, owners: map[string]string{}}
-	for _, e := range memory.As[*dream.Episode](items) {
+	for _, e := range episodes {
 		if !k.isEvidence(e) {
 			continue
 		}

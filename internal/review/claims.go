@@ -17,14 +17,8 @@ import (
 // Claims returns all claims of an agent, the oldest first: those that are tried, those that passed, and those that have
 // ended, which keep counting in the gate.
 func Claims(ctx context.Context, store memory.DreamStore, agent string) ([]*dream.Claim, error) {
-	items, err := store.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindClaim}, States: []dream.State{dream.Live, dream.Archived},
-		Sort: memory.Oldest,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the claims of %s: %w", agent, err)
-	}
-	return memory.As[*dream.Claim](items), nil
+	return find[*dream.Claim](ctx, store, "the claims", dream.KindClaim,
+		memory.Query{Agent: agent, States: []dream.State{dream.Live, dream.Archived}, Sort: memory.Oldest})
 }
 
 // countClaims makes claims of the open predictions that carry a check, counts what became of all claims since they were
@@ -110,22 +104,13 @@ func (n *counting) lapse(ctx context.Context, all []*dream.Claim) error {
 		says[p.ID] = p.State == dream.Live || p.Status != dream.PredictionOpen
 	}
 	for _, c := range all {
-		if c.Status != dream.ClaimTried || anyOf(c.Sources, says) {
+		if c.Status != dream.ClaimTried || slices.ContainsFunc(c.Sources, func(id string) bool { return says[id] }) {
 			continue
 		}
 		claims.End(c, n.now, "the predictions that said it are gone")
 		n.ended(c)
 	}
 	return nil
-}
-
-func anyOf(ids []string, in map[string]bool) bool {
-	for _, id := range ids {
-		if in[id] {
-			return true
-		}
-	}
-	return false
 }
 
 // gather adds what the open predictions say to the claims.
@@ -231,22 +216,8 @@ func (n *counting) writePlaybook(ctx context.Context, all []*dream.Claim) error 
 		if c.Status != dream.ClaimPassed {
 			entry.State = dream.Archived
 		}
-		switch len(c.Owners) {
-		case 0:
-		case 1:
-			entry.Owner = c.Owners[0]
-		default: // as what a dream makes of the talks of several: dreams use it, nobody is told
-			entry.Taint = dream.FromDream
-		}
-		found, err := n.k.Memory.Get(ctx, n.agent, entry.ID)
-		switch {
-		case err != nil:
-			return fmt.Errorf("read the playbook entry of %s: %w", c.ID, err)
-		case len(found) == 0:
-			n.write.Add = append(n.write.Add, entry)
-		default:
-			entry.Revision = found[0].Header().Revision
-			n.write.Change = append(n.write.Change, entry)
+		if err := putEntry(ctx, n.k.Memory, &n.write, entry, c.Owners); err != nil {
+			return err
 		}
 	}
 	return nil

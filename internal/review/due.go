@@ -91,12 +91,8 @@ func (k Resolver) resolveIfOpen(ctx context.Context, p *dream.Prediction, v pred
 }
 
 func (k Resolver) open(ctx context.Context, q memory.Query) ([]*dream.Prediction, error) {
-	q.Kinds, q.Statuses = []dream.Kind{dream.KindPrediction}, []string{dream.PredictionOpen}
-	items, err := k.Memory.Find(ctx, q)
-	if err != nil {
-		return nil, fmt.Errorf("read the open predictions of %s: %w", q.Agent, err)
-	}
-	return memory.As[*dream.Prediction](items), nil
+	q.Statuses = []string{dream.PredictionOpen}
+	return find[*dream.Prediction](ctx, k.Memory, "the open predictions", dream.KindPrediction, q)
 }
 
 // now is the clock's time, unless the process that read the feed is ahead.

@@ -37,10 +37,7 @@ func Explain(ctx context.Context, s memory.DreamStore, c *dream.Claim) (Explanat
 	if err != nil {
 		return Explanation{}, fmt.Errorf("read what %s rests on: %w", c.ID, err)
 	}
-	texts := map[string]string{}
-	for _, item := range items {
-		texts[item.Header().ID] = item.Text()
-	}
+	texts := textsOf(items)
 	e := Explanation{SaidBy: []SourceText{}, Evidence: []SourceText{}}
 	for _, id := range c.Sources {
 		e.SaidBy = append(e.SaidBy, SourceText{id, texts[id]})

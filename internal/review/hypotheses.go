@@ -25,14 +25,13 @@ func (k Resolver) isStrict() bool { return k.Rules.Gate == dream.GateStrict }
 // anew what promoted hypotheses in prose say, so that they stay watched. All of it is written at once, or nothing is.
 // It returns the hypotheses that changed.
 func (k Resolver) settleHypotheses(ctx context.Context, agent string) ([]*dream.Hypothesis, error) {
-	items, err := k.Memory.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindHypothesis}, Sort: memory.Oldest,
-		Statuses: []string{dream.HypothesisStaged, dream.HypothesisPromoted},
+	held, err := find[*dream.Hypothesis](ctx, k.Memory, "the hypotheses", dream.KindHypothesis, memory.Query{
+		Agent: agent, Sort: memory.Oldest, Statuses: []string{dream.HypothesisStaged, dream.HypothesisPromoted},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the hypotheses of %s: %w", agent, err)
+		return nil, err
 	}
-	s := settling{k: k, agent: agent, now: k.Now().UTC(), hypotheses: memory.As[*dream.Hypothesis](items)}
+	s := settling{k: k, agent: agent, now: k.Now().UTC(), hypotheses: held}
 	s.write.Agent, s.write.Cause = agent, dream.ByCheck
 	if err := s.archiveEntries(ctx); err != nil {
 		return nil, err
@@ -155,11 +154,11 @@ func hypothesisChanged(h *dream.Hypothesis, predictionID string) event.Hypothesi
 // archiveEntries archives the playbook entries of hypotheses that are promoted no longer: their dream was undone, or a
 // person archived them.
 func (s *settling) archiveEntries(ctx context.Context) error {
-	items, err := s.k.Memory.Find(ctx, memory.Query{Agent: s.agent, Kinds: []dream.Kind{dream.KindPlaybook}})
+	entries, err := playbookOf(ctx, s.k.Memory, s.agent)
 	if err != nil {
-		return fmt.Errorf("read the playbook of %s: %w", s.agent, err)
+		return err
 	}
-	for _, entry := range memory.As[*dream.Playbook](items) {
+	for _, entry := range entries {
 		isPromoted := slices.ContainsFunc(s.hypotheses, func(h *dream.Hypothesis) bool {
 			return h.ID == entry.Hypothesis && h.Status == dream.HypothesisPromoted
 		})
@@ -223,13 +222,8 @@ func (s *settling) watch(ctx context.Context, h *dream.Hypothesis) error {
 
 // rateOf is the share of a hypothesis's independent outcomes that came true, drawn towards one half.
 func rateOf(h *dream.Hypothesis) float64 {
-	hits, all := 0, prediction.Independent(h)
-	for _, o := range all {
-		if o.Right {
-			hits++
-		}
-	}
-	return float64(hits+1) / float64(len(all)+2)
+	hits, of := prediction.Held(h)
+	return float64(hits+1) / float64(of+2)
 }
 
 func digest(text string) string {
@@ -248,12 +242,7 @@ func (k Resolver) writeEntry(ctx context.Context, w *memory.Write, h *dream.Hypo
 		return nil
 	}
 	h.Playbook = []string{id}
-	hits, all := 0, prediction.Independent(h)
-	for _, o := range all {
-		if o.Right {
-			hits++
-		}
-	}
+	hits, of := prediction.Held(h)
 	entry := &dream.Playbook{
 		Head: dream.Head{
 			ID:      id,
@@ -267,29 +256,12 @@ func (k Resolver) writeEntry(ctx context.Context, w *memory.Write, h *dream.Hypo
 		Hypothesis: h.ID,
 		Confidence: rateOf(h),
 		Content: fmt.Sprintf("%s (dreamt; held %d of %d times since %s, not measured against chance)",
-			strings.TrimSuffix(strings.TrimSpace(h.Claim), "."), hits, len(all), h.At.UTC().Format("2 January 2006")),
+			strings.TrimSuffix(strings.TrimSpace(h.Claim), "."), hits, of, h.At.UTC().Format("2 January 2006")),
 	}
 	if h.Status != dream.HypothesisPromoted {
 		entry.State = dream.Archived
 	}
-	switch len(h.Owners) {
-	case 0:
-	case 1:
-		entry.Owner = h.Owners[0]
-	default: // as what a dream makes of the talks of several: dreams use it, nobody is told
-		entry.Taint = dream.FromDream
-	}
-	found, err := k.Memory.Get(ctx, h.Agent, id)
-	switch {
-	case err != nil:
-		return fmt.Errorf("read the playbook entry of %s: %w", h.ID, err)
-	case len(found) == 0:
-		w.Add = append(w.Add, entry)
-	default:
-		entry.Revision = found[0].Header().Revision
-		w.Change = append(w.Change, entry)
-	}
-	return nil
+	return putEntry(ctx, k.Memory, w, entry, h.Owners)
 }
 
 // rootSteps is how many steps back the episodes lie that a hypothesis rests on: by its scenario and the fragment, or

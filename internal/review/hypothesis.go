@@ -51,13 +51,7 @@ func StandingOf(h *dream.Hypothesis, gate string) HypothesisExplanation {
 	if !h.InProse() {
 		return e
 	}
-	all := prediction.Independent(h)
-	e.Held, e.Of = 0, len(all)
-	for _, o := range all {
-		if o.Right {
-			e.Held++
-		}
-	}
+	e.Held, e.Of = prediction.Held(h)
 	return e
 }
 
@@ -92,10 +86,7 @@ func ExplainHypothesis(ctx context.Context, s memory.DreamStore, h *dream.Hypoth
 	if err != nil {
 		return e, fmt.Errorf("read what %s rests on: %w", h.ID, err)
 	}
-	texts := map[string]string{}
-	for _, item := range items {
-		texts[item.Header().ID] = item.Text()
-	}
+	texts := textsOf(items)
 	for _, id := range predictions {
 		e.Predictions = append(e.Predictions, SourceText{id, texts[id]})
 	}

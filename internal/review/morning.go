@@ -32,11 +32,10 @@ func memoryOf(ctx context.Context, store memory.DreamStore, agent dream.Agent) (
 	if err != nil {
 		return m, err
 	}
-	entries, err := store.Find(ctx, memory.Query{Agent: agent.ID, Kinds: []dream.Kind{dream.KindPlaybook}})
+	m.Playbook, err = playbookOf(ctx, store, agent.ID)
 	if err != nil {
-		return m, fmt.Errorf("read the playbook of %s: %w", agent.Handle, err)
+		return m, err
 	}
-	m.Playbook = memory.As[*dream.Playbook](entries)
 	open, err := store.Find(ctx, memory.Query{
 		Agent: agent.ID, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: []string{dream.PredictionOpen},
 		Sort: memory.SoonestDue,
@@ -54,11 +53,12 @@ func memoryOf(ctx context.Context, store memory.DreamStore, agent dream.Agent) (
 
 // dreamsOf reads the records of all dreams of an agent.
 func dreamsOf(ctx context.Context, store memory.DreamStore, agent string) ([]*dream.Record, error) {
-	items, err := store.Find(ctx, memory.Query{Agent: agent, Kinds: []dream.Kind{dream.KindRecord}})
-	if err != nil {
-		return nil, fmt.Errorf("read the dreams of %s: %w", agent, err)
-	}
-	return memory.As[*dream.Record](items), nil
+	return find[*dream.Record](ctx, store, "the dreams", dream.KindRecord, memory.Query{Agent: agent})
+}
+
+// playbookOf reads the playbook of an agent.
+func playbookOf(ctx context.Context, store memory.DreamStore, agent string) ([]*dream.Playbook, error) {
+	return find[*dream.Playbook](ctx, store, "the playbook", dream.KindPlaybook, memory.Query{Agent: agent})
 }
 
 // quoteSightings fills in what the episodes of a report say.

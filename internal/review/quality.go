@@ -22,14 +22,14 @@ type DreamQuality struct {
 // Quality measures the newest dreams of an agent that have run to their end and were not undone. ending is one that is
 // about to end, in the state that it will be kept in; nil for none.
 func Quality(ctx context.Context, store memory.DreamStore, agent string, ending *dream.Record) (DreamQuality, error) {
-	items, err := store.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, Limit: quality.Dreams,
+	records, err := find[*dream.Record](ctx, store, "the dreams", dream.KindRecord, memory.Query{
+		Agent: agent, Limit: quality.Dreams,
 		Statuses: []string{string(dream.Completed), string(dream.Empty), string(dream.Exhausted)},
 	})
 	if err != nil {
-		return DreamQuality{}, fmt.Errorf("read the dreams of %s: %w", agent, err)
+		return DreamQuality{}, err
 	}
-	w := quality.Window{Records: memory.As[*dream.Record](items)}
+	w := quality.Window{Records: records}
 	if ending != nil {
 		w.Records = append([]*dream.Record{ending}, w.Records...)
 		w.Records = w.Records[:min(len(w.Records), quality.Dreams)]

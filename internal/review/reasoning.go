@@ -23,13 +23,5 @@ func (k Resolver) Reviewed(ctx context.Context, p *dream.Prediction) (memory.Wri
 	if err != nil {
 		return w, err
 	}
-	for _, h := range moved {
-		if err := k.writeEntry(ctx, &w, h); err != nil {
-			return w, err
-		}
-		changed := hypothesisChanged(h, p.ID)
-		w.Change = append(w.Change, h)
-		w.Events = append(w.Events, event.New(name+h.ID+"/"+changed.EventType(), p.Agent, of, at, changed))
-	}
-	return w, nil
+	return w, k.writeMoved(ctx, &w, moved, p, name, of, at)
 }

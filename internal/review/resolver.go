@@ -84,7 +84,7 @@ func (k Resolver) resolve(ctx context.Context, agent, id string, v prediction.Ve
 	if err != nil || !changed {
 		return Resolution{Prediction: p, Moved: []*dream.Hypothesis{}}, err
 	}
-	activityName := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
+	name := "prediction/" + p.ID + "/" + strconv.Itoa(p.Revision) + "/"
 	w := memory.Write{Agent: agent, Cause: causeOf(v), Change: []dream.Item{p}}
 	w.Fence.Read = k.reading
 	result := event.PredictionResolved{
@@ -97,18 +97,13 @@ func (k Resolver) resolve(ctx context.Context, agent, id string, v prediction.Ve
 		By:         v.By,
 		Again:      before != dream.PredictionOpen,
 	}
-	w.Events = append(w.Events, event.New(activityName+result.EventType(), agent, "", v.At, result))
+	w.Events = append(w.Events, event.New(name+result.EventType(), agent, "", v.At, result))
 	moved, err := k.moved(ctx, p, before != dream.PredictionOpen)
 	if err != nil {
 		return Resolution{}, err
 	}
-	for _, h := range moved {
-		if err := k.writeEntry(ctx, &w, h); err != nil {
-			return Resolution{}, err
-		}
-		result := hypothesisChanged(h, p.ID)
-		w.Change = append(w.Change, h)
-		w.Events = append(w.Events, event.New(activityName+h.ID+"/"+result.EventType(), agent, "", v.At, result))
+	if err := k.writeMoved(ctx, &w, moved, p, name, "", v.At); err != nil {
+		return Resolution{}, err
 	}
 	if _, err := k.Memory.Commit(ctx, w); err != nil {
 		return Resolution{}, fmt.Errorf("resolve %s as %s: %w", p.ID, v.Status, err)
@@ -116,21 +111,36 @@ func (k Resolver) resolve(ctx context.Context, agent, id string, v prediction.Ve
 	return Resolution{Prediction: p, Changed: true, Moved: moved}, nil
 }
 
+// writeMoved adds to a write the hypotheses that a prediction has moved, with their entries and their events, whose ids
+// begin with name; they are of a dream where one is named.
+func (k Resolver) writeMoved(ctx context.Context, w *memory.Write, moved []*dream.Hypothesis, p *dream.Prediction,
+	name, of string, at time.Time,
+) error {
+	for _, h := range moved {
+		if err := k.writeEntry(ctx, w, h); err != nil {
+			return err
+		}
+		changed := hypothesisChanged(h, p.ID)
+		w.Change = append(w.Change, h)
+		w.Events = append(w.Events, event.New(name+h.ID+"/"+changed.EventType(), p.Agent, of, at, changed))
+	}
+	return nil
+}
+
 // moved are the hypotheses that rest on a prediction, updated by its verdict. With before set, they include
 // hypotheses that an earlier verdict ended.
 func (k Resolver) moved(ctx context.Context, p *dream.Prediction, before bool) ([]*dream.Hypothesis, error) {
 	q := memory.Query{
-		Agent: p.Agent, Kinds: []dream.Kind{dream.KindHypothesis},
-		Statuses: []string{dream.HypothesisStaged, dream.HypothesisPromoted}, Sort: memory.Oldest,
+		Agent: p.Agent, Statuses: []string{dream.HypothesisStaged, dream.HypothesisPromoted}, Sort: memory.Oldest,
 	}
 	if before {
 		q.Statuses, q.States = nil, []dream.State{dream.Live, dream.Archived}
 	}
-	found, err := k.Memory.Find(ctx, q)
+	found, err := find[*dream.Hypothesis](ctx, k.Memory, "the hypotheses", dream.KindHypothesis, q)
 	if err != nil {
-		return nil, fmt.Errorf("read the hypotheses that rest on %s: %w", p.ID, err)
+		return nil, err
 	}
-	resting := slices.DeleteFunc(memory.As[*dream.Hypothesis](found),
+	resting := slices.DeleteFunc(found,
 		func(h *dream.Hypothesis) bool { return !prediction.RestsOn(h, p) })
 	moved := []*dream.Hypothesis{}
 	if len(resting) == 0 {
@@ -173,11 +183,6 @@ func Outcomes(ctx context.Context, s memory.DreamStore, agent string) ([]predict
 }
 
 func resolved(ctx context.Context, s memory.DreamStore, agent string, statuses ...string) ([]*dream.Prediction, error) {
-	items, err := s.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindPrediction}, Statuses: statuses,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the outcomes of predictions: %w", err)
-	}
-	return memory.As[*dream.Prediction](items), nil
+	return find[*dream.Prediction](ctx, s, "the outcomes of predictions", dream.KindPrediction,
+		memory.Query{Agent: agent, Statuses: statuses})
 }

@@ -49,14 +49,14 @@ func (k Reviewer) Waiting(ctx context.Context, agent string) ([]dream.Item, erro
 	}
 	slices.SortStableFunc(waiting,
 		func(a, b dream.Item) int { return strings.Compare(a.Header().Dream, b.Header().Dream) })
-	fragments, err := k.Memory.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindFragment}, Sort: memory.Oldest,
+	fragments, err := find[*dream.Fragment](ctx, k.Memory, "the fragments", dream.KindFragment, memory.Query{
+		Agent: agent, Sort: memory.Oldest,
 		Statuses: []string{dream.FragmentRaw, dream.FragmentSelected, dream.FragmentDeveloped, dream.FragmentPromoted},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read which fragments are held: %w", err)
+		return nil, err
 	}
-	for _, f := range memory.As[*dream.Fragment](fragments) {
+	for _, f := range fragments {
 		if IsWaiting(f) {
 			waiting = append(waiting, f)
 		}
@@ -287,14 +287,13 @@ func shiftMood(now, from, to mood.PAD) mood.PAD {
 
 // demote reverts fragments that were promoted by a hypothesis.
 func (d *deciding) demote(ctx context.Context, h *dream.Hypothesis) error {
-	items, err := d.Memory.Find(ctx, memory.Query{
-		Agent: d.agent, Dream: d.Dream, Kinds: []dream.Kind{dream.KindFragment},
-		Statuses: []string{dream.FragmentPromoted},
+	promoted, err := find[*dream.Fragment](ctx, d.Memory, "the fragments", dream.KindFragment, memory.Query{
+		Agent: d.agent, Dream: d.Dream, Statuses: []string{dream.FragmentPromoted},
 	})
 	if err != nil {
-		return fmt.Errorf("read what %s was made of: %w", h.ID, err)
+		return err
 	}
-	for _, f := range memory.As[*dream.Fragment](items) {
+	for _, f := range promoted {
 		if f.Hypothesis != h.ID {
 			continue
 		}
