@@ -3,6 +3,7 @@ package screen
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,196 +19,228 @@ const subject = 12
 // Line describes one event on one line, never wider than the terminal: its time, subject and content. An event of a
 // type unknown to this version is named, not hidden.
 func Line(e event.Event, st Style) string {
-	about, colour, text := describe(e, st)
+	is := describe(e, st)
 	at := st.clock(e.At, "15:04:05")
 	room := st.columns() - len(at) - subject - 4
-	line := st.paint(faint, at) + "  " + st.paint(colour, pad(cut(Clean(about), subject), subject)) + "  " +
-		cut(Clean(text), room)
+	line := st.paint(faint, at) + "  " + st.paint(is.colour, pad(cut(Clean(is.about), subject), subject)) + "  " +
+		cut(Clean(is.text), room)
 	return strings.TrimRight(line, " ")
 }
 
-func describe(e event.Event, st Style) (about string, colour ink, text string) {
-	switch e.Type {
-	case "ReviewRequested", "ReviewDecided":
-		return reportReview(e)
-	case "DreamStarted":
-		return read(e, func(p event.DreamStarted) (string, ink, string) {
-			return "dream", bold,
-				fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) +
-					continuedFrom(string(p.From), p.Redreams)
-		})
-	case "OnsetStarted":
-		return read(e, func(p event.OnsetStarted) (string, ink, string) {
-			return "onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s",
-				stageName(p.Depth), biasName(p.Bias), p.Budget, p.Shown, count(p.Selected, "piece"))
-		})
-	case "OnsetSkipped":
-		return read(e, func(p event.OnsetSkipped) (string, ink, string) {
-			return "onset", amber, "skipped: " + skippedFor(p.Reason)[0]
-		})
-	case "DepthChanged":
-		return read(e, func(p event.DepthChanged) (string, ink, string) {
-			return "depth", amber,
-				fmt.Sprintf("%s to %s, T %s", stageName(p.From), stageName(p.To), temperature(p.Temperature))
-		})
-	case "DaliInterrupt":
-		return read(e, func(p event.DaliInterrupt) (string, ink, string) {
-			return fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak T %s",
-				tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, temperature(p.Temperature))
-		})
-	case "FragmentCaptured":
-		return read(e, func(p event.FragmentCaptured) (string, ink, string) {
-			return caught + " caught", bright,
-				fmt.Sprintf("%s: worth %s, new %s, distance %s", own(e, p.Fragment), score(p.Composite),
-					score(p.Novelty), score(p.Distance))
-		})
-	case "FragmentDiscarded":
-		return read(e, func(p event.FragmentDiscarded) (string, ink, string) {
-			return "set aside", faint, fmt.Sprintf("%s: worth %s, %s", own(e, p.Fragment), score(p.Composite), p.Reason)
-		})
-	case "SomaticMarkerFired":
-		return read(e, func(p event.SomaticMarkerFired) (string, ink, string) {
-			came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[p.Valence]
-			return "touched", gold,
-				fmt.Sprintf("%s: like %s that came out %s, relevance +%s", own(e, p.Fragment),
-					count(p.Count, "strong moment"), came, score(p.Boost))
-		})
-	case "ObserverDrifted":
-		return read(e, func(p event.ObserverDrifted) (string, ink, string) {
-			return "alarm", red,
-				fmt.Sprintf("the observer, after %d outcomes: %s", p.Outcomes, strings.Join(p.Alarms, "; "))
-		})
-	case "OnsetCompleted":
-		return read(e, func(p event.OnsetCompleted) (string, ink, string) {
-			return "onset", amber,
-				fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"),
-					p.Spent, p.Seconds, reasonSuffix(p.Reason))
-		})
-	}
-	return reportLater(e, st)
+// said is how an event is described: its subject, the subject's colour, and the content.
+type said struct {
+	about  string
+	colour ink
+	text   string
 }
 
-// reportLater describes what follows the onset.
-func reportLater(e event.Event, st Style) (about string, colour ink, text string) {
-	switch e.Type {
-	case "PhaseStarted":
-		return read(e, func(p event.PhaseStarted) (string, ink, string) {
-			return phaseName(p.Phase), inkOf(p.Phase), "begins, up to " + p.Budget.String()
-		})
-	case "PhaseCompleted":
-		return read(e, func(p event.PhaseCompleted) (string, ink, string) {
-			text := fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
-			if p.Reason != "" {
-				text += ": " + p.Reason
-			}
-			return phaseName(p.Phase), inkOf(p.Phase), text
-		})
-	case "PatternFound":
-		return read(e, func(p event.PatternFound) (string, ink, string) {
-			return "pattern", blue,
-				fmt.Sprintf("%s: %s, confidence %s", own(e, p.Prediction), p.Direction, score(p.Confidence))
-		})
-	case "GistExtracted":
-		return read(e, func(p event.GistExtracted) (string, ink, string) {
-			return "gist", blue, fmt.Sprintf("%s from %s", own(e, p.Gist), p.Source)
-		})
-	case "ItemArchived":
-		return read(e, func(p event.ItemArchived) (string, ink, string) {
-			newer := ""
-			if p.Newer != "" {
-				newer = ", " + own(e, p.Newer) + " stands for it"
-			}
-			return "archived", amber, fmt.Sprintf("%s %s: %s%s", p.Kind, own(e, p.Item), p.Reason, newer)
-		})
-	case "ItemRestored":
-		return read(e, func(p event.ItemRestored) (string, ink, string) {
-			return "restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)
-		})
-	case "MemoriesRenewed":
-		return read(e, func(p event.MemoriesRenewed) (string, ink, string) {
-			return "strengthened", green, count(p.Memories, "memory") + ", by use"
-		})
-	case "MemoriesEmbedded":
-		return read(e, func(p event.MemoriesEmbedded) (string, ink, string) {
-			took := (time.Duration(p.Took) * time.Millisecond).Round(time.Second)
-			return "embedded", green, fmt.Sprintf("%d memories, in %s, space %s", p.Embedded, took, p.Space)
-		})
-	case "ScenarioImagined":
-		return read(e, func(p event.ScenarioImagined) (string, ink, string) {
-			fate, kind := "dropped", ""
-			if p.Kept {
-				fate = "kept"
-			}
-			if p.Synthetic {
-				kind = ", recombined"
-			}
-			for i, parent := range p.Parents {
-				kind += []string{", " + string(p.Operation) + " of ", " and "}[min(i, 1)] + own(e, parent)
-			}
-			return "scenario", violet,
-				fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind)
-		})
-	case "HypothesisStaged":
-		return read(e, func(p event.HypothesisStaged) (string, ink, string) {
-			return "hypothesis", teal,
-				fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence))
-		})
-	case "HypothesisChanged":
-		return read(e, func(p event.HypothesisChanged) (string, ink, string) {
-			return "hypothesis", teal,
-				fmt.Sprintf("%s: %s, confidence %s%s", own(e, p.Hypothesis), p.Status, score(p.Confidence), causeOf(e, p))
-		})
-	case "PredictionResolved":
-		return read(e, func(p event.PredictionResolved) (string, ink, string) {
-			return "prediction", blue,
-				fmt.Sprintf("%s: %s by %s, confidence was %s", own(e, p.Prediction), p.Status, p.By,
-					score(p.Confidence))
-		})
-	case "HypnopompicStarted":
-		return read(e, func(p event.HypnopompicStarted) (string, ink, string) {
-			return "return", gold, "begins with " + count(p.Insights, "insight")
-		})
-	case "HypnopompicCompleted":
-		return read(e, func(p event.HypnopompicCompleted) (string, ink, string) {
-			return "return", gold,
-				fmt.Sprintf("%s surfaced, mood moved by %s", count(p.Insights, "insight"), score(p.Delta))
-		})
-	case "DreamAborted":
-		return read(e, func(p event.DreamAborted) (string, ink, string) {
-			return "dream", red, fmt.Sprintf("aborted in %s: %s", phaseName(p.Phase), p.Reason)
-		})
-	case "Spent":
-		return read(e, func(p event.Spent) (string, ink, string) { return reportTally(p.Tally) })
-	case "DreamUndone":
-		return read(e, func(p event.DreamUndone) (string, ink, string) {
-			return "alarm", red,
-				fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
-					p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored)
-		})
-	case "EmptyDreamsRepeated":
-		return read(e, func(p event.EmptyDreamsRepeated) (string, ink, string) {
-			return "alarm", red,
-				fmt.Sprintf("%d dreams in a row have kept nothing; look at the memories and the models", p.Dreams)
-		})
-	case "DreamEnded":
-		return read(e, func(p event.DreamEnded) (string, ink, string) {
-			return "dream", outcomeInk(p.Outcome),
-				fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, reasonSuffix(p.Reason))
-		})
-	}
-	return reportClaim(e, st)
+// occurrence is an event with the style in which it is shown.
+type occurrence struct {
+	event.Event
+	st Style
 }
 
-// read decodes a payload and describes it, or says that it cannot be read.
-func read[P event.Payload](e event.Event, tell func(P) (string, ink, string)) (string, ink, string) {
-	var p P
-	if err := json.Unmarshal(e.Data, &p); err != nil {
-		return e.Type, red, fmt.Sprintf("cannot be read: %v", err)
-	}
-	return tell(p)
+// shown is how the events of one type are described.
+type shown struct {
+	eventType string
+	as        func(e occurrence) said
 }
 
-func reportTally(t dream.Tally) (string, ink, string) {
+// show describes events by their payload, or says that it cannot be read.
+func show[P event.Payload](as func(e occurrence, p P) said) shown {
+	var kind P
+	return shown{kind.EventType(), func(e occurrence) said {
+		var p P
+		if err := json.Unmarshal(e.Data, &p); err != nil {
+			return said{e.Type, red, fmt.Sprintf("cannot be read: %v", err)}
+		}
+		return as(e, p)
+	}}
+}
+
+// descriptions are by type of event.
+var descriptions = func() map[string]func(occurrence) said {
+	all := map[string]func(occurrence) said{}
+	for _, s := range slices.Concat(onsetEvents, laterEvents, claimEvents, wakeEvents, remarkEvents, reviewEvents) {
+		all[s.eventType] = s.as
+	}
+	return all
+}()
+
+func describe(e event.Event, st Style) said {
+	if as := descriptions[e.Type]; as != nil {
+		return as(occurrence{e, st})
+	}
+	return said{e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))}
+}
+
+// onsetEvents are those until the end of the onset.
+var onsetEvents = []shown{
+	show(func(e occurrence, p event.DreamStarted) said {
+		return said{
+			"dream", bold,
+			fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) +
+				continuedFrom(string(p.From), p.Redreams),
+		}
+	}),
+	show(func(e occurrence, p event.OnsetStarted) said {
+		return said{"onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s",
+			stageName(p.Depth), biasName(p.Bias), p.Budget, p.Shown, count(p.Selected, "piece"))}
+	}),
+	show(func(e occurrence, p event.OnsetSkipped) said {
+		return said{"onset", amber, "skipped: " + skippedFor(p.Reason)[0]}
+	}),
+	show(func(e occurrence, p event.DepthChanged) said {
+		return said{
+			"depth", amber,
+			fmt.Sprintf("%s to %s, T %s", stageName(p.From), stageName(p.To), temperature(p.Temperature)),
+		}
+	}),
+	show(func(e occurrence, p event.DaliInterrupt) said {
+		return said{fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak T %s",
+			tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, temperature(p.Temperature))}
+	}),
+	show(func(e occurrence, p event.FragmentCaptured) said {
+		return said{
+			caught + " caught", bright,
+			fmt.Sprintf("%s: worth %s, new %s, distance %s", own(e, p.Fragment), score(p.Composite),
+				score(p.Novelty), score(p.Distance)),
+		}
+	}),
+	show(func(e occurrence, p event.FragmentDiscarded) said {
+		return said{"set aside", faint, fmt.Sprintf("%s: worth %s, %s", own(e, p.Fragment), score(p.Composite), p.Reason)}
+	}),
+	show(func(e occurrence, p event.SomaticMarkerFired) said {
+		came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[p.Valence]
+		return said{
+			"touched", gold,
+			fmt.Sprintf("%s: like %s that came out %s, relevance +%s", own(e, p.Fragment),
+				count(p.Count, "strong moment"), came, score(p.Boost)),
+		}
+	}),
+	show(func(e occurrence, p event.ObserverDrifted) said {
+		return said{
+			"alarm", red,
+			fmt.Sprintf("the observer, after %d outcomes: %s", p.Outcomes, strings.Join(p.Alarms, "; ")),
+		}
+	}),
+	show(func(e occurrence, p event.OnsetCompleted) said {
+		return said{
+			"onset", amber,
+			fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"),
+				p.Spent, p.Seconds, reasonSuffix(p.Reason)),
+		}
+	}),
+}
+
+// laterEvents follow the onset.
+var laterEvents = []shown{
+	show(func(e occurrence, p event.PhaseStarted) said {
+		return said{phaseName(p.Phase), inkOf(p.Phase), "begins, up to " + p.Budget.String()}
+	}),
+	show(func(e occurrence, p event.PhaseCompleted) said {
+		text := fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
+		if p.Reason != "" {
+			text += ": " + p.Reason
+		}
+		return said{phaseName(p.Phase), inkOf(p.Phase), text}
+	}),
+	show(func(e occurrence, p event.PatternFound) said {
+		return said{
+			"pattern", blue,
+			fmt.Sprintf("%s: %s, confidence %s", own(e, p.Prediction), p.Direction, score(p.Confidence)),
+		}
+	}),
+	show(func(e occurrence, p event.GistExtracted) said {
+		return said{"gist", blue, fmt.Sprintf("%s from %s", own(e, p.Gist), p.Source)}
+	}),
+	show(func(e occurrence, p event.ItemArchived) said {
+		newer := ""
+		if p.Newer != "" {
+			newer = ", " + own(e, p.Newer) + " stands for it"
+		}
+		return said{"archived", amber, fmt.Sprintf("%s %s: %s%s", p.Kind, own(e, p.Item), p.Reason, newer)}
+	}),
+	show(func(e occurrence, p event.ItemRestored) said {
+		return said{"restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)}
+	}),
+	show(func(e occurrence, p event.MemoriesRenewed) said {
+		return said{"strengthened", green, count(p.Memories, "memory") + ", by use"}
+	}),
+	show(func(e occurrence, p event.MemoriesEmbedded) said {
+		took := (time.Duration(p.Took) * time.Millisecond).Round(time.Second)
+		return said{"embedded", green, fmt.Sprintf("%d memories, in %s, space %s", p.Embedded, took, p.Space)}
+	}),
+	show(func(e occurrence, p event.ScenarioImagined) said {
+		fate, kind := "dropped", ""
+		if p.Kept {
+			fate = "kept"
+		}
+		if p.Synthetic {
+			kind = ", recombined"
+		}
+		for i, parent := range p.Parents {
+			kind += []string{", " + string(p.Operation) + " of ", " and "}[min(i, 1)] + own(e, parent)
+		}
+		return said{
+			"scenario", violet,
+			fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind),
+		}
+	}),
+	show(func(e occurrence, p event.HypothesisStaged) said {
+		return said{
+			"hypothesis", teal,
+			fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence)),
+		}
+	}),
+	show(func(e occurrence, p event.HypothesisChanged) said {
+		return said{
+			"hypothesis", teal,
+			fmt.Sprintf("%s: %s, confidence %s%s", own(e, p.Hypothesis), p.Status, score(p.Confidence), causeOf(e, p)),
+		}
+	}),
+	show(func(e occurrence, p event.PredictionResolved) said {
+		return said{
+			"prediction", blue,
+			fmt.Sprintf("%s: %s by %s, confidence was %s", own(e, p.Prediction), p.Status, p.By,
+				score(p.Confidence)),
+		}
+	}),
+	show(func(e occurrence, p event.HypnopompicStarted) said {
+		return said{"return", gold, "begins with " + count(p.Insights, "insight")}
+	}),
+	show(func(e occurrence, p event.HypnopompicCompleted) said {
+		return said{
+			"return", gold,
+			fmt.Sprintf("%s surfaced, mood moved by %s", count(p.Insights, "insight"), score(p.Delta)),
+		}
+	}),
+	show(func(e occurrence, p event.DreamAborted) said {
+		return said{"dream", red, fmt.Sprintf("aborted in %s: %s", phaseName(p.Phase), p.Reason)}
+	}),
+	show(func(e occurrence, p event.Spent) said { return reportTally(p.Tally) }),
+	show(func(e occurrence, p event.DreamUndone) said {
+		return said{
+			"alarm", red,
+			fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
+				p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored),
+		}
+	}),
+	show(func(e occurrence, p event.EmptyDreamsRepeated) said {
+		return said{
+			"alarm", red,
+			fmt.Sprintf("%d dreams in a row have kept nothing; look at the memories and the models", p.Dreams),
+		}
+	}),
+	show(func(e occurrence, p event.DreamEnded) said {
+		return said{
+			"dream", outcomeInk(p.Outcome),
+			fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, reasonSuffix(p.Reason)),
+		}
+	}),
+}
+
+func reportTally(t dream.Tally) said {
 	text := fmt.Sprintf("%s, %s", count(t.Calls, "call"), t.Spent)
 	if t.Cap > 0 && t.Cap != budget.Unlimited {
 		text += " of " + t.Cap.String()
@@ -218,11 +251,11 @@ func reportTally(t dream.Tally) (string, ink, string) {
 	if t.State == skipped {
 		text = "skipped" + reasonSuffix(t.Reason)
 	}
-	return phaseName(t.Phase), inkOf(t.Phase), text
+	return said{phaseName(t.Phase), inkOf(t.Phase), text}
 }
 
 // own is an id without the name of the event's dream.
-func own(e event.Event, id string) string {
+func own(e occurrence, id string) string {
 	if rest, ok := strings.CutPrefix(id, e.Dream); ok && e.Dream != "" && len(rest) > 1 {
 		return strings.TrimLeft(rest, "/-#:.")
 	}

@@ -7,39 +7,33 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/event"
 )
 
-// reportWaking describes what happens between the stretches of a dream.
-func reportWaking(e event.Event, st Style) (about string, colour ink, text string) {
-	switch e.Type {
-	case "AlarmRaised":
-		return read(e, func(p event.AlarmRaised) (string, ink, string) {
-			return "alarm", red, fmt.Sprintf("%s/%s fired (%s)", p.Feed, p.Rule, p.Kind)
-		})
-	case "AlarmAbort":
-		return read(e, func(p event.AlarmAbort) (string, ink, string) {
-			return "onset", red,
-				fmt.Sprintf("ended by the alarm %s: %s saved, %s", p.Trigger, count(p.Fragments, "fragment"), p.Spent)
-		})
-	case "AgentAwake":
-		return read(e, func(p event.AgentAwake) (string, ink, string) {
-			text := fmt.Sprintf("by %s, epoch %d", CauseName(p.Cause), p.Epoch)
-			if p.Dream != "" {
-				text += ", out of " + p.Dream
-			}
-			return "awake", gold, text
-		})
-	case "AgentAsleep":
-		return read(e, func(p event.AgentAsleep) (string, ink, string) {
-			return "asleep", faint, "nobody holds the agent awake any more"
-		})
-	case "DreamInterrupted":
-		return read(e,
-			func(p event.DreamInterrupted) (string, ink, string) { return "woken", amber, interruption(p, e.At, st) })
-	case "DreamResumed":
-		return read(e, func(p event.DreamResumed) (string, ink, string) {
-			return "resumed", green, fmt.Sprintf("stretch %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)
-		})
-	}
-	return reportRemark(e)
+// wakeEvents happen between the stretches of a dream.
+var wakeEvents = []shown{
+	show(func(e occurrence, p event.AlarmRaised) said {
+		return said{"alarm", red, fmt.Sprintf("%s/%s fired (%s)", p.Feed, p.Rule, p.Kind)}
+	}),
+	show(func(e occurrence, p event.AlarmAbort) said {
+		return said{
+			"onset", red,
+			fmt.Sprintf("ended by the alarm %s: %s saved, %s", p.Trigger, count(p.Fragments, "fragment"), p.Spent),
+		}
+	}),
+	show(func(e occurrence, p event.AgentAwake) said {
+		text := fmt.Sprintf("by %s, epoch %d", CauseName(p.Cause), p.Epoch)
+		if p.Dream != "" {
+			text += ", out of " + p.Dream
+		}
+		return said{"awake", gold, text}
+	}),
+	show(func(e occurrence, p event.AgentAsleep) said {
+		return said{"asleep", faint, "nobody holds the agent awake any more"}
+	}),
+	show(func(e occurrence, p event.DreamInterrupted) said {
+		return said{"woken", amber, interruption(p, e.At, e.st)}
+	}),
+	show(func(e occurrence, p event.DreamResumed) said {
+		return said{"resumed", green, fmt.Sprintf("stretch %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)}
+	}),
 }
 
 // interruption puts the most important first, since a narrow terminal cuts the rest.
