@@ -160,25 +160,10 @@ func (l *Log) Spent() Spent {
 // callKey is the idempotency key of a call.
 func (l *Log) callKey(call int64) string { return fmt.Sprintf("%s-%d", l.contents.id, call) }
 
-// find looks for the answer of a place. Where another call asks for it, running ends with that call. Otherwise the
-// caller asks for it, and must free the place when it is done.
-func (l *Log) find(p place) (at span, found bool, running <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at, found = l.contents.entries[p]
-	if found {
-		return at, true, nil
-	}
-	if other, found := l.running[p]; found {
-		return span{}, false, other
-	}
-	l.running[p] = make(chan struct{})
-	return span{}, false, nil
-}
-
-// claim is find for many places at once: it claims all that are neither recorded nor asked for, and returns where they
-// stand in places. Only where there is none does it return an end to wait for, or nil when all are recorded.
-func (l *Log) claim(places []place) (mine []int, running <-chan struct{}) {
+// claim looks for the answers of places. Those that are neither recorded nor asked for the caller asks for, and must free
+// when it is done; mine is where they stand in places. Only where there is none does it return the end of another call
+// to wait for, or nil when all are recorded.
+func (l *Log) claim(places ...place) (mine []int, running <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for i, p := range places {
@@ -199,7 +184,7 @@ func (l *Log) claim(places []place) (mine []int, running <-chan struct{}) {
 	return nil, running
 }
 
-// free ends what find or claim began.
+// free ends what claim began.
 func (l *Log) free(places ...place) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -298,8 +283,11 @@ func (l *Log) append(durable bool, lines ...line) error {
 	return nil
 }
 
-// entry reads a recorded line.
-func (l *Log) entry(at span) (line, error) {
+// entry reads the recorded line of a place.
+func (l *Log) entry(p place) (line, error) {
+	l.mu.Lock()
+	at := l.contents.entries[p]
+	l.mu.Unlock()
 	var each line
 	text := make([]byte, at.length)
 	_, err := l.file.ReadAt(text, at.offset)
@@ -311,25 +299,6 @@ func (l *Log) entry(at span) (line, error) {
 		return line{}, fileFailure(err, unreadable, false)
 	}
 	return each, nil
-}
-
-// vectors reads the recorded vectors of places.
-func (l *Log) vectors(places []place) ([]*vector, error) {
-	spans := make([]span, len(places))
-	l.mu.Lock()
-	for i, p := range places {
-		spans[i] = l.contents.entries[p]
-	}
-	l.mu.Unlock()
-	found := make([]*vector, len(places))
-	for i, at := range spans {
-		each, err := l.entry(at)
-		if err != nil {
-			return nil, err
-		}
-		found[i] = each.Vector
-	}
-	return found, nil
 }
 
 func (l *Log) countReuse() {

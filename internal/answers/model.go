@@ -81,13 +81,13 @@ func (m *recording) generate(ctx context.Context, spec inference.Spec, r inferen
 		if ctx.Err() != nil {
 			return inference.Answer{Finish: inference.Cut}, cutError(ctx, r.Model)
 		}
-		at, found, running := m.log.find(p)
-		if found {
-			return m.replay(ctx, r.Model, at, token)
-		}
-		if running == nil {
+		mine, running := m.log.claim(p)
+		switch {
+		case len(mine) > 0:
 			defer m.log.free(p)
 			return m.buy(ctx, spec, r, p, token)
+		case running == nil:
+			return m.replay(ctx, r.Model, p, token)
 		}
 		await(ctx, running)
 	}
@@ -106,10 +106,10 @@ func await(ctx context.Context, running <-chan struct{}) {
 }
 
 // replay streams a recorded answer.
-func (m *recording) replay(ctx context.Context, model string, at span,
+func (m *recording) replay(ctx context.Context, model string, p place,
 	token func(string) bool,
 ) (inference.Answer, error) {
-	each, err := m.log.entry(at)
+	each, err := m.log.entry(p)
 	if err != nil {
 		return inference.Answer{}, err
 	}
@@ -191,7 +191,7 @@ func (m *recording) Embed(ctx context.Context, model string, texts []string, _ s
 		if ctx.Err() != nil {
 			return inference.Vectors{}, fmt.Errorf("embed %d texts: %w", len(texts), context.Cause(ctx))
 		}
-		mine, running := m.log.claim(places)
+		mine, running := m.log.claim(places...)
 		switch {
 		case len(mine) > 0:
 			bought = true
@@ -289,16 +289,16 @@ func shares(tokens int64, texts []string) []int64 {
 
 // vectors reads recorded vectors.
 func (m *recording) vectors(model string, places []place) (inference.Vectors, error) {
-	found, err := m.log.vectors(places)
-	if err != nil {
-		return inference.Vectors{}, err
-	}
-	out := inference.Vectors{
-		V:         make([][]float32, len(found)),
-		Space:     found[0].Space,
-		UsageFrom: found[0].UsageFrom,
-	}
-	for i, each := range found {
+	out := inference.Vectors{V: make([][]float32, len(places))}
+	for i, p := range places {
+		found, err := m.log.entry(p)
+		if err != nil {
+			return inference.Vectors{}, err
+		}
+		each := found.Vector
+		if i == 0 {
+			out.Space, out.UsageFrom = each.Space, each.UsageFrom
+		}
 		if each.Space != out.Space {
 			return inference.Vectors{}, &inference.Failure{
 				Kind: inference.BadRequest,
