@@ -2,7 +2,6 @@ package hypnagogia
 
 import (
 	"cmp"
-	"container/heap"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,27 +12,20 @@ import (
 // are drawn only when no others are left, each equally likely. The result is in the order of the draws.
 //
 // Each index gets a random u and the key ln(u)/weight; the n highest keys in descending order are distributed like n
-// consecutive draws (Efraimidis and Spirakis 2006). This takes one pass over the weights.
+// consecutive draws (Efraimidis and Spirakis 2006).
 func Sample(weights []float64, n int, alpha float64, r *rand.Rand) []int {
-	n = max(0, min(n, len(weights)))
-	best := make(tickets, 0, n)
+	tickets := make([]ticket, len(weights))
 	for i, w := range weights {
 		t := ticket{index: i, u: 1 - r.Float64(), key: math.Inf(-1)} // u in (0, 1]
 		if mass := math.Pow(weight(w), math.Max(0, alpha)); mass > 0 {
 			t.key = math.Log(t.u) / mass
 		}
-		switch {
-		case len(best) < n:
-			heap.Push(&best, t)
-		case n > 0 && best[0].before(t) < 0:
-			best[0] = t
-			heap.Fix(&best, 0)
-		}
+		tickets[i] = t
 	}
-	slices.SortFunc(best, func(a, b ticket) int { return b.before(a) })
-	drawn := make([]int, len(best))
-	for i, t := range best {
-		drawn[i] = t.index
+	slices.SortFunc(tickets, func(a, b ticket) int { return b.before(a) })
+	drawn := make([]int, max(0, min(n, len(weights))))
+	for i := range drawn {
+		drawn[i] = tickets[i].index
 	}
 	return drawn
 }
@@ -53,22 +45,4 @@ type ticket struct {
 // before orders tickets from the last drawn to the first; equal keys are ordered by u.
 func (t ticket) before(o ticket) int {
 	return cmp.Or(cmp.Compare(t.key, o.key), cmp.Compare(t.u, o.u), cmp.Compare(o.index, t.index))
-}
-
-// tickets is a heap with the last drawn on top.
-type tickets []ticket
-
-func (h tickets) Len() int           { return len(h) }
-func (h tickets) Less(i, j int) bool { return h[i].before(h[j]) < 0 }
-func (h tickets) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-
-// Push and Pop implement heap.Interface.
-func (h *tickets) Push(x any) { *h = append(*h, x.(ticket)) }
-
-// Pop is never called: tickets are only replaced.
-func (h *tickets) Pop() any {
-	old := *h
-	last := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return last
 }
