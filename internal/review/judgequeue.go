@@ -2,7 +2,6 @@ package review
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -61,11 +60,7 @@ func (q *JudgeQueue) Run(ctx context.Context, ticks <-chan time.Time, fail func(
 	defer passes.Wait()
 	free := make(chan struct{}, agentsAtOnce)
 	for {
-		q.start(ctx, &passes, free, func(_ int, err error) {
-			if err != nil {
-				fail(err)
-			}
-		})
+		q.start(ctx, &passes, free, fail)
 		select {
 		case <-ticks:
 		case <-ctx.Done():
@@ -74,25 +69,8 @@ func (q *JudgeQueue) Run(ctx context.Context, ticks <-chan time.Time, fail func(
 	}
 }
 
-// Pass judges the predictions of each agent that is pending and due, and returns how many it resolved. An agent that
-// could not be judged whole stays pending.
-func (q *JudgeQueue) Pass(ctx context.Context) (int, error) {
-	var mu sync.Mutex
-	var faults []error
-	var passes sync.WaitGroup
-	resolved := 0
-	q.start(ctx, &passes, make(chan struct{}, agentsAtOnce), func(n int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		resolved += n
-		faults = append(faults, err)
-	})
-	passes.Wait()
-	return resolved, errors.Join(faults...)
-}
-
 // start begins a pass over each agent that waits, as soon as one of those under way leaves room for it.
-func (q *JudgeQueue) start(ctx context.Context, passes *sync.WaitGroup, free chan struct{}, done func(int, error)) {
+func (q *JudgeQueue) start(ctx context.Context, passes *sync.WaitGroup, free chan struct{}, fail func(error)) {
 	for _, agent := range q.waiting() {
 		select {
 		case free <- struct{}{}:
@@ -101,16 +79,18 @@ func (q *JudgeQueue) start(ctx context.Context, passes *sync.WaitGroup, free cha
 		}
 		passes.Go(func() {
 			defer func() { <-free }()
-			done(q.judge(ctx, agent))
+			if err := q.judge(ctx, agent); err != nil {
+				fail(err)
+			}
 		})
 	}
 }
 
-// judge judges an agent if it is due and not being judged, and returns how many predictions it resolved.
-func (q *JudgeQueue) judge(ctx context.Context, agent dream.Agent) (int, error) {
+// judge judges an agent if it is due and not being judged. An agent that could not be judged whole stays pending.
+func (q *JudgeQueue) judge(ctx context.Context, agent dream.Agent) error {
 	due, err := q.isDue(ctx, agent)
 	if err != nil || !due || !q.take(agent) {
-		return 0, err
+		return err
 	}
 	done, err := q.Once(ctx, agent, false)
 	pause := judgedEvery
@@ -127,9 +107,9 @@ func (q *JudgeQueue) judge(ctx context.Context, agent dream.Agent) (int, error) 
 	defer q.mu.Unlock()
 	q.passes[agent.ID] = judgePass{at: q.Now(), next: q.Now().Add(pause)}
 	if err != nil {
-		return len(done.Decided), fmt.Errorf("judge the predictions of %s: %w", agent.Handle, err)
+		return fmt.Errorf("judge the predictions of %s: %w", agent.Handle, err)
 	}
-	return len(done.Decided), nil
+	return nil
 }
 
 // waiting are the agents that are pending and not being judged.

@@ -30,8 +30,7 @@ func TestAgentsAreJudgedWhenTheirEpisodesChangeAndBeforeAHorizon(t *testing.T) {
 			_, err := checker.Pass(l.Context(), []dream.Agent{c.agent})
 			require.NoError(l, err)
 			before := c.model.calls()
-			_, err = queue.Pass(l.Context())
-			require.NoError(l, err)
+			require.NoError(l, queue.Pass(l.Context()))
 			require.Equal(l, calls, c.model.calls()-before)
 		}
 		pass(day, 0)
@@ -60,15 +59,14 @@ func TestAgentsAreJudgedWhenTheirEpisodesChangeAndBeforeAHorizon(t *testing.T) {
 func TestAnAgentWhoseObserverCannotJudgeIsNotQueued(t *testing.T) {
 	onBoth(t, func(l *scene) {
 		c := l.court(budget.Price{})
-		c.claims("The old boat sinks.")
+		id := c.claims("The old boat sinks.")
 		c.lives("ep_1", 1, dream.FromHuman, "The old boat sank.")
 		c.now = evening.Add(2 * day)
 		queue := &review.JudgeQueue{Judge: c.Judge}
 		c.agent.Models = map[dream.Role]string{dream.Observer: "builtin/associative"}
 		queue.Changed(c.agent)
-		n, err := queue.Pass(l.Context())
-		require.NoError(l, err)
-		require.Zero(l, n)
+		require.NoError(l, queue.Pass(l.Context()))
+		require.Equal(l, dream.PredictionOpen, c.read(id).Status)
 		require.Zero(l, c.model.calls())
 	})
 }
