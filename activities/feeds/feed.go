@@ -69,8 +69,8 @@ func (f *Feed) Poll(ctx context.Context, r PollRequest) (PollResult, error) {
 		return PollResult{Fault: err.Error()}, nil
 	}
 	answer = alarm.WithMetrics(answer, r.Rules)
-	result := PollResult{Readings: alarm.WatchedReadings(answer, r.Rules), Rest: alarm.UnwatchedReadings(answer,
-		r.Rules)}
+	var result PollResult
+	result.Readings, result.Rest = alarm.SplitReadings(answer, r.Rules)
 	if len(result.Readings) > alarm.MostReadings {
 		return PollResult{
 			Fault: fmt.Sprintf(

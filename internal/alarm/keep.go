@@ -74,26 +74,16 @@ func watched(readings []dream.Reading, rules []dream.Rule) []string {
 	return found
 }
 
-// WatchedReadings are the readings that some rule uses.
-func WatchedReadings(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
-	var found []dream.Reading
+// SplitReadings separates the readings that some rule uses from the others.
+func SplitReadings(readings []dream.Reading, rules []dream.Rule) (used, others []dream.Reading) {
 	for _, r := range readings {
 		if looksAt(rules, r.Metric) {
-			found = append(found, r)
+			used = append(used, r)
+		} else {
+			others = append(others, r)
 		}
 	}
-	return found
-}
-
-// UnwatchedReadings are the others.
-func UnwatchedReadings(readings []dream.Reading, rules []dream.Rule) []dream.Reading {
-	var found []dream.Reading
-	for _, r := range readings {
-		if !looksAt(rules, r.Metric) {
-			found = append(found, r)
-		}
-	}
-	return found
+	return used, others
 }
 
 func looksAt(rules []dream.Rule, metric string) bool {

@@ -10,9 +10,11 @@ package openaigw
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,7 +96,7 @@ func New(o Options) (*Gateway, error) {
 		bodyLimit: o.BodyLimit,
 		now:       o.Now,
 	}
-	for _, s := range append([]string{o.APIKey}, values(o.Headers)...) {
+	for _, s := range slices.AppendSeq([]string{o.APIKey}, maps.Values(o.Headers)) {
 		if len(s) >= 8 { // shorter ones would blank out ordinary words
 			g.secrets = append(g.secrets, s)
 		}
@@ -190,12 +192,4 @@ func printable(s string) bool {
 		}
 	}
 	return true
-}
-
-func values(m map[string]string) []string {
-	var out []string
-	for _, v := range m {
-		out = append(out, v)
-	}
-	return out
 }

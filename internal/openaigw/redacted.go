@@ -54,6 +54,12 @@ func (h *redacted) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// readCloser is a body that is read through something.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
 // unpack decompresses an error body: compression was not requested, and would hide a secret.
 func unpack(res *http.Response) {
 	if !strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
@@ -68,10 +74,7 @@ func unpack(res *http.Response) {
 	}
 	res.Header.Del("Content-Encoding")
 	res.Header.Del("Content-Length")
-	res.Body = struct {
-		io.Reader
-		io.Closer
-	}{from, res.Body}
+	res.Body = readCloser{from, res.Body}
 }
 
 // explainRefusal returns how to say in an error body that this server's key was refused: a client that reads 401 or
@@ -112,10 +115,7 @@ func (g *Gateway) explainRefusal(status int) func([]byte) []byte {
 // page reports whether a body declared as a page begins like one: some servers declare everything so, also JSON.
 func page(res *http.Response) bool {
 	in := bufio.NewReader(res.Body)
-	res.Body = struct {
-		io.Reader
-		io.Closer
-	}{in, res.Body}
+	res.Body = readCloser{in, res.Body}
 	for n := 1; ; n++ {
 		head, err := in.Peek(n)
 		if text := bytes.TrimLeft(head, " \t\r\n"); len(text) > 0 {

@@ -51,7 +51,7 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 		sent:   len(r.Body),
 	}
 	return &inference.RelayResponse{
-		Status: res.StatusCode, Header: without(res.Header, connectionHeaders), Body: t, Seen: t.seen,
+		Status: res.StatusCode, Header: ownHeaders(res.Header), Body: t, Seen: t.seen,
 	}, nil
 }
 
@@ -72,18 +72,15 @@ func (g *Gateway) relays(r *inference.RelayRequest) error {
 	return nil
 }
 
-// without removes headers from h, also those that its Connection header names.
-func without(h map[string][]string, names ...[]string) map[string][]string {
-	out := http.Header(h)
-	for _, value := range out.Values("Connection") {
+// ownHeaders removes connectionHeaders from h, also those that its Connection header names.
+func ownHeaders(h http.Header) http.Header {
+	for _, value := range h.Values("Connection") {
 		for named := range strings.SplitSeq(value, ",") {
-			out.Del(strings.TrimSpace(named))
+			h.Del(strings.TrimSpace(named))
 		}
 	}
-	for _, list := range names {
-		for _, name := range list {
-			out.Del(name)
-		}
+	for _, name := range connectionHeaders {
+		h.Del(name)
 	}
-	return out
+	return h
 }
