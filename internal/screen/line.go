@@ -27,8 +27,8 @@ func Line(e event.Event, st Style) string {
 	return strings.TrimRight(line, " ")
 }
 
-// said is how an event is described: its subject, the subject's colour, and the content.
-type said struct {
+// caption is how an event is described: its subject, the subject's colour, and the content.
+type caption struct {
 	about  string
 	colour ink
 	text   string
@@ -43,89 +43,89 @@ type occurrence struct {
 // shown is how the events of one type are described.
 type shown struct {
 	eventType string
-	as        func(e occurrence) said
+	as        func(e occurrence) caption
 }
 
 // show describes events by their payload, or says that it cannot be read.
-func show[P event.Payload](as func(e occurrence, p P) said) shown {
+func show[P event.Payload](as func(e occurrence, p P) caption) shown {
 	var kind P
-	return shown{kind.EventType(), func(e occurrence) said {
+	return shown{kind.EventType(), func(e occurrence) caption {
 		var p P
 		if err := json.Unmarshal(e.Data, &p); err != nil {
-			return said{e.Type, red, fmt.Sprintf("cannot be read: %v", err)}
+			return caption{e.Type, red, fmt.Sprintf("cannot be read: %v", err)}
 		}
 		return as(e, p)
 	}}
 }
 
 // descriptions are by type of event.
-var descriptions = func() map[string]func(occurrence) said {
-	all := map[string]func(occurrence) said{}
+var descriptions = func() map[string]func(occurrence) caption {
+	all := map[string]func(occurrence) caption{}
 	for _, s := range slices.Concat(onsetEvents, laterEvents, claimEvents, wakeEvents, remarkEvents, reviewEvents) {
 		all[s.eventType] = s.as
 	}
 	return all
 }()
 
-func describe(e event.Event, st Style) said {
+func describe(e event.Event, st Style) caption {
 	if as := descriptions[e.Type]; as != nil {
 		return as(occurrence{e, st})
 	}
-	return said{e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))}
+	return caption{e.Type, faint, fmt.Sprintf("not known to this version (%d bytes)", len(e.Data))}
 }
 
 // onsetEvents are those until the end of the onset.
 var onsetEvents = []shown{
-	show(func(e occurrence, p event.DreamStarted) said {
-		return said{
+	show(func(e occurrence, p event.DreamStarted) caption {
+		return caption{
 			"dream", bold,
 			fmt.Sprintf("begins, %s, %s to spend, seed %d", p.Tier, p.Budget, p.Seed) +
 				continuedFrom(string(p.From), p.Redreams),
 		}
 	}),
-	show(func(e occurrence, p event.OnsetStarted) said {
-		return said{"onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s",
+	show(func(e occurrence, p event.OnsetStarted) caption {
+		return caption{"onset", amber, fmt.Sprintf("%s, %s, up to %s; %d of %s",
 			stageName(p.Depth), biasName(p.Bias), p.Budget, p.Shown, count(p.Selected, "piece"))}
 	}),
-	show(func(e occurrence, p event.OnsetSkipped) said {
-		return said{"onset", amber, "skipped: " + skippedFor(p.Reason)[0]}
+	show(func(e occurrence, p event.OnsetSkipped) caption {
+		return caption{"onset", amber, "skipped: " + skippedFor(p.Reason)[0]}
 	}),
-	show(func(e occurrence, p event.DepthChanged) said {
-		return said{
+	show(func(e occurrence, p event.DepthChanged) caption {
+		return caption{
 			"depth", amber,
 			fmt.Sprintf("%s to %s, T %s", stageName(p.From), stageName(p.To), temperature(p.Temperature)),
 		}
 	}),
-	show(func(e occurrence, p event.DaliInterrupt) said {
-		return said{fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak T %s",
+	show(func(e occurrence, p event.DaliInterrupt) caption {
+		return caption{fmt.Sprintf("%s Dali %d", drop, p.Cycle), amber, fmt.Sprintf("%s%s halted, %d caught, peak T %s",
 			tooDeep(p.TooDeep), count(p.Partials, "thought"), p.Captured, temperature(p.Temperature))}
 	}),
-	show(func(e occurrence, p event.FragmentCaptured) said {
-		return said{
+	show(func(e occurrence, p event.FragmentCaptured) caption {
+		return caption{
 			caught + " caught", bright,
 			fmt.Sprintf("%s: worth %s, new %s, distance %s", own(e, p.Fragment), score(p.Composite),
 				score(p.Novelty), score(p.Distance)),
 		}
 	}),
-	show(func(e occurrence, p event.FragmentDiscarded) said {
-		return said{"set aside", faint, fmt.Sprintf("%s: worth %s, %s", own(e, p.Fragment), score(p.Composite), p.Reason)}
+	show(func(e occurrence, p event.FragmentDiscarded) caption {
+		return caption{"set aside", faint, fmt.Sprintf("%s: worth %s, %s", own(e, p.Fragment), score(p.Composite), p.Reason)}
 	}),
-	show(func(e occurrence, p event.SomaticMarkerFired) said {
+	show(func(e occurrence, p event.SomaticMarkerFired) caption {
 		came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[p.Valence]
-		return said{
+		return caption{
 			"touched", gold,
 			fmt.Sprintf("%s: like %s that came out %s, relevance +%s", own(e, p.Fragment),
 				count(p.Count, "strong moment"), came, score(p.Boost)),
 		}
 	}),
-	show(func(e occurrence, p event.ObserverDrifted) said {
-		return said{
+	show(func(e occurrence, p event.ObserverDrifted) caption {
+		return caption{
 			"alarm", red,
 			fmt.Sprintf("the observer, after %d outcomes: %s", p.Outcomes, strings.Join(p.Alarms, "; ")),
 		}
 	}),
-	show(func(e occurrence, p event.OnsetCompleted) said {
-		return said{
+	show(func(e occurrence, p event.OnsetCompleted) caption {
+		return caption{
 			"onset", amber,
 			fmt.Sprintf("done: %s in %s, %s, %.1f s%s", count(p.Fragments, "fragment"), count(p.Cycles, "cycle"),
 				p.Spent, p.Seconds, reasonSuffix(p.Reason)),
@@ -135,43 +135,43 @@ var onsetEvents = []shown{
 
 // laterEvents follow the onset.
 var laterEvents = []shown{
-	show(func(e occurrence, p event.PhaseStarted) said {
-		return said{phaseName(p.Phase), inkOf(p.Phase), "begins, up to " + p.Budget.String()}
+	show(func(e occurrence, p event.PhaseStarted) caption {
+		return caption{phaseName(p.Phase), inkOf(p.Phase), "begins, up to " + p.Budget.String()}
 	}),
-	show(func(e occurrence, p event.PhaseCompleted) said {
+	show(func(e occurrence, p event.PhaseCompleted) caption {
 		text := fmt.Sprintf("%s: %d made, %d kept, %s, %s", p.State, p.Made, p.Kept, count(p.Calls, "call"), p.Spent)
 		if p.Reason != "" {
 			text += ": " + p.Reason
 		}
-		return said{phaseName(p.Phase), inkOf(p.Phase), text}
+		return caption{phaseName(p.Phase), inkOf(p.Phase), text}
 	}),
-	show(func(e occurrence, p event.PatternFound) said {
-		return said{
+	show(func(e occurrence, p event.PatternFound) caption {
+		return caption{
 			"pattern", blue,
 			fmt.Sprintf("%s: %s, confidence %s", own(e, p.Prediction), p.Direction, score(p.Confidence)),
 		}
 	}),
-	show(func(e occurrence, p event.GistExtracted) said {
-		return said{"gist", blue, fmt.Sprintf("%s from %s", own(e, p.Gist), p.Source)}
+	show(func(e occurrence, p event.GistExtracted) caption {
+		return caption{"gist", blue, fmt.Sprintf("%s from %s", own(e, p.Gist), p.Source)}
 	}),
-	show(func(e occurrence, p event.ItemArchived) said {
+	show(func(e occurrence, p event.ItemArchived) caption {
 		newer := ""
 		if p.Newer != "" {
 			newer = ", " + own(e, p.Newer) + " stands for it"
 		}
-		return said{"archived", amber, fmt.Sprintf("%s %s: %s%s", p.Kind, own(e, p.Item), p.Reason, newer)}
+		return caption{"archived", amber, fmt.Sprintf("%s %s: %s%s", p.Kind, own(e, p.Item), p.Reason, newer)}
 	}),
-	show(func(e occurrence, p event.ItemRestored) said {
-		return said{"restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)}
+	show(func(e occurrence, p event.ItemRestored) caption {
+		return caption{"restored", green, fmt.Sprintf("%s %s, by a %s", p.Kind, own(e, p.Item), p.By)}
 	}),
-	show(func(e occurrence, p event.MemoriesRenewed) said {
-		return said{"strengthened", green, count(p.Memories, "memory") + ", by use"}
+	show(func(e occurrence, p event.MemoriesRenewed) caption {
+		return caption{"strengthened", green, count(p.Memories, "memory") + ", by use"}
 	}),
-	show(func(e occurrence, p event.MemoriesEmbedded) said {
+	show(func(e occurrence, p event.MemoriesEmbedded) caption {
 		took := (time.Duration(p.Took) * time.Millisecond).Round(time.Second)
-		return said{"embedded", green, fmt.Sprintf("%d memories, in %s, space %s", p.Embedded, took, p.Space)}
+		return caption{"embedded", green, fmt.Sprintf("%d memories, in %s, space %s", p.Embedded, took, p.Space)}
 	}),
-	show(func(e occurrence, p event.ScenarioImagined) said {
+	show(func(e occurrence, p event.ScenarioImagined) caption {
 		fate, kind := "dropped", ""
 		if p.Kept {
 			fate = "kept"
@@ -182,65 +182,65 @@ var laterEvents = []shown{
 		for i, parent := range p.Parents {
 			kind += []string{", " + string(p.Operation) + " of ", " and "}[min(i, 1)] + own(e, parent)
 		}
-		return said{
+		return caption{
 			"scenario", violet,
 			fmt.Sprintf("%s: scored %s, %s%s", own(e, p.Scenario), score(p.Score), fate, kind),
 		}
 	}),
-	show(func(e occurrence, p event.HypothesisStaged) said {
-		return said{
+	show(func(e occurrence, p event.HypothesisStaged) caption {
+		return caption{
 			"hypothesis", teal,
 			fmt.Sprintf("%s: staged, confidence %s", own(e, p.Hypothesis), score(p.Confidence)),
 		}
 	}),
-	show(func(e occurrence, p event.HypothesisChanged) said {
-		return said{
+	show(func(e occurrence, p event.HypothesisChanged) caption {
+		return caption{
 			"hypothesis", teal,
 			fmt.Sprintf("%s: %s, confidence %s%s", own(e, p.Hypothesis), p.Status, score(p.Confidence), causeOf(e, p)),
 		}
 	}),
-	show(func(e occurrence, p event.PredictionResolved) said {
-		return said{
+	show(func(e occurrence, p event.PredictionResolved) caption {
+		return caption{
 			"prediction", blue,
 			fmt.Sprintf("%s: %s by %s, confidence was %s", own(e, p.Prediction), p.Status, p.By,
 				score(p.Confidence)),
 		}
 	}),
-	show(func(e occurrence, p event.HypnopompicStarted) said {
-		return said{"return", gold, "begins with " + count(p.Insights, "insight")}
+	show(func(e occurrence, p event.HypnopompicStarted) caption {
+		return caption{"return", gold, "begins with " + count(p.Insights, "insight")}
 	}),
-	show(func(e occurrence, p event.HypnopompicCompleted) said {
-		return said{
+	show(func(e occurrence, p event.HypnopompicCompleted) caption {
+		return caption{
 			"return", gold,
 			fmt.Sprintf("%s surfaced, mood moved by %s", count(p.Insights, "insight"), score(p.Delta)),
 		}
 	}),
-	show(func(e occurrence, p event.DreamAborted) said {
-		return said{"dream", red, fmt.Sprintf("aborted in %s: %s", phaseName(p.Phase), p.Reason)}
+	show(func(e occurrence, p event.DreamAborted) caption {
+		return caption{"dream", red, fmt.Sprintf("aborted in %s: %s", phaseName(p.Phase), p.Reason)}
 	}),
-	show(func(e occurrence, p event.Spent) said { return reportTally(p.Tally) }),
-	show(func(e occurrence, p event.DreamUndone) said {
-		return said{
+	show(func(e occurrence, p event.Spent) caption { return reportTally(p.Tally) }),
+	show(func(e occurrence, p event.DreamUndone) caption {
+		return caption{
 			"alarm", red,
 			fmt.Sprintf("undone, it made recall worse: %d of %s found before, %d after; %d archived, %d restored",
 				p.Before, count(p.Requested, "memory"), p.After, p.Archived, p.Restored),
 		}
 	}),
-	show(func(e occurrence, p event.EmptyDreamsRepeated) said {
-		return said{
+	show(func(e occurrence, p event.EmptyDreamsRepeated) caption {
+		return caption{
 			"alarm", red,
 			fmt.Sprintf("%d dreams in a row have kept nothing; look at the memories and the models", p.Dreams),
 		}
 	}),
-	show(func(e occurrence, p event.DreamEnded) said {
-		return said{
+	show(func(e occurrence, p event.DreamEnded) caption {
+		return caption{
 			"dream", outcomeInk(p.Outcome),
 			fmt.Sprintf("%s, %d kept, %s%s", p.Outcome, p.Kept, p.Spent, reasonSuffix(p.Reason)),
 		}
 	}),
 }
 
-func reportTally(t dream.Tally) said {
+func reportTally(t dream.Tally) caption {
 	text := fmt.Sprintf("%s, %s", count(t.Calls, "call"), t.Spent)
 	if t.Cap > 0 && t.Cap != budget.Unlimited {
 		text += " of " + t.Cap.String()
@@ -251,7 +251,7 @@ func reportTally(t dream.Tally) said {
 	if t.State == skipped {
 		text = "skipped" + reasonSuffix(t.Reason)
 	}
-	return said{phaseName(t.Phase), inkOf(t.Phase), text}
+	return caption{phaseName(t.Phase), inkOf(t.Phase), text}
 }
 
 // own is an id without the name of the event's dream.

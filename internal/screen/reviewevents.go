@@ -8,15 +8,15 @@ import (
 
 // reviewEvents say what waits for a person, and what was decided.
 var reviewEvents = []shown{
-	show(func(e occurrence, p event.ReviewRequested) said {
-		return said{"review", amber, fmt.Sprintf("%s: a %s waits to be accepted", own(e, p.Item), p.Kind)}
+	show(func(e occurrence, p event.ReviewRequested) caption {
+		return caption{"review", amber, fmt.Sprintf("%s: a %s waits to be accepted", own(e, p.Item), p.Kind)}
 	}),
-	show(func(e occurrence, p event.ReviewDecided) said {
+	show(func(e occurrence, p event.ReviewDecided) caption {
 		did := "rejected"
 		if p.Accepted {
 			did = "accepted"
 		}
-		return said{"review", amber, fmt.Sprintf("%s %s by %s", count(len(p.Items), "item"), did, p.By)}
+		return caption{"review", amber, fmt.Sprintf("%s %s by %s", count(len(p.Items), "item"), did, p.By)}
 	}),
 }
 

@@ -9,30 +9,30 @@ import (
 
 // wakeEvents happen between the stretches of a dream.
 var wakeEvents = []shown{
-	show(func(e occurrence, p event.AlarmRaised) said {
-		return said{"alarm", red, fmt.Sprintf("%s/%s fired (%s)", p.Feed, p.Rule, p.Kind)}
+	show(func(e occurrence, p event.AlarmRaised) caption {
+		return caption{"alarm", red, fmt.Sprintf("%s/%s fired (%s)", p.Feed, p.Rule, p.Kind)}
 	}),
-	show(func(e occurrence, p event.AlarmAbort) said {
-		return said{
+	show(func(e occurrence, p event.AlarmAbort) caption {
+		return caption{
 			"onset", red,
 			fmt.Sprintf("ended by the alarm %s: %s saved, %s", p.Trigger, count(p.Fragments, "fragment"), p.Spent),
 		}
 	}),
-	show(func(e occurrence, p event.AgentAwake) said {
+	show(func(e occurrence, p event.AgentAwake) caption {
 		text := fmt.Sprintf("by %s, epoch %d", CauseName(p.Cause), p.Epoch)
 		if p.Dream != "" {
 			text += ", out of " + p.Dream
 		}
-		return said{"awake", gold, text}
+		return caption{"awake", gold, text}
 	}),
-	show(func(e occurrence, p event.AgentAsleep) said {
-		return said{"asleep", faint, "nobody holds the agent awake any more"}
+	show(func(e occurrence, p event.AgentAsleep) caption {
+		return caption{"asleep", faint, "nobody holds the agent awake any more"}
 	}),
-	show(func(e occurrence, p event.DreamInterrupted) said {
-		return said{"woken", amber, interruption(p, e.At, e.st)}
+	show(func(e occurrence, p event.DreamInterrupted) caption {
+		return caption{"woken", amber, interruption(p, e.At, e.st)}
 	}),
-	show(func(e occurrence, p event.DreamResumed) said {
-		return said{"resumed", green, fmt.Sprintf("stretch %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)}
+	show(func(e occurrence, p event.DreamResumed) caption {
+		return caption{"resumed", green, fmt.Sprintf("stretch %d, from %s, %s left", p.Stretch, phaseName(p.Phase), p.Left)}
 	}),
 }
 
