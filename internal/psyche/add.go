@@ -79,9 +79,7 @@ func Add(ctx context.Context, store memory.Store, embed EmbedFunc, agent string,
 		return Added{}, err
 	}
 	e.Surprise = surprises[0]
-	newest, err := store.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{origin}, Limit: mostNewest,
-	})
+	newest, err := newestOf(ctx, store, agent, origin)
 	if err != nil {
 		return Added{}, err
 	}

@@ -170,17 +170,17 @@ func (d *Dreams) record(ctx context.Context, c Caller, need access.Role,
 		return dream.Agent{}, nil, none
 	}
 	a, err := d.Memory.Agent(ctx, handle)
+	if err == nil && !c.Key.Reaches(a.Handle) {
+		return dream.Agent{}, nil, none
+	}
+	var n *dream.Record
+	if err == nil {
+		n, err = memory.One[*dream.Record](ctx, d.Memory, a.ID, name)
+	}
 	switch {
-	case errors.Is(err, memory.ErrNotFound), err == nil && !c.Key.Reaches(a.Handle):
+	case errors.Is(err, memory.ErrNotFound):
 		return dream.Agent{}, nil, none
 	case err != nil:
-		return dream.Agent{}, nil, unreadStore(ctx, err)
-	}
-	n, err := memory.One[*dream.Record](ctx, d.Memory, a.ID, name)
-	if errors.Is(err, memory.ErrNotFound) {
-		return dream.Agent{}, nil, none
-	}
-	if err != nil {
 		return dream.Agent{}, nil, unreadStore(ctx, err)
 	}
 	return a, n, demand(c, need)

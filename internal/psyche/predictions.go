@@ -199,23 +199,33 @@ type ClaimExplanation struct {
 
 // ExplainClaim says what a claim rests on, outcome by outcome. It needs role operator.
 func (d *Dreams) ExplainClaim(ctx context.Context, c Caller, agent, id string) (ClaimExplanation, error) {
-	a, err := d.agent(ctx, c, access.Operator, agent)
+	handle, found, err := toExplain[*dream.Claim](ctx, d, c, agent, "claim", "claims", id)
 	if err != nil {
 		return ClaimExplanation{}, err
-	}
-	found, err := memory.One[*dream.Claim](ctx, d.Memory, a.ID, id)
-	if errors.Is(err, memory.ErrNotFound) {
-		return ClaimExplanation{}, notFoundFault("claim", "claim_not_found",
-			"%s has no claim %q; GET /v1/agents/%s/claims lists those it has", a.Handle, id, a.Handle)
-	}
-	if err != nil {
-		return ClaimExplanation{}, unreadStore(ctx, err)
 	}
 	behind, err := review.Explain(ctx, d.Memory, found)
 	if err != nil {
 		return ClaimExplanation{}, unreadStore(ctx, err)
 	}
-	return ClaimExplanation{Object: "claim_explanation", Agent: a.Handle, Claim: found, Explanation: behind}, nil
+	return ClaimExplanation{Object: "claim_explanation", Agent: handle, Claim: found, Explanation: behind}, nil
+}
+
+// toExplain finds what an operator asks about, and its agent's handle. Lists of it are named by the plural.
+func toExplain[T dream.Item](ctx context.Context, d *Dreams, c Caller, agent, kind, plural, id string,
+) (handle string, found T, err error) {
+	a, err := d.agent(ctx, c, access.Operator, agent)
+	if err != nil {
+		return "", found, err
+	}
+	found, err = memory.One[T](ctx, d.Memory, a.ID, id)
+	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		err = notFoundFault(kind, kind+"_not_found",
+			"%s has no %s %q; GET /v1/agents/%s/%s lists those it has", a.Handle, kind, id, a.Handle, plural)
+	case err != nil:
+		err = unreadStore(ctx, err)
+	}
+	return a.Handle, found, err
 }
 
 // ListHypotheses are an agent's hypotheses of a status, the most confident first; those that are staged or promoted if
@@ -236,23 +246,15 @@ type HypothesisExplanation struct {
 
 // ExplainHypothesis says why a hypothesis was promoted or not, outcome by outcome. It needs role operator.
 func (d *Dreams) ExplainHypothesis(ctx context.Context, c Caller, agent, id string) (HypothesisExplanation, error) {
-	a, err := d.agent(ctx, c, access.Operator, agent)
+	handle, found, err := toExplain[*dream.Hypothesis](ctx, d, c, agent, "hypothesis", "hypotheses", id)
 	if err != nil {
 		return HypothesisExplanation{}, err
-	}
-	found, err := memory.One[*dream.Hypothesis](ctx, d.Memory, a.ID, id)
-	if errors.Is(err, memory.ErrNotFound) {
-		return HypothesisExplanation{}, notFoundFault("hypothesis", "hypothesis_not_found",
-			"%s has no hypothesis %q; GET /v1/agents/%s/hypotheses lists those it has", a.Handle, id, a.Handle)
-	}
-	if err != nil {
-		return HypothesisExplanation{}, unreadStore(ctx, err)
 	}
 	behind, err := review.ExplainHypothesis(ctx, d.Memory, found, d.Judge().Resolver.Rules.Gate)
 	if err != nil {
 		return HypothesisExplanation{}, unreadStore(ctx, err)
 	}
 	return HypothesisExplanation{
-		Object: "hypothesis_explanation", Agent: a.Handle, Hypothesis: found, HypothesisExplanation: behind,
+		Object: "hypothesis_explanation", Agent: handle, Hypothesis: found, HypothesisExplanation: behind,
 	}, nil
 }

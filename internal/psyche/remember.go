@@ -2,8 +2,6 @@ package psyche
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"hash/maphash"
 	"slices"
@@ -348,10 +346,5 @@ func (b *memoryWriter) embedAndCompare(ctx context.Context, a dream.Agent, c Cal
 
 // idOf is the id of a statement: the same words of the same speaker to the same agent are one memory.
 func idOf(agent, owner, speaker, text string) string {
-	sum := sha256.New()
-	for _, part := range []string{agent, owner, speaker, strings.TrimSpace(text)} {
-		sum.Write([]byte(part))
-		sum.Write([]byte{0})
-	}
-	return "ep_" + hex.EncodeToString(sum.Sum(nil)[:12])
+	return "ep_" + digest(agent, owner, speaker, strings.TrimSpace(text))
 }

@@ -13,9 +13,7 @@ import (
 // wordSurprise is how surprising texts are by their words, where their meaning cannot be measured: the rule of imports,
 // with the owner's newest memories as the past.
 func wordSurprise(ctx context.Context, store memory.Store, agent, owner string, texts ...string) ([]float64, error) {
-	items, err := store.Find(ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{owner}, Limit: mostNewest,
-	})
+	items, err := newestOf(ctx, store, agent, owner)
 	if err != nil {
 		return nil, fmt.Errorf("read what came before: %w", err)
 	}
@@ -28,6 +26,13 @@ func wordSurprise(ctx context.Context, store memory.Store, agent, owner string, 
 		all[i] = gauge.Measure(&derive.Draft{Episode: dream.Episode{Content: text}, Felt: true}).Surprise()
 	}
 	return all, nil
+}
+
+// newestOf are an owner's newest episodes, oldest first.
+func newestOf(ctx context.Context, store memory.Store, agent, owner string) ([]dream.Item, error) {
+	return store.Find(ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindEpisode}, Owners: []string{owner}, Limit: mostNewest,
+	})
 }
 
 // surprises are those of lines to be remembered: the distance in meaning to the nearest memory on the scale of the

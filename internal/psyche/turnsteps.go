@@ -92,7 +92,11 @@ func (c *counts) of(agent string) *RecallCounts {
 	if c.byAgent[agent] == nil {
 		c.byAgent[agent] = &RecallCounts{
 			Skipped: map[string]int64{
-				SkippedOff: 0, SkippedBudget: 0, SkippedBusy: 0, SkippedFailed: 0, SkippedNothing: 0,
+				SkippedOff:     0,
+				SkippedBudget:  0,
+				SkippedBusy:    0,
+				SkippedFailed:  0,
+				SkippedNothing: 0,
 			},
 			WordsOnly: map[string]int64{WordsBudget: 0, WordsFailed: 0, WordsSpace: 0},
 		}

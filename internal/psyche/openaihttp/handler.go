@@ -36,6 +36,14 @@ type TurnFigures struct {
 
 // Routes returns the routes. Nothing below /v1/models wakes an agent.
 func (f *Handler) Routes() []front.Route {
+	read := func(path string, serve http.HandlerFunc) front.Route {
+		return front.Route{Method: http.MethodGet, Path: path, Role: access.Client, Serve: serve}
+	}
+	change := func(path string, serve http.HandlerFunc) front.Route {
+		route := read(path, serve)
+		route.Method, route.Once = http.MethodPost, true
+		return route
+	}
 	return []front.Route{
 		{
 			Method: http.MethodPost,
@@ -52,25 +60,13 @@ func (f *Handler) Routes() []front.Route {
 			Stream: true,
 			Serve:  f.embeddings,
 		},
-		{Method: http.MethodGet, Path: "/v1/models", Role: access.Client, Serve: ok(f.models)},
-		{Method: http.MethodGet, Path: "/v1/models/{id}", Role: access.Client, Serve: ok(f.model)},
-		{Method: http.MethodGet, Path: "/v1/models/agent/{id}", Role: access.Client, Serve: ok(f.model)},
-		{Method: http.MethodGet, Path: "/v1/agents/{agent}/status", Role: access.Client, Serve: ok(f.status)},
-		{Method: http.MethodGet, Path: "/v1/agents/{agent}/emotion", Role: access.Client, Serve: ok(f.emotion)},
-		{
-			Method: http.MethodPost,
-			Path:   "/v1/agents/{agent}/emotion",
-			Role:   access.Client,
-			Once:   true,
-			Serve:  ok(f.feel),
-		},
-		{
-			Method: http.MethodPost,
-			Path:   "/v1/agents/{agent}/session",
-			Role:   access.Client,
-			Once:   true,
-			Serve:  ok(f.open),
-		},
+		read("/v1/models", ok(f.models)),
+		read("/v1/models/{id}", ok(f.model)),
+		read("/v1/models/agent/{id}", ok(f.model)),
+		read("/v1/agents/{agent}/status", ok(f.status)),
+		read("/v1/agents/{agent}/emotion", ok(f.emotion)),
+		change("/v1/agents/{agent}/emotion", ok(f.feel)),
+		change("/v1/agents/{agent}/session", ok(f.open)),
 		{
 			Method: http.MethodGet,
 			Path:   "/v1/agents/{agent}/session",
