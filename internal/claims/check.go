@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -167,19 +168,11 @@ func verdict(right bool) Outcome {
 
 // between are the episodes after from and not after to.
 func between(lived []Episode, from, to time.Time) []Episode {
-	first, _ := slices.BinarySearchFunc(lived, from, func(e Episode, t time.Time) int {
-		if e.At.After(t) {
-			return 1
-		}
-		return -1
-	})
-	end, _ := slices.BinarySearchFunc(lived, to, func(e Episode, t time.Time) int {
-		if e.At.After(t) {
-			return 1
-		}
-		return -1
-	})
-	return lived[first:max(first, end)]
+	after := func(t time.Time) int {
+		return sort.Search(len(lived), func(i int) bool { return lived[i].At.After(t) })
+	}
+	first := after(from)
+	return lived[first:max(first, after(to))]
 }
 
 // Trials are the outcomes of a check that repeats itself: each time that its condition is met anew after from, one

@@ -1,6 +1,7 @@
 package claims
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -73,15 +74,7 @@ func Passing(wealth []float64, alpha float64) []int {
 	for i := range ranked {
 		ranked[i] = i
 	}
-	slices.SortStableFunc(ranked, func(a, b int) int {
-		switch {
-		case wealth[a] > wealth[b]:
-			return -1
-		case wealth[a] < wealth[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(ranked, func(a, b int) int { return cmp.Compare(wealth[b], wealth[a]) })
 	for k := len(ranked); k > 0; k-- {
 		if wealth[ranked[k-1]] >= float64(len(wealth))/(alpha*float64(k)) {
 			return ranked[:k]

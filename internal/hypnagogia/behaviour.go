@@ -19,35 +19,18 @@ type Bound struct {
 // stable ones, one within 30 s to conserve, and none below that. Cycles run at the peak or not at all, so their
 // number limits the depth. An unknown or empty behaviour has no limit.
 func Bounds(b dream.Behaviour) Bound {
+	bound := Bound{Allowed: true, Deepest: dream.Peak}
 	switch b {
 	case dream.Thriving:
-		return Bound{
-			CyclesLeast: 3,
-			CyclesMost:  5,
-			Onset:       90 * time.Second,
-			Allowed:     true,
-			Deepest:     dream.Peak,
-		}
+		bound.CyclesLeast, bound.CyclesMost, bound.Onset = 3, 5, 90*time.Second
 	case dream.Stable:
-		return Bound{
-			CyclesLeast: 2,
-			CyclesMost:  3,
-			Onset:       60 * time.Second,
-			Allowed:     true,
-			Deepest:     dream.Peak,
-		}
+		bound.CyclesLeast, bound.CyclesMost, bound.Onset = 2, 3, 60*time.Second
 	case dream.Conservation:
-		return Bound{
-			CyclesLeast: 1,
-			CyclesMost:  1,
-			Onset:       30 * time.Second,
-			Allowed:     true,
-			Deepest:     dream.Peak,
-		}
+		bound.CyclesLeast, bound.CyclesMost, bound.Onset = 1, 1, 30*time.Second
 	case dream.Declining, dream.Terminal:
 		return Bound{}
 	}
-	return Bound{Allowed: true, Deepest: dream.Peak}
+	return bound
 }
 
 // Bounded holds the knobs within the bounds of a behaviour. It only lowers the number of cycles, so a configuration
