@@ -45,8 +45,7 @@ type CallAnswer struct {
 	Model    string
 	Estimate budget.Micros // the most that the call could cost
 	Cost     budget.Micros
-	Woke     bool    // the call woke the agent, or ended its dream
-	Felt     Emotion // how the agent feels after it
+	Woke     bool // the call woke the agent, or ended its dream
 }
 
 // Limits of a call.
@@ -96,9 +95,11 @@ func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer,
 		return answer, err
 	}
 	answer.Woke = woken.Raised
-	answer.Felt, err = s.feelWord(ctx, a, answer.Emotion, on.affect)
-	if err != nil {
-		s.Log.WarnContext(ctx, "a call moved no mood", "agent", a.Handle, "error", err)
+	if pad, existing := mood.OfWord(answer.Emotion); existing && on.affect {
+		e := mood.Event{Name: "called/" + answer.Emotion, Move: mood.PAD{}.Toward(pad, feltShare)}
+		if _, err := s.feel(ctx, a, e, 1); err != nil {
+			s.Log.WarnContext(ctx, "a call moved no mood", "agent", a.Handle, "error", err)
+		}
 	}
 	if on.store {
 		statements := c.Statements
@@ -204,15 +205,6 @@ func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *in
 // feltShare is the strength of the word by which an agent says how a call feels: a third of what the word means. An
 // event that happens to an agent moves it more than its own remark.
 const feltShare = .3
-
-// feelWord moves the mood toward a word, if it is one that moods have, and returns how the agent feels.
-func (s *Service) feelWord(ctx context.Context, a dream.Agent, word string, on bool) (Emotion, error) {
-	pad, existing := mood.OfWord(word)
-	if !existing || !on {
-		return s.emotion(ctx, a)
-	}
-	return s.feel(ctx, a, mood.Event{Name: "called/" + word, Move: mood.PAD{}.Toward(pad, feltShare)}, 1)
-}
 
 // Hear remembers what was said where an agent could hear it, without calling it.
 func (s *Service) Hear(ctx context.Context, agent string, owner Caller, session string, statements []Statement) error {

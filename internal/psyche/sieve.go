@@ -9,12 +9,26 @@ import (
 // or inserts one when the client asked and the provider sends none. Everything else passes unchanged, as soon as its
 // event is complete.
 type sieve struct {
+	outlet
 	wait  []byte         // an incomplete event
-	out   []byte         // ready to be passed on
 	open  bool           // an event was too long to wait for: everything passes from now on
 	count func() counted // nil: usage is removed; else it is inserted
 	seen  bool           // usage has passed
 	named envelope
+}
+
+// outlet holds what is ready to be passed on.
+type outlet struct{ out []byte }
+
+func (o *outlet) empty() bool { return len(o.out) == 0 }
+
+func (o *outlet) take(p []byte) int {
+	n := copy(p, o.out)
+	o.out = o.out[n:]
+	if len(o.out) == 0 {
+		o.out = nil
+	}
+	return n
 }
 
 // envelope are the fields that all events of one answer share.
@@ -31,8 +45,6 @@ type counted struct {
 	Completion int64 `json:"completion_tokens"`
 	Total      int64 `json:"total_tokens"`
 }
-
-func (s *sieve) empty() bool { return len(s.out) == 0 }
 
 func (s *sieve) push(b []byte, end bool) {
 	s.wait = append(s.wait, b...)
@@ -100,15 +112,6 @@ func tellsUsage(data []byte) bool {
 		Usage json.RawMessage `json:"usage"`
 	}
 	return json.Unmarshal(data, &e) == nil && len(e.Usage) > 0 && e.Usage[0] == '{'
-}
-
-func (s *sieve) take(p []byte) int {
-	n := copy(p, s.out)
-	s.out = s.out[n:]
-	if len(s.out) == 0 {
-		s.out = nil
-	}
-	return n
 }
 
 // eventEnd is the position after the first complete event; -1 when there is none.

@@ -12,14 +12,12 @@ const longestTail = 64 << 10
 // tail adds the usage to an answer in one piece when the provider reports none: it is counted and written before the
 // closing brace. Every other byte passes unchanged.
 type tail struct {
+	outlet
 	held  []byte
-	out   []byte
 	all   []byte // of the answer, as long as it is short enough to parse
 	open  bool   // nothing is held back any more
 	count func() counted
 }
-
-func (t *tail) empty() bool { return len(t.out) == 0 }
 
 func (t *tail) push(b []byte, end bool) {
 	if t.open {
@@ -54,13 +52,4 @@ func (t *tail) lacksUsage() bool {
 	}
 	return bytes.HasPrefix(bytes.TrimSpace(t.held), []byte("}")) && json.Unmarshal(t.all, &a) == nil &&
 		len(a.Choices) > 0 && a.Usage == nil && a.Error == nil && !bytes.Contains(t.all, []byte(`"usage"`))
-}
-
-func (t *tail) take(p []byte) int {
-	n := copy(p, t.out)
-	t.out = t.out[n:]
-	if len(t.out) == 0 {
-		t.out = nil
-	}
-	return n
 }
