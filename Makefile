@@ -212,8 +212,8 @@ bench-foretelling: bin/temporald ## What the built-in model's predictions are wo
 	@LOCOMO='$(LOCOMO)' NIGHTS='$(NIGHTS)' $(GO) test -count=1 -timeout 60m -run '^(TestTheBuiltInModelForetells|TestNoInventedQuotation|TestProgramsResolve)' -v ./testsuite/foretelling | grep -vE '^(=== |--- PASS|PASS$$)'
 
 .PHONY: bench-phases
-bench-phases: bin/temporald ## What each phase of a dream adds with the built-in model, in docs/measurements/phases.md; LOCOMO names locomo10.json, a quarter of an hour
-	@LOCOMO='$(abspath $(LOCOMO))' UPDATE=table $(GO) test -count=1 -timeout 120m -v ./testsuite/phases
+bench-phases: bin/temporald ## What each phase of a dream adds with the built-in model, in docs/measurements/phases.md; LOCOMO names locomo10.json, SEED the dreams (11 or 12); a quarter of an hour
+	@LOCOMO='$(abspath $(LOCOMO))' SEED='$(SEED)' UPDATE=table $(GO) test -count=1 -timeout 120m -v ./testsuite/phases
 
 .PHONY: bench-observing
 bench-observing: ## What the observer keeps of texts labelled by construction, in docs/measurements/observer.md; LOCOMO adds files of dialogues

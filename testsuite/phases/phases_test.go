@@ -1,9 +1,11 @@
 package phases_test
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,8 +26,17 @@ type history struct {
 // The sets that a phase is judged on: the lives that ship, and dialogues of LoCoMo.
 const lives, dialogues = "lives", "dialogues"
 
-// seed of the dreams, which had not been used before.
-const seed = 11
+// firstSeed is that of the dreams of the first run; none of the seeds had been used before.
+const firstSeed = 11
+
+// seed is the one that SEED names.
+func seed(t *testing.T) uint64 {
+	t.Helper()
+	text := cmp.Or(os.Getenv("SEED"), strconv.Itoa(firstSeed))
+	n, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err, "SEED is a whole number")
+	return n
+}
 
 // left names the arm that leaves out a phase.
 var left = []struct{ phase, arm string }{
@@ -88,7 +99,7 @@ func prepare(t *testing.T, h history, nights int) *deploy.Evaluation {
 		Nights:    nights,
 		Judging:   h.judge,
 		Questions: 200,
-		Seed:      seed,
+		Seed:      seed(t),
 	})
 	require.NoError(t, err)
 	return e
@@ -204,7 +215,7 @@ func TestThePlansAreThoseThatWereWrittenDown(t *testing.T) {
 	for _, h := range histories() {
 		e := prepare(t, h, h.nights)
 		require.NoError(t, e.Close())
-		row := fmt.Sprintf("| %s | %d | %d, %d | %d | %s |", h.name, h.nights, e.Plan.Days, h.judge, seed, e.Plan.Hash())
+		row := fmt.Sprintf("| %s | %d | %d, %d | %d | %s |", h.name, h.nights, e.Plan.Days, h.judge, seed(t), e.Plan.Hash())
 		if !strings.Contains(string(page), row) {
 			missing = append(missing, row)
 		}
@@ -215,15 +226,16 @@ func TestThePlansAreThoseThatWereWrittenDown(t *testing.T) {
 // measured is the page with the tables.
 var measured = filepath.Join("..", "..", "docs", "measurements", "phases.md")
 
-// writeTables puts the tables between their marks in the page of measurements.
+// writeTables puts the tables between the marks of this seed in the page of measurements.
 func writeTables(t *testing.T, tables string) {
 	t.Helper()
 	data, err := os.ReadFile(measured)
 	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(data), "<!-- phases -->\n")
+	begin := fmt.Sprintf("<!-- phases, seed %d -->\n", seed(t))
+	before, rest, found := strings.Cut(string(data), begin)
 	require.True(t, found)
 	_, after, found := strings.Cut(rest, "<!-- end -->\n")
 	require.True(t, found)
-	whole := before + "<!-- phases -->\n" + tables + "<!-- end -->\n" + after
+	whole := before + begin + tables + "<!-- end -->\n" + after
 	require.NoError(t, os.WriteFile(measured, []byte(whole), 0o644))
 }
