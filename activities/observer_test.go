@@ -262,7 +262,7 @@ func TestASomaticMarkerIsLearnedAndFires(t *testing.T) {
 	fired := r.thought(s.Dream + "/onset/1.1").Verdict.Parts.Marker
 	require.NotNil(t, fired)
 	require.Equal(t, m.ID, fired.Marker)
-	require.GreaterOrEqual(t, fired.Cosine, fired.Threshold)
+	require.GreaterOrEqual(t, fired.Deviations, fired.Threshold)
 	require.Equal(t, .4, fired.Relevance)
 	require.InDelta(t, .4+fired.Boost, r.thought(s.Dream+"/onset/1.1").Verdict.Relevance, 1e-9)
 	require.Nil(t, r.thought(s.Dream+"/onset/1.2").Verdict.Parts.Marker)

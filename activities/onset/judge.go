@@ -271,14 +271,14 @@ func (o onsetRun) firedEvent(f *dream.Fragment) *event.Event {
 	}
 	m := p.Marker
 	e := o.Event(strings.TrimPrefix(f.ID, o.Dream+"/"), event.SomaticMarkerFired{
-		Marker:    m.Marker,
-		Fragment:  f.ID,
-		Cosine:    m.Cosine,
-		Threshold: m.Threshold,
-		Strength:  m.Strength,
-		Valence:   m.Valence,
-		Count:     m.Count,
-		Boost:     m.Boost,
+		Marker:     m.Marker,
+		Fragment:   f.ID,
+		Deviations: m.Deviations,
+		Threshold:  m.Threshold,
+		Strength:   m.Strength,
+		Valence:    m.Valence,
+		Count:      m.Count,
+		Boost:      m.Boost,
 	})
 	return &e
 }

@@ -54,7 +54,7 @@ func (o onsetRun) measureThoughts(ctx context.Context, r activities.StepRequest,
 	if len(fragments) == 0 {
 		return nil, activities.CallOutcome{}, nil
 	}
-	w, base, parts, held, err := o.ears(ctx, r, fragments)
+	w, base, parts, moments, err := o.ears(ctx, r, fragments)
 	if err != nil {
 		return nil, activities.CallOutcome{}, err
 	}
@@ -76,7 +76,7 @@ func (o onsetRun) measureThoughts(ctx context.Context, r activities.StepRequest,
 		}
 		at += 1 + len(parts[i])
 		if w.Fire > 0 {
-			h.ear.Marker = hypnagogia.MatchMarker(h.vector.V, held, w.Fire)
+			h.ear.Marker = moments.Match(f.Content, w.Fire)
 		}
 		named := len(f.Sources) > 0
 		h.near, f.Sources, err = o.Near(ctx, h.vector, f.Sources)
@@ -91,35 +91,35 @@ func (o onsetRun) measureThoughts(ctx context.Context, r activities.StepRequest,
 
 // ears prepares the observer's measurements of each thought, and the parts of it whose meaning is compared.
 func (o onsetRun) ears(ctx context.Context, r activities.StepRequest, fragments []*dream.Fragment) (
-	w core.Watching, base []hypnagogia.Evidence, parts [][]string, held []hypnagogia.MarkerVector, err error,
+	w core.Watching, base []hypnagogia.Evidence, parts [][]string, moments hypnagogia.Moments, err error,
 ) {
 	base, parts = make([]hypnagogia.Evidence, len(fragments)), make([][]string, len(fragments))
 	if o.Spec.Observer == nil {
-		return w, base, parts, nil, nil
+		return w, base, parts, moments, nil
 	}
-	w, held, err = o.watch(ctx)
+	w, moments, err = o.watch(ctx)
 	if err != nil {
-		return w, nil, nil, nil, err
+		return w, nil, nil, moments, err
 	}
 	language, err := o.language(ctx, r)
 	if err != nil {
-		return w, nil, nil, nil, err
+		return w, nil, nil, moments, err
 	}
 	words, err := core.WordOrder(ctx, o.Run)
 	if err != nil {
-		return w, nil, nil, nil, err
+		return w, nil, nil, moments, err
 	}
 	lines, behind, err := o.remember(ctx, r.Source)
 	if err != nil {
-		return w, nil, nil, nil, err
+		return w, nil, nil, moments, err
 	}
 	texts, err := core.MemoryTexts(ctx, o.Run, r.Source, core.Remembered{Lines: lines, Behind: behind})
 	if err != nil {
-		return w, nil, nil, nil, err
+		return w, nil, nil, moments, err
 	}
 	embedder, err := o.Catalog.Lookup(o.Spec.Models[dream.Embedder])
 	if err != nil {
-		return w, nil, nil, nil, err
+		return w, nil, nil, moments, err
 	}
 	for i, f := range fragments {
 		base[i] = hypnagogia.Evidence{
@@ -141,7 +141,7 @@ func (o onsetRun) ears(ctx context.Context, r activities.StepRequest, fragments 
 			}
 		}
 	}
-	return w, base, parts, held, nil
+	return w, base, parts, moments, nil
 }
 
 // cosines are the similarities of consecutive vectors.

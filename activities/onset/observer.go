@@ -21,34 +21,34 @@ import (
 const observerNote = "observer"
 
 // watch reads what the observer of a dream uses.
-func (o onsetRun) watch(ctx context.Context) (core.Watching, []hypnagogia.MarkerVector, error) {
+func (o onsetRun) watch(ctx context.Context) (core.Watching, hypnagogia.Moments, error) {
 	var existing *core.Watching
-	var held []hypnagogia.MarkerVector
-	o.Cached(ctx, func(v *core.CachedRun) { existing, held = v.Watch, v.Markers })
+	var moments hypnagogia.Moments
+	o.Cached(ctx, func(v *core.CachedRun) { existing, moments = v.Watch, v.Moments })
 	if existing != nil {
-		return *existing, held, nil
+		return *existing, moments, nil
 	}
 	body, err := o.Note(ctx, observerNote)
 	if errors.Is(err, memory.ErrNotFound) {
 		body, err = o.beginWatch(ctx)
 	}
 	if err != nil {
-		return core.Watching{}, nil, err
+		return core.Watching{}, moments, err
 	}
 	var w core.Watching
 	if err := json.Unmarshal(body, &w); err != nil {
-		return w, nil, fmt.Errorf("read what the observer of %s goes by: %w", o.Dream, err)
+		return w, moments, fmt.Errorf("read what the observer of %s goes by: %w", o.Dream, err)
 	}
 	items, err := o.Get(ctx, w.Markers...)
 	if err != nil {
-		return w, nil, fmt.Errorf("read the markers of %s: %w", o.Agent, err)
+		return w, moments, fmt.Errorf("read the markers of %s: %w", o.Agent, err)
 	}
-	held, err = core.PlaceMarkers(ctx, o.Run, memory.As[*dream.Marker](items))
+	moments, err = core.Moments(ctx, o.Run, memory.As[*dream.Marker](items))
 	if err != nil {
-		return w, nil, err
+		return w, moments, err
 	}
-	o.Cached(ctx, func(v *core.CachedRun) { v.Watch, v.Markers = &w, held })
-	return w, held, nil
+	o.Cached(ctx, func(v *core.CachedRun) { v.Watch, v.Moments = &w, moments })
+	return w, moments, nil
 }
 
 // beginWatch computes what the observer uses, freezes it, and raises the alarms that outcomes call for.
@@ -106,10 +106,12 @@ func (o onsetRun) look(ctx context.Context) (core.Watching, error) {
 		return w, fmt.Errorf("find the markers of %s: %w", o.Agent, err)
 	}
 	w.Markers = core.IdsOf(items)
-	held, err := core.PlaceMarkers(ctx, o.Run, memory.As[*dream.Marker](items))
-	if err == nil && len(held) > 0 { // without a marker, none can fire
-		w.Fire, _ = hypnagogia.FireFrom(held, newest, w.Space)
+	moments, err := core.Moments(ctx, o.Run, memory.As[*dream.Marker](items))
+	episodes := make([]*dream.Episode, len(newest))
+	for i, e := range newest {
+		episodes[i] = e.Episode
 	}
+	w.Fire, _ = moments.FireFrom(episodes)
 	return w, err
 }
 

@@ -34,14 +34,9 @@ func LearnableAffect(e *dream.Episode) (strength float64, valence dream.Valence,
 
 func feltOf(m mood.PAD) float64 { return math.Min(1, m.Distance(mood.PAD{})) }
 
-// Standard deviations above the mean of unrelated memories; our choice. In a normal distribution one unrelated memory
-// in 44 exceeds the first, one in 741 the second. A text is compared with every marker, and with 66 of them one is that
-// near by chance to nearly every text: so a marker must also be nearer than markers are to most ordinary memories.
-const (
-	fireAt      = 2
-	mergeAt     = 3
-	ordinaryFor = .9 // the share of ordinary memories that fire no marker
-)
+// mergeAt is how many standard deviations above the mean of unrelated memories two strong moments make one marker; our
+// choice. In a normal distribution one unrelated memory in 741 is that near.
+const mergeAt = 3
 
 // MostMarkers is the most live markers of an agent; with that many, new episodes can only join existing ones.
 const MostMarkers = 200
@@ -134,63 +129,11 @@ func MeanVector(places ...[]float32) []float32 {
 	return mean
 }
 
-// FireFrom is the cosine from which a text fires a marker: two standard deviations above unrelated memories, and what
-// nine of ten of the given episodes do not reach with any marker that they did not teach. False when the space is not
-// calibrated.
-func FireFrom(held []MarkerVector, episodes []EpisodeVector, c Calibration) (float64, bool) {
-	threshold, found := c.Near(fireAt)
-	if !found {
-		return 0, false
-	}
-	var nearest []float64
-	for _, e := range episodes {
-		best, compared := -1.0, false
-		for _, h := range held {
-			if len(h.Place) > 0 && !slices.Contains(h.Marker.Sources, e.Episode.ID) {
-				best, compared = math.Max(best, Cosine(e.Place, h.Place)), true
-			}
-		}
-		if compared {
-			nearest = append(nearest, best)
-		}
-	}
-	if len(nearest) < leastPlaces {
-		return threshold, true
-	}
-	slices.Sort(nearest)
-	usual := nearest[int(ordinaryFor*float64(len(nearest)))]
-	return math.Min(c.echo(), math.Max(threshold, usual)), true
-}
-
-// MatchMarker is the marker that a text fires: the nearest of those within the threshold, a cosine; nil for none.
-func MatchMarker(place []float32, held []MarkerVector, threshold float64) *dream.MarkerMatch {
-	var best *dream.MarkerMatch
-	for _, h := range held {
-		m := h.Marker
-		f := dream.MarkerMatch{
-			Marker:    m.ID,
-			Cosine:    Cosine(place, h.Place),
-			Threshold: threshold,
-			Strength:  m.Strength,
-			Valence:   m.Valence,
-			Count:     m.Count,
-		}
-		if f.Cosine >= threshold &&
-			(best == nil || f.Cosine > best.Cosine || f.Cosine == best.Cosine && f.Marker < best.Marker) {
-			best = &f
-		}
-	}
-	return best
-}
-
 // MostBoost is the largest share of the way to full relevance that a marker adds (our choice).
 const MostBoost = .25
 
-// Boost is what a marker adds to relevance: half of its full effect at the threshold, all of it at its own position.
+// Boost is what a marker adds to relevance: half of its full effect at the threshold, all of it from twice that on.
 func Boost(f dream.MarkerMatch) float64 {
-	closeness := 1.0
-	if f.Threshold < 1 {
-		closeness = unit((f.Cosine - f.Threshold) / (1 - f.Threshold))
-	}
+	closeness := stretch(f.Deviations, f.Threshold, 2*f.Threshold)
 	return MostBoost * unit(f.Strength) * (.5 + .5*closeness) * (1 - unit(f.Relevance))
 }

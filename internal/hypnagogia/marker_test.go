@@ -2,7 +2,6 @@ package hypnagogia_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,7 +47,7 @@ func lesson(id string, affect mood.PAD, place ...float32) hypnagogia.EpisodeVect
 	}
 }
 
-var calibrated = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from .4, fired from .3
+var calibrated = hypnagogia.Calibration{Mean: .1, SD: .1, Pairs: 100} // merged from .4
 
 func TestNearMarkersOfOneValenceAreMerged(t *testing.T) {
 	t.Parallel()
@@ -102,92 +101,23 @@ func TestTheNumberOfMarkersIsLimited(t *testing.T) {
 	require.Len(t, hypnagogia.LearnMarkers(nil, episodes, calibrated), hypnagogia.MostMarkers)
 }
 
-func TestTheNearestMarkerFiresIfItIsNearEnough(t *testing.T) {
+func TestABoostGrowsUpToTwiceTheThreshold(t *testing.T) {
 	t.Parallel()
-	held := []hypnagogia.MarkerVector{
-		{
-			Marker: &dream.Marker{Head: dream.Head{ID: "b"}, Strength: .8, Valence: dream.CameOutBadly, Count: 2},
-			Place:  []float32{1, 0, 0},
-		},
-		{
-			Marker: &dream.Marker{Head: dream.Head{ID: "a"}, Strength: .6, Valence: dream.CameOutWell, Count: 1},
-			Place:  []float32{1, 0, 0},
-		},
-		{
-			Marker: &dream.Marker{Head: dream.Head{ID: "c"}, Strength: 1, Valence: dream.CameOutWell, Count: 1},
-			Place:  []float32{0, 1, 0},
-		},
-		{Marker: &dream.Marker{Head: dream.Head{ID: "forgotten"}, Strength: 1}},
-	}
-	from, ok := hypnagogia.FireFrom(held, nil, calibrated)
-	require.True(t, ok)
-	fired := hypnagogia.MatchMarker([]float32{1, .1, 0}, held, from)
-	require.Equal(t, "a", fired.Marker, "ties are ordered by id")
-	require.InDelta(t, .3, fired.Threshold, 1e-9)
-	require.Nil(t, hypnagogia.MatchMarker([]float32{.2, .2, 1}, held, from))
-	from, ok = hypnagogia.FireFrom(held, nil, hypnagogia.Calibration{Mean: -.2, SD: .01, Pairs: 45})
-	require.True(t, ok)
-	require.Nil(t, hypnagogia.MatchMarker([]float32{0, 0, 0}, held, from), "a text without a vector fires nothing")
-	_, ok = hypnagogia.FireFrom(held, nil, hypnagogia.Calibration{})
-	require.False(t, ok, "an uncalibrated space fires nothing")
-	for _, c := range []struct{ cosine, strength, relevance, boost float64 }{
-		{.3, 1, 0, .125},
-		{1, 1, 0, .25},
-		{.65, 1, 0, .1875},
-		{1, .5, 0, .125},
-		{1, 1, .8, .05},
-		{1, 1, 1, 0},
-		{1, 0, 0, 0},
+	for _, c := range []struct{ deviations, strength, relevance, boost float64 }{
+		{3, 1, 0, .125},
+		{6, 1, 0, .25},
+		{9, 1, 0, .25},
+		{4.5, 1, 0, .1875},
+		{6, .5, 0, .125},
+		{6, 1, .8, .05},
+		{6, 1, 1, 0},
+		{6, 0, 0, 0},
 	} {
 		require.InDelta(t, c.boost,
 			hypnagogia.Boost(
-				dream.MarkerMatch{Cosine: c.cosine, Threshold: .3, Strength: c.strength, Relevance: c.relevance}), 1e-9,
-			"%+v", c)
+				dream.MarkerMatch{Deviations: c.deviations, Threshold: 3, Strength: c.strength, Relevance: c.relevance}),
+			1e-9, "%+v", c)
 	}
-}
-
-// With many markers one is near to every text by chance: a text fires one only when it is nearer than nine of ten
-// ordinary memories are, to any marker that they did not teach.
-func TestAMarkerFiresForWhatIsNearerThanOrdinaryMemories(t *testing.T) {
-	t.Parallel()
-	const places = 64
-	dice := rand.New(rand.NewPCG(1, 2))
-	place := func() []float32 {
-		v := make([]float32, 24)
-		for i := range v {
-			v[i] = float32(dice.NormFloat64())
-		}
-		return v
-	}
-	var held []hypnagogia.MarkerVector
-	var episodes []hypnagogia.EpisodeVector
-	var vectors [][]float32
-	for i := range places {
-		e := hypnagogia.EpisodeVector{Episode: &dream.Episode{Head: dream.Head{ID: fmt.Sprint(i)}}, Place: place()}
-		episodes, vectors = append(episodes, e), append(vectors, e.Place)
-		held = append(held, hypnagogia.MarkerVector{
-			Marker: &dream.Marker{Head: dream.Head{ID: "m" + fmt.Sprint(i), Sources: []string{e.Episode.ID}}},
-			Place:  e.Place,
-		})
-	}
-	space := hypnagogia.Calibrate(vectors)
-	fired := func(from float64) (n int) {
-		for range 200 {
-			if hypnagogia.MatchMarker(place(), held, from) != nil {
-				n++
-			}
-		}
-		return n
-	}
-	alone, _ := space.Near(2)
-	require.Greater(t, fired(alone), 120, "two deviations from unrelated memories alone fire for most texts")
-	from, ok := hypnagogia.FireFrom(held, episodes, space)
-	require.True(t, ok)
-	require.Less(t, fired(from), 40)
-	require.NotNil(t, hypnagogia.MatchMarker(vectors[3], held, from), "its own moment still fires it")
-	few, ok := hypnagogia.FireFrom(held, episodes[:9], space)
-	require.True(t, ok)
-	require.Equal(t, alone, few, "nine memories say nothing about what is ordinary")
 }
 
 // A cosine that is near in one space is far in another.

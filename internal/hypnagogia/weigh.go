@@ -39,7 +39,8 @@ const understood = .5
 //     judge's value may be higher, unless the measured one, with the order of words by ShareJudged, is below 0.5;
 //   - a near copy of a memory, or of a part of one, is not new, whatever the judge says, and neither is an
 //     incomprehensible text;
-//   - a somatic marker that fires adds to relevance, within its limits;
+//   - a somatic marker that fires adds to relevance, within its limits and by as much as the text is clear and not
+//     copied;
 //   - the observer's bias multiplies the composite, which stays within [0, 1].
 func Weigh(text string, near Near, answer *dream.Scores, evidence Evidence) dream.Verdict {
 	v := distances(near)
@@ -86,11 +87,12 @@ func Weigh(text string, near Near, answer *dream.Scores, evidence Evidence) drea
 		}
 		v.Novelty = math.Min(v.Novelty, uncopied)
 	}
-	v.Novelty *= math.Min(1, v.Coherence/understood)
+	clear := math.Min(1, v.Coherence/understood)
+	v.Novelty *= clear
 	if evidence.Marker != nil {
 		fired := *evidence.Marker
 		fired.Relevance = v.Relevance
-		fired.Boost = Boost(fired)
+		fired.Boost = Boost(fired) * clear * uncopied
 		v.Relevance = unit(v.Relevance + fired.Boost)
 		p.Marker = &fired
 	}

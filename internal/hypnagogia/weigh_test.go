@@ -34,12 +34,12 @@ func TestAVerdictFromItsParts(t *testing.T) {
 	usual := hypnagogia.Near{Playbook: .3, Memory: .55, Source: .5}
 	generous := &dream.Scores{Novelty: .9, Relevance: .8, Coherence: .9}
 	fired := &dream.MarkerMatch{
-		Marker:    "m",
-		Cosine:    .7,
-		Threshold: .4,
-		Strength:  .8,
-		Valence:   dream.CameOutBadly,
-		Count:     2,
+		Marker:     "m",
+		Deviations: 4.5,
+		Threshold:  3,
+		Strength:   .8,
+		Valence:    dream.CameOutBadly,
+		Count:      2,
 	}
 	for _, c := range []struct {
 		name                string
@@ -118,6 +118,20 @@ func TestAVerdictFromItsParts(t *testing.T) {
 			nil,
 			hypnagogia.Evidence{Marker: fired},
 			.777778, .456, 1, .696815, "",
+		},
+		{
+			"half as much to what is understood by half", plain,
+			hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true},
+			nil,
+			hypnagogia.Evidence{Marker: fired, Meaning: &dream.Meaning{Share: .25}},
+			.388889, .408, .25, 0.361159, "it cannot be understood",
+		},
+		{
+			"and nothing to a copy", plain,
+			hypnagogia.Near{Memory: .2, Source: .1, PlaybookEmpty: true},
+			nil,
+			hypnagogia.Evidence{Marker: fired, Memory: hypnagogia.MemoryTextsOf([][]string{{plain}})},
+			0, .36, 1, 0, "it repeats a memory",
 		},
 		{"bias multiplies the whole", plain, usual, nil, hypnagogia.Evidence{Bias: .8}, .388889, 1, 1, .498888, ""},
 		{

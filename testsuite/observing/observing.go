@@ -205,8 +205,9 @@ func (m maker) joined(one, other int) (Labelled, bool) {
 }
 
 // holds says whether an episode has a sentence, too.
-func (m maker) holds(episode int, s string) bool {
-	e := m.episodes[episode]
+func (m maker) holds(episode int, s string) bool { return holds(m.episodes[episode], s) }
+
+func holds(e *dream.Episode, s string) bool {
 	return strings.Contains(strings.Join([]string{e.Context, e.Action, e.Outcome, e.Content}, "\n"), strings.TrimRight(s, ".!…"))
 }
 

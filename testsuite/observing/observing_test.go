@@ -31,8 +31,17 @@ import (
 type set struct {
 	name     string
 	frozen   bool
+	dialogue bool
 	episodes []*dream.Episode
 	texts    []observing.Labelled
+}
+
+// called is its name in the tables.
+func (s set) called() string {
+	if s.frozen && s.name != "frozen" {
+		return s.name + ", frozen"
+	}
+	return s.name
 }
 
 // ofEach is how many texts of each kind and length a set has.
@@ -48,7 +57,7 @@ func sets(t *testing.T) []set {
 		diary := sample.Diaries()[i]
 		episodes, err := observing.Read(diary.Memories)
 		require.NoError(t, err)
-		all = append(all, set{name, i == 1, episodes, stored(t, name, episodes, uint64(i+1))})
+		all = append(all, set{name, i == 1, false, episodes, stored(t, name, episodes, uint64(i+1))})
 	}
 	for path := range strings.SplitSeq(os.Getenv("LOCOMO"), ",") {
 		if path == "" {
@@ -58,7 +67,7 @@ func sets(t *testing.T) []set {
 		require.NoError(t, err)
 		for i, d := range dialogues {
 			episodes := imported(t, d)
-			all = append(all, set{"dialogue " + d.Name, i > 0, episodes, made(episodes, uint64(i+11))})
+			all = append(all, set{"dialogue " + d.Name, i > 0, true, episodes, made(episodes, uint64(i+11))})
 		}
 	}
 	return all
@@ -204,10 +213,7 @@ func TestTheObserverTellsRecombinationsFromJunk(t *testing.T) {
 			for _, scenarios := range []bool{false, true} {
 				f := measure(t, s, e, scenarios)
 				length := map[bool]string{false: "fragment", true: "scenario"}[scenarios]
-				name := s.name
-				if s.frozen && name != "frozen" {
-					name += ", frozen"
-				}
+				name := s.called()
 				fmt.Fprintf(&table, "| %s | %s | %s | %s |\n", name, e.called, length, cells(f))
 				all = append(all, measured{name + ", " + e.name + ", " + length, f})
 			}

@@ -17,8 +17,8 @@ type Watching struct {
 	Space   hypnagogia.Calibration `json:"space"`
 	Bias    hypnagogia.Bias        `json:"bias"`
 	Markers []string               `json:"markers,omitempty"` // ids
-	// the cosine from which a thought fires a marker; 0: none fires
-	Fire float64 `json:"fire,omitempty"`
+	// the deviations from which a thought fires a marker; 0: none fires
+	Fire float64 `json:"fire_deviations,omitempty"`
 }
 
 // calibrating is how many of the newest episodes calibrate a space: 2,016 pairs, in about 3 ms at 384 dimensions.

@@ -84,14 +84,37 @@ func LiveMarkers(ctx context.Context, r *Run) ([]hypnagogia.MarkerVector, error)
 	if err != nil {
 		return nil, fmt.Errorf("find the markers of %s: %w", r.Agent, err)
 	}
-	return PlaceMarkers(ctx, r, memory.As[*dream.Marker](items))
+	return placeMarkers(ctx, r, memory.As[*dream.Marker](items))
 }
 
-// placing is how many of a marker's sources its position is the mean of: the first that it was learned from.
+// Moments are the memories that taught markers, with those that the dream chooses from, by their words.
+func Moments(ctx context.Context, r *Run, markers []*dream.Marker) (hypnagogia.Moments, error) {
+	episodes, err := r.Pool(ctx)
+	if err != nil {
+		return hypnagogia.Moments{}, err
+	}
+	var ids []string
+	for _, m := range markers {
+		ids = append(ids, firstSources(m)...)
+	}
+	items, err := r.Get(ctx, ids...)
+	if err != nil {
+		return hypnagogia.Moments{}, fmt.Errorf("read what taught the markers of %s: %w", r.Agent, err)
+	}
+	parts := map[string][]string{}
+	for _, e := range append(memory.As[*dream.Episode](items), episodes...) {
+		parts[e.ID] = hypnagogia.PartsOf(e)
+	}
+	return hypnagogia.MomentsOf(markers, parts), nil
+}
+
+// placing is how many of a marker's sources count: the first that it was learned from.
 const placing = 16
 
-// PlaceMarkers gives markers their positions: the means of their sources' vectors in the agent's current space.
-func PlaceMarkers(ctx context.Context, r *Run, markers []*dream.Marker) ([]hypnagogia.MarkerVector, error) {
+func firstSources(m *dream.Marker) []string { return m.Sources[:min(len(m.Sources), placing)] }
+
+// placeMarkers gives markers their positions: the means of their sources' vectors in the agent's current space.
+func placeMarkers(ctx context.Context, r *Run, markers []*dream.Marker) ([]hypnagogia.MarkerVector, error) {
 	if len(markers) == 0 {
 		return nil, nil
 	}
@@ -101,7 +124,7 @@ func PlaceMarkers(ctx context.Context, r *Run, markers []*dream.Marker) ([]hypna
 	}
 	var ids []string
 	for _, m := range markers {
-		ids = append(ids, m.Sources[:min(len(m.Sources), placing)]...)
+		ids = append(ids, firstSources(m)...)
 	}
 	vectors, err := r.Memory.Vectors(ctx, r.Agent, space, ids...)
 	if err != nil {
@@ -114,7 +137,7 @@ func PlaceMarkers(ctx context.Context, r *Run, markers []*dream.Marker) ([]hypna
 	held := make([]hypnagogia.MarkerVector, len(markers))
 	for i, m := range markers {
 		var places [][]float32
-		for _, id := range m.Sources[:min(len(m.Sources), placing)] {
+		for _, id := range firstSources(m) {
 			if v := at[id]; v != nil {
 				places = append(places, v)
 			}

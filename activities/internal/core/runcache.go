@@ -40,7 +40,7 @@ type CachedRun struct {
 	counted   *[]claims.Association
 	Shown     map[int]*Remembered
 	Watch     *Watching
-	Markers   []hypnagogia.MarkerVector // of watch; read when it was
+	Moments   hypnagogia.Moments // of watch; read when it was
 	Languages map[int]hypnagogia.Language
 	wordOrder *hypnagogia.WordOrder
 	texts     map[int]hypnagogia.MemoryTexts

@@ -89,12 +89,14 @@ type Meaning struct {
 
 // MarkerMatch is a somatic marker that matched a text.
 type MarkerMatch struct {
-	Marker    string  `json:"marker"` // its id
-	Cosine    float64 `json:"cosine"`
-	Threshold float64 `json:"threshold"` // the cosine it had to reach, by the memories near this text
-	Strength  float64 `json:"strength"`  // of the affect
-	Valence   Valence `json:"valence"`
-	Count     int     `json:"count"`
-	Relevance float64 `json:"relevance"` // before the boost
-	Boost     float64 `json:"boost"`     // added to relevance
+	Marker string  `json:"marker"` // its id
+	Cosine float64 `json:"cosine"` // of the marker's place, in dreams of 0.1; else 0
+	// standard deviations by which a memory of the marker shares more of the text's words than other memories do
+	Deviations float64 `json:"deviations,omitempty"`
+	Threshold  float64 `json:"threshold"` // the deviations it had to reach; in dreams of 0.1, the cosine
+	Strength   float64 `json:"strength"`  // of the affect
+	Valence    Valence `json:"valence"`
+	Count      int     `json:"count"`
+	Relevance  float64 `json:"relevance"` // before the boost
+	Boost      float64 `json:"boost"`     // added to relevance
 }

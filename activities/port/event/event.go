@@ -113,14 +113,16 @@ type FragmentDiscarded struct {
 
 // SomaticMarkerFired announces that a fragment matched a somatic marker.
 type SomaticMarkerFired struct {
-	Marker    string        `json:"marker_id"`
-	Fragment  string        `json:"fragment_id"`
-	Cosine    float64       `json:"cosine"`
-	Threshold float64       `json:"threshold"` // the cosine it had to reach in this embedder's space
-	Strength  float64       `json:"strength"`  // of the affect
-	Valence   dream.Valence `json:"valence"`   // the outcome: good or bad
-	Count     int           `json:"count"`     // episodes that the marker was learned from
-	Boost     float64       `json:"relevance_boost"`
+	Marker   string  `json:"marker_id"`
+	Fragment string  `json:"fragment_id"`
+	Cosine   float64 `json:"cosine"` // of the marker's place, in events of 0.1; else 0
+	// standard deviations by which a memory of the marker shares more of the fragment's words than other memories do
+	Deviations float64       `json:"deviations,omitempty"`
+	Threshold  float64       `json:"threshold"` // the deviations it had to reach; in events of 0.1, the cosine
+	Strength   float64       `json:"strength"`  // of the affect
+	Valence    dream.Valence `json:"valence"`   // the outcome: good or bad
+	Count      int           `json:"count"`     // episodes that the marker was learned from
+	Boost      float64       `json:"relevance_boost"`
 }
 
 // ObserverDrifted is the alarm of an observer whose outcomes are outside their limits, once per 50 outcomes.

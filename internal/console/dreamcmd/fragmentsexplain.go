@@ -201,9 +201,12 @@ func firedText(f *dream.MarkerMatch, m *dream.Marker, a dream.Agent) string {
 		moments = fmt.Sprintf("%d strong moments", f.Count)
 	}
 	came := map[dream.Valence]string{dream.CameOutWell: "well", dream.CameOutBadly: "badly"}[f.Valence]
-	text := fmt.Sprintf(
-		"%s fired: cosine %s of the %s it takes here; %s that came out %s, strength %s; relevance %s + %s",
-		cli.Short(f.Marker, a), cli.Score(f.Cosine), cli.Score(f.Threshold), moments, came, cli.Score(f.Strength),
+	near := fmt.Sprintf("%.1f deviations above other memories in its words", f.Deviations)
+	if f.Deviations == 0 {
+		near = "cosine " + cli.Score(f.Cosine)
+	}
+	text := fmt.Sprintf("%s fired: %s, where %.2f are needed; %s that came out %s, strength %s; relevance %s + %s",
+		cli.Short(f.Marker, a), near, f.Threshold, moments, came, cli.Score(f.Strength),
 		cli.Score(f.Relevance), cli.Score(f.Boost))
 	if m != nil && len(m.Sources) > 0 {
 		text += "; learned from " + strings.Join(m.Sources[:min(3, len(m.Sources))], ", ")
