@@ -215,6 +215,10 @@ bench-foretelling: bin/temporald ## What the built-in model's predictions are wo
 bench-phases: bin/temporald ## What each phase of a dream adds with the built-in model, in docs/measurements/phases.md; LOCOMO names locomo10.json, SEED the dreams (11 or 12); a quarter of an hour
 	@LOCOMO='$(abspath $(LOCOMO))' SEED='$(SEED)' UPDATE=table $(GO) test -count=1 -timeout 120m -v ./testsuite/phases
 
+.PHONY: bench-phases-small
+bench-phases-small: bin/temporald ## The same with the small model that SMALL names, such as http://127.0.0.1:8089/v1 of `oneiros llama --name tiny`; half an hour
+	@SMALL='$(SMALL)' SMALL_DIR='$(CURDIR)/bin/phases-small' $(GO) test -count=1 -timeout 3h -v -run OnASmallModel ./testsuite/phases
+
 .PHONY: bench-observing
 bench-observing: ## What the observer keeps of texts labelled by construction, in docs/measurements/observer.md; LOCOMO adds files of dialogues
 	@LOCOMO='$(LOCOMO)' UPDATE=table $(GO) test -count=1 -timeout 60m -run '^(TestTheObserverTells|TestMarkersFire)' ./testsuite/observing

@@ -82,7 +82,11 @@ func histories() []history {
 // prepare prepares an evaluation in a folder of its own.
 func prepare(t *testing.T, h history, nights int) *deploy.Evaluation {
 	t.Helper()
-	dir := t.TempDir()
+	return prepareIn(t, t.TempDir(), h, nights)
+}
+
+func prepareIn(t *testing.T, dir string, h history, nights int) *deploy.Evaluation {
+	t.Helper()
 	server := os.Getenv("ONEIROS_TEMPORALD")
 	if server == "" {
 		var err error
@@ -116,7 +120,11 @@ type played struct {
 // play plays an arm.
 func play(t *testing.T, h history, arm string, nights int) played {
 	t.Helper()
-	e := prepare(t, h, nights)
+	return playIn(t, prepare(t, h, nights), h, arm, nights)
+}
+
+func playIn(t *testing.T, e *deploy.Evaluation, h history, arm string, nights int) played {
+	t.Helper()
 	a, err := e.Play(t.Context(), arm, func(deploy.Progress) {})
 	require.NoError(t, err)
 	require.NoError(t, e.Close())
