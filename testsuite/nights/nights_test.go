@@ -60,7 +60,11 @@ func measureNights(t *testing.T, model, kind string) {
 	if testing.Short() {
 		t.Skip("dreams on a real Temporal server; make test runs it")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 9*time.Minute)
+	limit := 9 * time.Minute
+	if nights() > 4 {
+		limit = 2 * time.Hour
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	t.Cleanup(cancel)
 	server := temporal.Shared(t)
 	config := testdeploy.Config{
