@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	terms "github.com/seed-56a03226/oneiros/internal/recall/words"
@@ -35,8 +36,9 @@ func MomentsOf(markers []*dream.Marker, memories map[string][]string) Moments {
 			taught[id] = marker
 		}
 	}
+	reader := terms.NewReader(strings.Clone)
 	for i, id := range slices.Sorted(maps.Keys(memories)) {
-		held := distinctTerms(memories[id]...)
+		held := distinctTerms(reader, memories[id]...)
 		for _, w := range held {
 			m.holding[w] = append(m.holding[w], i)
 		}
@@ -46,10 +48,11 @@ func MomentsOf(markers []*dream.Marker, memories map[string][]string) Moments {
 	return m
 }
 
-func distinctTerms(texts ...string) []string {
+func distinctTerms(r *terms.Reader[string], texts ...string) []string {
 	var all []string
 	for _, text := range texts {
-		all = append(all, terms.Of(text).Terms...)
+		read, _ := r.Of(text)
+		all = append(all, read...)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -60,7 +63,7 @@ func distinctTerms(texts ...string) []string {
 // memory shares more by chance (Robertson and Spärck Jones 1976, as BM25 has both). One marker is left out.
 func (m Moments) closest(text string, without *dream.Marker) (best *dream.Marker, deviations float64) {
 	shared, count := make([]float64, len(m.taught)), make([]int, len(m.taught))
-	for _, w := range distinctTerms(text) {
+	for _, w := range distinctTerms(terms.NewReader(strings.Clone), text) {
 		n := float64(len(m.holding[w]))
 		for _, i := range m.holding[w] {
 			shared[i] += math.Log(1+(float64(len(m.taught))-n+.5)/(n+.5)) / (m.mean + m.length[i])

@@ -89,6 +89,9 @@ func LiveMarkers(ctx context.Context, r *Run) ([]hypnagogia.MarkerVector, error)
 
 // Moments are the memories that taught markers, with those that the dream chooses from, by their words.
 func Moments(ctx context.Context, r *Run, markers []*dream.Marker) (hypnagogia.Moments, error) {
+	if len(markers) == 0 {
+		return hypnagogia.Moments{}, nil
+	}
 	episodes, err := r.Pool(ctx)
 	if err != nil {
 		return hypnagogia.Moments{}, err
