@@ -17,7 +17,7 @@ type Form string
 // The forms of a post.
 const (
 	Message      Form = "message"
-	Notice       Form = "notice"       // of an agent: it is answered by nobody who is no person
+	Notice       Form = "notice"       // agents see it, and none answers it
 	Announcement Form = "announcement" // the room is told of something; nobody answers it
 )
 
@@ -191,6 +191,8 @@ type Situation struct {
 	Now       time.Time
 	// Guard returns the record of a guard by its key (GuardKey); nil for none.
 	Guard func(key string) []byte
+	// Own returns how dormant the author of a post is, an agent: as a whole first, then by room.
+	Own func() []Dormancy
 }
 
 // Decision is what becomes of a post.
@@ -199,6 +201,10 @@ type Decision struct {
 	Deliveries []Delivery
 	// Guards are the records to store, each an object of JSON; nil deletes one.
 	Guards map[string][]byte
+	// Levels are changes of the author of a new post, an agent. Follow is what it says after the post, which is delivered
+	// to nobody. Both are stored in the same step as the post.
+	Levels []Change
+	Follow []Draft
 }
 
 // Delivery says what becomes of a post for one listener.

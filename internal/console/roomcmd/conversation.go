@@ -293,7 +293,7 @@ func (c *conversation) settle(ctx context.Context) (again time.Time, err error) 
 			}
 			c.calls[i].Reason = record.Reason
 		case room.Queued:
-			items, err := c.s.Inbox(ctx, local, m.Agent)
+			items, err := itemsOf(ctx, c.s, m.Agent)
 			if err != nil {
 				return again, err
 			}
@@ -350,7 +350,7 @@ func reasonText(reason string, level dormancy.Level) string {
 		"unsubscribed":   "it sees only posts that name it",
 		"unnamed":        "in a thread agents answer an agent only when it names them",
 		"dreaming":       "it dreams",
-		"notice":         "agents answer no notice",
+		"notice":         "nobody answers a notice",
 		"full":           "its inbox is full",
 		"reader":         "it may only read there",
 		"limit hops":     "agents have answered each other too often since a person spoke",
@@ -379,18 +379,16 @@ func recordOf(ctx context.Context, s *deploy.RoomSession, agent, key string) (ro
 
 // recordsOf are the records of an agent's calls, oldest first.
 func recordsOf(ctx context.Context, s *deploy.RoomSession, agent string) ([]room.Wake, error) {
-	var all []room.Wake
-	for {
-		after := int64(0)
-		if len(all) > 0 {
-			after = all[len(all)-1].Number
-		}
-		page, err := s.Calls(ctx, local, agent, after, room.MaxPage)
-		if err != nil || len(page) == 0 {
-			return all, err
-		}
-		all = append(all, page...)
-	}
+	return service.AllPages(func(after int64) ([]room.Wake, error) {
+		return s.Calls(ctx, local, agent, after, room.MaxPage)
+	}, func(w room.Wake) int64 { return w.Number })
+}
+
+// itemsOf is what waits for an agent, oldest first.
+func itemsOf(ctx context.Context, s *deploy.RoomSession, agent string) ([]room.Item, error) {
+	return service.AllPages(func(after int64) ([]room.Item, error) {
+		return s.Inbox(ctx, local, agent, after, room.MaxPage)
+	}, func(i room.Item) int64 { return i.Number })
 }
 
 // lookEvery is how often it is looked whether another process has answered.

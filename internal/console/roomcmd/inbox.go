@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console/view"
 	"github.com/seed-56a03226/oneiros/internal/deploy"
 	"github.com/seed-56a03226/oneiros/internal/exit"
+	service "github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 )
 
 func inbox(app *cli.App) *cobra.Command {
@@ -28,11 +29,13 @@ asked for while it slept are held until it wakes.`,
 				if err != nil {
 					return err
 				}
-				items, err := s.Inbox(ctx, local, a.Handle)
+				items, err := itemsOf(ctx, s, a.Handle)
 				if err != nil {
 					return err
 				}
-				held, err := s.Held(ctx, local, a.Handle)
+				held, err := service.AllPages(func(after int64) ([]room.Action, error) {
+					return s.Held(ctx, local, a.Handle, after, room.MaxPage)
+				}, func(h room.Action) int64 { return h.Number })
 				if err != nil {
 					return err
 				}

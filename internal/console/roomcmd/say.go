@@ -66,6 +66,7 @@ Exit codes: 0 posted, and every call has come to its end; 1 a call failed; 3 no 
 	fs.StringVar(&r.As, "as", "", "speak as this `agent`")
 	fs.StringVar(&reply, "reply-to", "", "the `post` that it answers, such as hall/12 or 12")
 	fs.StringVar(&thread, "thread", "", "the `post` that its thread hangs on")
+	fs.BoolVar(&r.Notice, "notice", false, "no agent answers it, though it names one")
 	view.Completes(app, cmd, "as", flagAgents(app))
 	view.Completes(app, cmd, "reply-to", cli.Nothing)
 	view.Completes(app, cmd, "thread", cli.Nothing)

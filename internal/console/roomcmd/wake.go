@@ -186,7 +186,7 @@ func attend(ctx, waiting context.Context, app *cli.App, s *deploy.RoomSession, a
 
 // elsewhere says whether another process answers one of these calls.
 func elsewhere(ctx context.Context, s *deploy.RoomSession, agent string, keys []string) (bool, error) {
-	items, err := s.Inbox(ctx, local, agent)
+	items, err := itemsOf(ctx, s, agent)
 	return slices.ContainsFunc(items, func(item room.Item) bool {
 		return item.State == room.Taken && slices.Contains(keys, item.Key)
 	}), err

@@ -113,10 +113,12 @@ var roomOperations = map[string]note{
 	},
 	"GET /v1/agents/{agent}/inbox": {
 		id: "getInbox", summary: "What waits for an agent, the oldest first", answers: one(psyche.Page[room.Item]{}),
+		query: []parameter{offset("after", "The number of the last item of the page before."), ofRoom},
 	},
 	"GET /v1/agents/{agent}/held": {
 		id: "listHeld", summary: "What a sleeping agent asked for and is done when it wakes",
 		answers: one(psyche.Page[room.Action]{}),
+		query:   []parameter{offset("after", "The number of the last action of the page before."), ofRoom},
 	},
 	"GET /v1/agents/{agent}/calls": {
 		id: "listCalls", summary: "What became of the calls of an agent, the oldest first",

@@ -66,6 +66,7 @@ type postArguments struct {
 	As      string `json:"as,omitempty" jsonschema:"handle of an agent that you operate, to speak as it"`
 	ReplyTo string `json:"reply_to,omitempty" jsonschema:"id of the post that this answers"`
 	Thread  string `json:"thread,omitempty" jsonschema:"id of the post that the thread hangs on"`
+	Notice  bool   `json:"notice,omitempty" jsonschema:"no agent answers it, though it names one"`
 	Key     string `json:"key,omitempty" jsonschema:"your own id of the post: repeated, it posts nothing more"`
 }
 
@@ -244,6 +245,7 @@ func (d *toolset) postToRoom(r Rooms) {
 				As:      in.As,
 				ReplyTo: in.ReplyTo,
 				Thread:  in.Thread,
+				Notice:  in.Notice,
 				Key:     in.Key,
 			})
 			return toPosted(done), err

@@ -2,10 +2,12 @@ package roomhttp
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strconv"
 
 	"github.com/seed-56a03226/oneiros/activities/port/room"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/params"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
@@ -62,28 +64,22 @@ func (f *Handler) call(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) inbox(w http.ResponseWriter, r *http.Request) {
-	if _, err := params.QueryOf(r); err != nil {
-		front.Refuse(w, r, err)
-		return
-	}
-	items, err := f.Rooms.Inbox(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
-	answer(w, r, http.StatusOK, page(items, len(items) == room.MaxPage, func(i room.Item) string {
-		return number(i.Number)
-	}), err)
+	numbered(w, r, f.Rooms.Inbox, func(i room.Item) int64 { return i.Number })
 }
 
 func (f *Handler) held(w http.ResponseWriter, r *http.Request) {
-	if _, err := params.QueryOf(r); err != nil {
-		front.Refuse(w, r, err)
-		return
-	}
-	actions, err := f.Rooms.Held(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
-	answer(w, r, http.StatusOK, page(actions, len(actions) == room.MaxPage, func(a room.Action) string {
-		return number(a.Number)
-	}), err)
+	numbered(w, r, f.Rooms.Held, func(a room.Action) int64 { return a.Number })
 }
 
 func (f *Handler) calls(w http.ResponseWriter, r *http.Request) {
+	numbered(w, r, f.Rooms.Calls, func(w room.Wake) int64 { return w.Number })
+}
+
+// numbered answers with a page of an agent's list, whose entries have numbers: those after the number of after.
+func numbered[T any](w http.ResponseWriter, r *http.Request,
+	list func(ctx context.Context, c psyche.Caller, agent string, after int64, limit int) ([]T, error),
+	numberOf func(T) int64,
+) {
 	q, err := params.QueryOf(r, "after", "limit")
 	if refuse(w, r, q, err) {
 		return
@@ -92,10 +88,10 @@ func (f *Handler) calls(w http.ResponseWriter, r *http.Request) {
 	if refuse(w, r, q, nil) {
 		return
 	}
-	records, err := f.Rooms.Calls(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), after, limit+1)
-	more := len(records) > limit
-	answer(w, r, http.StatusOK, page(records[:min(len(records), limit)], more, func(w room.Wake) string {
-		return number(w.Number)
+	found, err := list(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), after, limit+1)
+	more := len(found) > limit
+	answer(w, r, http.StatusOK, page(found[:min(len(found), limit)], more, func(each T) string {
+		return number(numberOf(each))
 	}), err)
 }
 

@@ -138,7 +138,7 @@ func (s *Service) Attend(ctx context.Context, agent string) (time.Time, error) {
 	if err := s.release(ctx, a); err != nil {
 		return time.Time{}, fmt.Errorf("carry out what was held for %s: %w", a.Handle, err)
 	}
-	open, err := s.Rooms.Inbox(ctx, a.ID, 0, true, 0)
+	open, err := s.open(ctx, a.ID)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -171,7 +171,7 @@ func (s *answering) next(ctx context.Context, agent string) (time.Time, error) {
 	for _, d := range states {
 		due(d.Until)
 	}
-	open, err := s.Rooms.Inbox(ctx, agent, 0, true, 0)
+	open, err := s.open(ctx, agent)
 	if err != nil {
 		return next, err
 	}
@@ -186,7 +186,7 @@ func (s *answering) next(ctx context.Context, agent string) (time.Time, error) {
 			due(item.Expires)
 		}
 	}
-	held, err := s.Rooms.Held(ctx, agent, 0, 0)
+	held, err := s.held(ctx, agent)
 	for _, action := range held {
 		if effective(states, action.Room).Level != dormancy.Sleep {
 			due(s.Now())
@@ -300,7 +300,7 @@ func (s *answering) pass(ctx context.Context, agent, id string, before *turn) er
 }
 
 func (s *answering) answerableKeys(ctx context.Context, agent, id string) ([]string, error) {
-	open, err := s.Rooms.Inbox(ctx, agent, 0, true, 0)
+	open, err := s.open(ctx, agent)
 	if err != nil || len(open) == 0 {
 		return nil, err
 	}
@@ -470,7 +470,7 @@ func (s *answering) post(ctx context.Context, a dream.Agent, trigger room.Item, 
 		Fence:  trigger.Fence,
 		State:  room.Answered,
 		Reply:  &reply,
-		Rule:   rule,
+		Rule:   command.obeyed(rule),
 		Cost:   cost,
 		Now:    s.Now().UTC(),
 	})
@@ -488,7 +488,7 @@ func (s *answering) post(ctx context.Context, a dream.Agent, trigger room.Item, 
 	if done.Posted != nil {
 		s.after(ctx, members, *done.Posted, notices())
 		if command != nil {
-			_, err := s.obey(ctx, *command, *done.Posted)
+			_, err := s.answered(ctx, command, *done.Posted)
 			fault = errors.Join(fault, err)
 		}
 	}

@@ -22,6 +22,9 @@ type instruction struct {
 	agent   dream.Agent
 	command selfcommand.Command
 	fault   error
+
+	answer string // of the command, once its post is stored
+	timed  bool   // it may have set an end, which a timer must end
 }
 
 // ordered reads the "@self" command of an agent's words; nil when there is none.
@@ -34,33 +37,37 @@ func (s *core) ordered(ctx context.Context, agent, body string) (*instruction, e
 	if !found && fault == nil {
 		return nil, nil
 	}
-	return &instruction{a, command, fault}, nil
+	o := &instruction{agent: a, command: command, fault: fault}
+	if fault != nil {
+		o.answer = fmt.Sprintf("%v. %s", fault, selfcommand.Usage)
+	}
+	return o, nil
 }
 
-// obey carries out a command that stands in a post, and returns what its author is answered. Repeating it changes
-// nothing.
-func (s *core) obey(ctx context.Context, o instruction, posted room.Posted) (string, error) {
-	p := posted.Post
-	if o.fault != nil {
-		return fmt.Sprintf("%v. %s", o.fault, selfcommand.Usage), nil
+// obeyed adds to a rule what the author of a post commands itself in it. It is stored in the same step as the post, so
+// that no process dies between the two.
+func (o *instruction) obeyed(rule room.Rule) room.Rule {
+	if o == nil || o.fault != nil {
+		return rule
 	}
-	states, err := s.Rooms.Dormancy(ctx, o.agent.ID)
-	if err != nil {
-		return "", failed("read the levels of "+o.agent.Handle, err)
+	return func(m room.Situation) room.Decision {
+		d := rule(m)
+		d.Levels, d.Follow = o.obey(m)
+		return d
 	}
+}
+
+// obey is how the levels of an author change that has posted a command, and what the room is told.
+func (o *instruction) obey(m room.Situation) (levels []room.Change, follow []room.Draft) {
+	p, states := m.Post, m.Own()
 	before := scopes(states, p.Room)
-	now := s.Now().In(zone(o.agent))
-	done := selfcommand.Apply(o.command, before, o.agent.Handle, now)
-	if posted.Existing {
-		if was, err := s.obeyed(ctx, p); was || err != nil {
-			return done.Reply, err
-		}
-	}
-	change := func(id string, was, is dormancy.State) error {
+	done := selfcommand.Apply(o.command, before, o.agent.Handle, m.Now.In(zone(o.agent)))
+	o.answer, o.timed = done.Reply, done.Announce != ""
+	change := func(id string, was, is dormancy.State) {
 		if was.Sequence == is.Sequence {
-			return nil
+			return
 		}
-		_, err := s.Rooms.SetDormancy(ctx, room.Change{
+		levels = append(levels, room.Change{
 			Agent:  o.agent.ID,
 			Room:   id,
 			Level:  is.Level,
@@ -68,56 +75,44 @@ func (s *core) obey(ctx context.Context, o instruction, posted room.Posted) (str
 			Until:  is.Until,
 			If:     room.AnySequence, // what the agent says last holds
 			Key:    "self/" + p.ID,
-			Now:    s.Now().UTC(),
+			Now:    m.Now,
 		})
-		return err
 	}
-	errs := []error{change("", before.General, done.Scopes.General), change(p.Room, before.Own, done.Scopes.Own)}
+	change("", before.General, done.Scopes.General)
+	change(p.Room, before.Own, done.Scopes.Own)
 	for _, d := range states {
 		if done.EveryRoom && d.Room != "" && d.Room != p.Room {
-			errs = append(errs, change(d.Room, d.State, d.State.Clear()))
+			change(d.Room, d.State, d.Clear())
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return "", failed("set the level of "+o.agent.Handle, err)
+	line := room.Draft{
+		Room:   p.Room,
+		Author: p.Author,
+		Key:    "self/" + p.ID,
+		Form:   room.Announcement,
+		Body:   done.Announce,
+		Now:    m.Now,
 	}
-	if done.Announce == "" {
-		return done.Reply, s.reply(ctx, p, done.Reply)
+	if done.Announce == "" { // the room is told of no change, and the author is answered
+		line.Key, line.Form = "status/"+p.ID, room.Notice
+		line.ReplyTo, line.Body = p.ID, done.Reply
 	}
-	s.tell(ctx, p.Room, p.Author, selfKey(p), done.Announce)
-	s.look(ctx, o.agent.ID)
-	return done.Reply, nil
+	return levels, []room.Draft{line}
 }
 
-func selfKey(p room.Post) string   { return "self/" + p.ID }
-func statusKey(p room.Post) string { return "status/" + p.ID }
-
-// obeyed reports whether the command of a post was carried out: what follows it stands in the room.
-func (s *core) obeyed(ctx context.Context, p room.Post) (bool, error) {
-	for _, key := range []string{selfKey(p), statusKey(p)} {
-		found, err := s.Rooms.FindKey(ctx, room.AsOperator, p.Room, key)
-		if err == nil && found.Author == p.Author {
-			return true, nil
-		}
-		if err != nil && !errors.Is(err, room.ErrNotFound) {
-			return false, failed("look what followed "+p.ID, err)
-		}
+// answered is what the author of a stored post is told about its command.
+func (s *core) answered(ctx context.Context, o *instruction, posted room.Posted) (string, error) {
+	if o.timed {
+		s.look(ctx, o.agent.ID)
 	}
-	return false, nil
-}
-
-// reply says in a room what an agent is answered of which the room is not told otherwise.
-func (s *core) reply(ctx context.Context, p room.Post, text string) error {
-	_, err := s.Rooms.Post(ctx, room.Draft{
-		Room:    p.Room,
-		Author:  p.Author,
-		Key:     statusKey(p),
-		ReplyTo: p.ID,
-		Form:    room.Notice,
-		Body:    text,
-		Now:     s.Now().UTC(),
-	}, nil)
-	return failed("answer in "+p.Room, err)
+	if o.answer != "" {
+		return o.answer, nil
+	}
+	states, err := s.Rooms.Dormancy(ctx, o.agent.ID) // the command was obeyed when the post was stored
+	if err != nil {
+		return "", failed("read the levels of "+o.agent.Handle, err)
+	}
+	return selfcommand.Apply(o.command, scopes(states, posted.Post.Room), o.agent.Handle, s.Now().In(zone(o.agent))).Reply, nil
 }
 
 func scopes(states []room.Dormancy, id string) selfcommand.Scopes {

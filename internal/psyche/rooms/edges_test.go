@@ -346,7 +346,7 @@ func TestAFullInboxRefusesAgentsAndNoPerson(t *testing.T) {
 
 	r.pass(chatter.Lifetime)
 	require.Zero(t, r.attend("echo"), "they end unread")
-	items, err := r.Inbox(t.Context(), ada, "echo")
+	items, err := r.Inbox(t.Context(), ada, "echo", 0, 0)
 	require.NoError(t, err)
 	require.Empty(t, items)
 	calls, err := r.Calls(t.Context(), ada, "echo", 0, 0)
@@ -487,7 +487,7 @@ func TestAMentionWakesInEveryRoom(t *testing.T) {
 	require.Zero(t, r.attend("echo"))
 	require.Contains(t, r.transcript(), "echo: Something I thought of.")
 	require.Len(t, r.minds.callsOf("echo"), 2)
-	held, err := r.Held(t.Context(), ada, "echo")
+	held, err := r.Held(t.Context(), ada, "echo", 0, 0)
 	require.NoError(t, err)
 	require.Empty(t, held)
 }
@@ -645,7 +645,7 @@ func TestOneReplyForSeveralPostsIsOneReply(t *testing.T) {
 	page, err := r.History(r.ctx, owner, room.Query{Room: long})
 	require.NoError(t, err)
 	require.Len(t, page.Posts, posts+2)
-	items, err := r.Inbox(r.ctx, ada, "echo")
+	items, err := r.Inbox(r.ctx, ada, "echo", 0, 0)
 	require.NoError(t, err)
 	require.Empty(t, items)
 }
@@ -682,4 +682,52 @@ func TestTwoPeopleHaveTwoOwners(t *testing.T) {
 		require.Empty(t, calls[i].Wake.Chain)
 		require.Len(t, calls[i].Statements, 1)
 	}
+}
+
+// A notice asks for no answer, whoever writes it: it calls nobody, ends no sleep and lifts no limit. It is remembered.
+func TestNobodyAnswersANotice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "echo", "iris")
+	r.hall("echo")
+	_, err := r.Join(t.Context(), ada, rooms.JoinRequest{Room: "hall", Agent: "iris"})
+	require.NoError(t, err)
+	_, err = r.SetDormancy(t.Context(), ada, "iris", rooms.DormancyRequest{Level: dormancy.Sleep})
+	require.NoError(t, err)
+	for _, as := range []string{"", "echo"} {
+		done := r.post(ada, rooms.PostRequest{As: as, Body: "The build is green, @iris and @echo.", Notice: true})
+		require.NotEmpty(t, done.Reached)
+		for _, each := range done.Reached {
+			require.Equal(t, room.Skipped, each.Outcome)
+			require.Equal(t, "notice", each.Reason)
+		}
+	}
+	require.Empty(t, r.minds.agentsCalled())
+	require.Equal(t, dormancy.Sleep, r.level("iris"))
+	require.Equal(t, []string{"id-echo heard The build is green, @iris and @echo."}, r.minds.statements)
+}
+
+// What waits is read whole, however much it is.
+func TestWhatWaitsIsReadInPages(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "echo")
+	r.hall("echo")
+	_, err := r.SetDormancy(t.Context(), ada, "echo", rooms.DormancyRequest{Level: dormancy.Sleep})
+	require.NoError(t, err)
+	asks := room.MaxPage + 2
+	for n := range asks {
+		_, err := r.Post(t.Context(), ada, rooms.PostRequest{Room: "hall", As: "echo", Body: fmt.Sprint("thought ", n)})
+		require.NoError(t, err)
+	}
+	first, err := r.Held(t.Context(), ada, "echo", 0, 0)
+	require.NoError(t, err)
+	require.Len(t, first, room.MaxPage)
+	rest, err := r.Held(t.Context(), ada, "echo", first[len(first)-1].Number, 0)
+	require.NoError(t, err)
+	require.Len(t, rest, 2)
+	_, err = r.SetDormancy(t.Context(), ada, "echo", rooms.DormancyRequest{Level: dormancy.Active})
+	require.NoError(t, err)
+	require.Zero(t, r.attend("echo"))
+	rest, err = r.Held(t.Context(), ada, "echo", 0, 0)
+	require.NoError(t, err)
+	require.Empty(t, rest, "all were carried out at once")
 }

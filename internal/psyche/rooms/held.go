@@ -47,7 +47,7 @@ func (s *core) hold(ctx context.Context, r PostRequest, d *room.Draft) error {
 // release carries out, in the order in which they were asked for, the held actions of an agent that is awake where they
 // belong. It ends with the first that fails for a passing reason.
 func (s *answering) release(ctx context.Context, a dream.Agent) error {
-	held, err := s.Rooms.Held(ctx, a.ID, 0, 0)
+	held, err := s.held(ctx, a.ID)
 	if err != nil || len(held) == 0 {
 		return err
 	}
@@ -97,23 +97,28 @@ func (s *answering) carryOut(ctx context.Context, action room.Action) error {
 	return err
 }
 
-// Held lists what a sleeping agent asked for and what is carried out when it wakes. It needs role operator.
-func (s *Service) Held(ctx context.Context, c psyche.Caller, agent string) ([]room.Action, error) {
+// Held lists what a sleeping agent asked for and what is carried out when it wakes, after a number. It needs role
+// operator.
+func (s *Service) Held(ctx context.Context, c psyche.Caller, agent string, after int64, limit int) (
+	[]room.Action, error,
+) {
 	a, err := s.agent(ctx, c, agent, access.Operator)
 	if err != nil {
 		return nil, err
 	}
-	held, err := s.Rooms.Held(ctx, a.ID, 0, 0)
+	held, err := s.Rooms.Held(ctx, a.ID, after, limit)
 	return held, failed("list what is held for "+a.Handle, err)
 }
 
-// Inbox lists what waits for an agent, oldest first. It needs role operator.
-func (s *Service) Inbox(ctx context.Context, c psyche.Caller, agent string) ([]room.Item, error) {
+// Inbox lists what waits for an agent after a number, oldest first. It needs role operator.
+func (s *Service) Inbox(ctx context.Context, c psyche.Caller, agent string, after int64, limit int) (
+	[]room.Item, error,
+) {
 	a, err := s.agent(ctx, c, agent, access.Operator)
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.Rooms.Inbox(ctx, a.ID, 0, true, 0)
+	items, err := s.Rooms.Inbox(ctx, a.ID, after, true, limit)
 	return items, failed("read the inbox of "+a.Handle, err)
 }
 

@@ -674,7 +674,7 @@ func (h *history) releases(k record, bad func(string, ...any)) {
 		case len(at) > 1:
 			bad("%s said %q %d times", where, s.body, len(at))
 		case len(at) == 0:
-			actions, err := h.Held(h.ctx, ada, s.agent)
+			actions, err := h.Held(h.ctx, ada, s.agent, 0, 0)
 			require.NoError(h, err)
 			kept := slices.ContainsFunc(actions, func(a room.Action) bool { return strings.Contains(string(a.Body), s.body) })
 			if !kept || !k.sleeps("id-"+s.agent, s.room) {

@@ -29,7 +29,7 @@ type PostRequest struct {
 	Thread  string `json:"thread,omitempty"`   // id of the post that the thread hangs on
 	// Key is the client's own id of the post: a repeated request with it posts nothing more. Empty: a new one.
 	Key      string            `json:"key,omitempty"`
-	Notice   bool              `json:"notice,omitempty"`   // of an agent: no agent answers it
+	Notice   bool              `json:"notice,omitempty"`   // no agent answers it, though it names one
 	Mentions []string          `json:"mentions,omitempty"` // handles, beside those that the body names
 	Meta     map[string]string `json:"meta,omitempty"`
 }
@@ -100,14 +100,14 @@ func (s *answering) say(ctx context.Context, author room.Who, r PostRequest) (Po
 	if err != nil {
 		return result, err
 	}
-	posted, err := s.Rooms.Post(ctx, draft, rule)
+	posted, err := s.Rooms.Post(ctx, draft, command.obeyed(rule))
 	if err != nil {
 		return result, failed("post to "+r.Room, err)
 	}
 	result.Post = posted.Post
 	result.Reached, result.Woken = s.after(ctx, members, posted, notices())
 	if command != nil {
-		result.Self, err = s.obey(ctx, *command, posted)
+		result.Self, err = s.answered(ctx, command, posted)
 	}
 	return result, err
 }
@@ -161,7 +161,7 @@ func (s *core) hops(ctx context.Context, d *room.Draft) (int, error) {
 		return 0, failed("read the room", err)
 	}
 	for _, p := range page.Posts {
-		if p.Form == room.Announcement || p.Author == d.Author {
+		if p.Form != room.Message || p.Author == d.Author { // nobody answers the others
 			continue
 		}
 		if s.Now().Sub(p.Created) > s.o.Rules.Rest {
@@ -209,7 +209,7 @@ func (s *answering) after(ctx context.Context, members []room.Member, posted roo
 			if w.Reason == string(admission.AtLevel) {
 				s.tellWaiting(ctx, p, w.Agent, handle(w.Agent))
 			}
-		case w.Level != dormancy.Sleep && p.Form == room.Message && !posted.Existing:
+		case w.Level != dormancy.Sleep && !posted.Existing:
 			s.hear(ctx, w.Agent, p)
 		}
 	}

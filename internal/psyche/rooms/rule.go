@@ -13,7 +13,7 @@ import (
 
 // Reasons of skips beside those of admission.
 const (
-	isNotice  = "notice" // agents answer no notice of an agent
+	isNotice  = "notice" // nobody answers a notice
 	isReader  = "reader" // the agent may not write in the room
 	inboxFull = "full"   // too much waits in the inbox
 )
@@ -40,7 +40,7 @@ func (s *core) rule(ctx context.Context) (rule room.Rule, notices func() []strin
 // decide applies admission to every listener of a situation.
 func decide(m room.Situation, rules chatter.Rules, dreaming map[string]bool) (room.Decision, []string) {
 	g := guards{read: m.Guard, changed: map[string][]byte{}}
-	if _, sender := caller(m); sender == admission.Person && m.Direct == nil {
+	if _, sender := caller(m); sender == admission.Person && m.Direct == nil && m.Post.Form != room.Notice {
 		g.spoken(m.Room.ID)
 	}
 	d := room.Decision{}
@@ -81,7 +81,7 @@ func deliver(m room.Situation, l room.Listener, rules chatter.Rules, dreaming bo
 	if l.Role == room.Reader {
 		return room.Delivery{Agent: l.ID, Outcome: room.Skipped, Reason: isReader}, ""
 	}
-	if m.Post.Form == room.Notice && sender == admission.Agent {
+	if m.Post.Form == room.Notice {
 		return room.Delivery{Agent: l.ID, Outcome: room.Skipped, Reason: isNotice}, ""
 	}
 	c := admission.Case{

@@ -27,6 +27,7 @@ func (t *tx) meet(p room.Post, author room.Member, parent *room.Post, now time.T
 		ReplyTo: parent,
 		Now:     now,
 		Guard:   t.guard,
+		Own:     func() []room.Dormancy { return t.states(author.ID) },
 	}}
 	if p.Form != room.Announcement {
 		m.Listeners = t.listeners(p)
@@ -100,6 +101,26 @@ func (m *meeting) listener(agent string) *room.Listener {
 		}
 	}
 	return nil
+}
+
+// follow carries out what the rule says of the author of a new post: how dormant it is from now on, and what it says
+// after the post.
+func (m *meeting) follow(d room.Decision) {
+	for _, c := range d.Levels {
+		if m.err == nil && c.Agent != m.Post.Author.ID {
+			m.fail(fmt.Errorf("the rule changes the level of %q, which is not the author of %q", c.Agent, m.Post.ID))
+		}
+		m.fail(c.Validate())
+		if m.err == nil {
+			m.change(c)
+		}
+	}
+	for _, draft := range d.Follow {
+		m.fail(draft.Validate())
+		if m.err == nil {
+			m.post(draft, nil)
+		}
+	}
 }
 
 // carryOut writes the guards and delivers to each listener that the decision names.

@@ -56,6 +56,7 @@ func (t *tx) post(d room.Draft, rule room.Rule) room.Posted {
 	})
 	out := room.Posted{Post: p}
 	out.Delivered, out.Woken = m.carryOut(decided, callOf(p))
+	m.follow(decided)
 	return out
 }
 

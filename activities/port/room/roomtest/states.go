@@ -16,6 +16,7 @@ var states = []clause{
 	{"AnOldSequenceChangesNothing", staleSequence},
 	{"AChangeIsMadeOnce", changedOnce},
 	{"WakingClearsEveryState", awakening},
+	{"APostChangesItsAuthorInTheSameStep", commanded},
 }
 
 var actions = []clause{
@@ -122,6 +123,43 @@ func awakening(t *testing.T, s room.Store) {
 	message.Agent = iris.ID
 	_, err = s.Awaken(t.Context(), a)
 	require.ErrorContains(t, err, "the message is for iris")
+}
+
+func commanded(t *testing.T, s room.Store) {
+	furnish(t, s, echo, iris)
+	set(t, s, "", dormancy.MentionOnly, 0)
+	rule := func(m room.Situation) room.Decision {
+		d := everybody(m)
+		own := m.Own()
+		require.Len(t, own, 1)
+		d.Levels = []room.Change{{Agent: echo.ID, Level: dormancy.Sleep, If: own[0].Sequence, Now: m.Now}}
+		d.Follow = []room.Draft{{
+			Room:    hall,
+			Author:  echo,
+			Key:     "told",
+			ReplyTo: m.Post.ID,
+			Form:    room.Announcement,
+			Body:    "echo sleeps",
+			Now:     m.Now,
+		}}
+		return d
+	}
+	for range 2 {
+		_, err := s.Post(t.Context(), draft(echo, "k", "good night", iris), rule)
+		require.NoError(t, err)
+		kept, err := s.Dormancy(t.Context(), echo.ID)
+		require.NoError(t, err)
+		require.Equal(t, dormancy.Sleep, kept[0].Level)
+		require.EqualValues(t, 2, kept[0].Sequence)
+		page, err := s.History(t.Context(), room.Query{Room: hall, As: ada, From: room.Oldest})
+		require.NoError(t, err)
+		require.Equal(t, []string{"good night", "echo sleeps"}, bodies(page.Posts))
+		require.Len(t, inbox(t, s, iris, true), 1)
+	}
+	_, err := s.Post(t.Context(), draft(echo, "other", "you too"), func(m room.Situation) room.Decision {
+		return room.Decision{Levels: []room.Change{{Agent: iris.ID, Level: dormancy.Sleep, Now: m.Now}}}
+	})
+	require.ErrorContains(t, err, "is not the author")
 }
 
 func heldInOrder(t *testing.T, s room.Store) {
