@@ -102,6 +102,7 @@ type Store interface {
 	Inboxes
 	Dormancies
 	Actions
+	CheckIns
 	Wakes
 }
 

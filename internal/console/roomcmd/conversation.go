@@ -352,6 +352,7 @@ func reasonText(reason string, level dormancy.Level) string {
 		"dreaming":       "it dreams",
 		"notice":         "nobody answers a notice",
 		"full":           "its inbox is full",
+		"waits":          "the call before has not been answered",
 		"reader":         "it may only read there",
 		"limit hops":     "agents have answered each other too often since a person spoke",
 		"limit alone":    "agents have talked among themselves for too long",

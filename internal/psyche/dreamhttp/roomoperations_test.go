@@ -95,9 +95,17 @@ var roomOperations = map[string]note{
 		answers: one(room.Dormancy{}), note: "The rooms concerned are told.",
 	},
 	"POST /v1/agents/{agent}/checkins": {
-		id: "checkIn", summary: "Call an agent at a time to come", body: rooms.CheckInRequest{},
-		answers: map[int]any{http.StatusCreated: room.Item{}},
-		note:    "It looks at the room, if one is named, and may say something there; mostly it stays silent.",
+		id: "checkIn", summary: "Call an agent at a time to come, or again and again", body: rooms.CheckInRequest{},
+		answers: map[int]any{http.StatusCreated: room.CheckIn{}},
+		note: "It looks at the room, if one is named, and may say something there; mostly it stays silent. " +
+			"The same name again sets nothing more; 409 when it belongs to another check-in, or when there are 20.",
+	},
+	"GET /v1/agents/{agent}/checkins": {
+		id: "listCheckIns", summary: "When an agent is called at set times", answers: one(psyche.Page[room.CheckIn]{}),
+	},
+	"DELETE /v1/agents/{agent}/checkins/{name}": {
+		id: "cancelCheckIn", summary: "Cancel a check-in", answers: map[int]any{http.StatusNoContent: nil},
+		note: "A call that waits in the inbox already stays there.",
 	},
 	"POST /v1/agents/awaken": {
 		id: "awakenAgents", summary: "End the dormancy of agents", body: rooms.AwakenRequest{},

@@ -121,9 +121,9 @@ var (
 	}
 	forOperators = append(
 		[]string{
-			"check_predictions", "dreams_cancel", "dreams_start", "explain_claim", "explain_hypothesis", "journal",
-			"list_claims", "list_hypotheses", "list_predictions", "morning", "resolve_prediction",
-			"set_dormancy", "wake_agents",
+			"cancel_checkin", "check_predictions", "dreams_cancel", "dreams_start", "explain_claim", "explain_hypothesis", "journal",
+			"list_checkins", "list_claims", "list_hypotheses", "list_predictions", "morning", "resolve_prediction",
+			"set_checkin", "set_dormancy", "wake_agents",
 		}, forClients...)
 	forOwners = append([]string{"forget_memories"}, forOperators...)
 )
@@ -162,6 +162,7 @@ func TestWithoutRoomsNoToolForThemIsOffered(t *testing.T) {
 	require.Contains(t, names, "chat")
 	for _, name := range []string{
 		"call_agent", "get_dormancy", "list_rooms", "post_to_room", "read_room", "set_dormancy", "wake_agents",
+		"set_checkin", "list_checkins", "cancel_checkin",
 	} {
 		require.NotContains(t, names, name)
 	}
@@ -185,7 +186,7 @@ func TestEveryToolDescribesItsArgumentsResultsAndEffects(t *testing.T) {
 		}
 		reads := slices.Contains([]string{
 			"recall_memory", "get_emotion", "status", "journal", "dreams_list", "morning", "list_predictions", "list_claims",
-			"explain_claim", "list_hypotheses", "explain_hypothesis", "list_rooms", "read_room", "get_dormancy",
+			"explain_claim", "list_hypotheses", "explain_hypothesis", "list_rooms", "read_room", "get_dormancy", "list_checkins",
 		}, tool.Name)
 		require.Equal(t, reads, tool.Annotations.ReadOnlyHint, tool.Name)
 	}
@@ -387,6 +388,17 @@ func TestToolsAnswerDataAndText(t *testing.T) {
 		{
 			"get_dormancy", nil, "iris is at level sleep in hall until 2030-01-01T00:00:00Z, because \"too loud\".", nil,
 		},
+		{"list_checkins", nil, "iris has no check-ins.", map[string]any{"checkins": []any{}}},
+		{
+			"set_checkin",
+			map[string]any{"name": "noon", "every": "12:00", "zone": "Europe/Berlin", "room": "hall", "message": "Look"},
+			"noon: next at 1970-01-01T00:01:00Z, every 12:00 in Europe/Berlin, in hall: \"Look\"",
+			map[string]any{"every": "12:00", "zone": "Europe/Berlin"},
+		},
+		{
+			"list_checkins", nil, "noon: next at 1970-01-01T00:01:00Z, every 12:00 in Europe/Berlin, in hall: \"Look\"", nil,
+		},
+		{"cancel_checkin", map[string]any{"name": "noon"}, "Canceled noon.", map[string]any{"name": "noon"}},
 		{"wake_agents", map[string]any{"all": true}, "Woken: iris", map[string]any{"success": true}},
 		{
 			"call_agent",
@@ -430,6 +442,8 @@ func TestWrongArgumentsAreNamedInASentence(t *testing.T) {
 			`until is "5pm"; it must be a time`,
 		},
 		{"wake_agents", nil, "name the agents to wake, or set all"},
+		{"set_checkin", map[string]any{"agent": "iris", "at": "9am"}, `at is "9am"; it must be a time`},
+		{"cancel_checkin", map[string]any{"agent": "iris", "name": "x"}, `iris has no check-in "x"`},
 		{"chat", map[string]any{"message": "hello", "agent": "zoe"}, `there is no agent "zoe"`},
 		{"chat", map[string]any{"agent": "iris"}, "message is missing; it must be text"},
 		{"chat", map[string]any{"agent": "iris", "message": ""}, "message is empty; it must be text that is not empty"},

@@ -24,6 +24,9 @@ type Rooms interface {
 	SetDormancy(ctx context.Context, c psyche.Caller, agent string, r rooms.DormancyRequest) (room.Dormancy, error)
 	Awaken(ctx context.Context, c psyche.Caller, r rooms.AwakenRequest) (rooms.Awoken, error)
 	Call(ctx context.Context, c psyche.Caller, agent string, r rooms.CallRequest) (rooms.CallResponse, error)
+	CheckIn(ctx context.Context, c psyche.Caller, agent string, r rooms.CheckInRequest) (room.CheckIn, error)
+	CheckIns(ctx context.Context, c psyche.Caller, agent string) ([]room.CheckIn, error)
+	CancelCheckIn(ctx context.Context, c psyche.Caller, agent, name string) (room.CheckIn, error)
 }
 
 type roomList struct {
@@ -147,6 +150,9 @@ func (d *toolset) roomTools(r Rooms) {
 	d.setDormancy(r)
 	d.wakeAgents(r)
 	d.callAgent(r)
+	d.setCheckIn(r)
+	d.listCheckIns(r)
+	d.cancelCheckIn(r)
 }
 
 func (d *toolset) listRooms(r Rooms) {

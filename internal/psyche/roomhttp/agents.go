@@ -38,8 +38,30 @@ func (f *Handler) checkIn(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	item, err := f.Rooms.CheckIn(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
-	answer(w, r, http.StatusCreated, item, err)
+	set, err := f.Rooms.CheckIn(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), request)
+	answer(w, r, http.StatusCreated, set, err)
+}
+
+func (f *Handler) checkIns(w http.ResponseWriter, r *http.Request) {
+	if _, err := params.QueryOf(r); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	all, err := f.Rooms.CheckIns(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"))
+	answer(w, r, http.StatusOK, page(all, false, func(c room.CheckIn) string { return c.Name }), err)
+}
+
+func (f *Handler) cancelCheckIn(w http.ResponseWriter, r *http.Request) {
+	if err := nothing(r); err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	_, err := f.Rooms.CancelCheckIn(r.Context(), front.CallerOf(r.Context()), r.PathValue("agent"), r.PathValue("name"))
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func (f *Handler) awaken(w http.ResponseWriter, r *http.Request) {

@@ -65,6 +65,8 @@ func (f *Handler) Routes() []front.Route {
 		read("/v1/agents/{agent}/dormancy", access.Client, f.dormancy),
 		write(http.MethodPut, "/v1/agents/{agent}/dormancy", access.Operator, largest, f.setDormancy),
 		write(http.MethodPost, "/v1/agents/{agent}/checkins", access.Operator, largestPost, f.checkIn),
+		read("/v1/agents/{agent}/checkins", access.Operator, f.checkIns),
+		write(http.MethodDelete, "/v1/agents/{agent}/checkins/{name}", access.Operator, largest, f.cancelCheckIn),
 		write(http.MethodPost, "/v1/agents/awaken", access.Operator, largestPost, f.awaken),
 		{
 			Method: http.MethodPost,

@@ -254,7 +254,11 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 			"thread.reply_chain[1].author", "must be a string",
 		},
 		{"GET", "/v1/agents/echo/calls?after=x", "", "after", "from 0 on"},
-		{"GET", "/v1/agents/echo/inbox?limit=1", "", "limit", "unknown"},
+		{"GET", "/v1/agents/echo/inbox?limit=500", "", "limit", "1 to 499"},
+		{"GET", "/v1/agents/echo/held?after=-1", "", "after", "from 0 on"},
+		{"GET", "/v1/agents/echo/checkins?limit=1", "", "limit", "unknown"},
+		{"POST", "/v1/agents/echo/checkins", `{"every":"5m"}`, "every", "1h to 744h"},
+		{"POST", "/v1/agents/echo/checkins", `{"at":"9am"}`, "at", "RFC 3339"},
 	} {
 		r.refused(400, "invalid_value", c.param, c.hint, ada, c.method, c.path, c.body)
 	}
@@ -278,6 +282,9 @@ func TestEachRouteNeedsItsRole(t *testing.T) {
 		{"GET", "/v1/agents/echo/inbox"},
 		{"GET", "/v1/agents/echo/held"},
 		{"GET", "/v1/agents/echo/calls"},
+		{"GET", "/v1/agents/echo/checkins"},
+		{"POST", "/v1/agents/echo/checkins"},
+		{"DELETE", "/v1/agents/echo/checkins/morning"},
 	} {
 		r.refused(403, "role_too_low", "", "operator", client, c.method, c.path, "")
 	}

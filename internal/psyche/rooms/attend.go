@@ -138,6 +138,9 @@ func (s *Service) Attend(ctx context.Context, agent string) (time.Time, error) {
 	if err := s.release(ctx, a); err != nil {
 		return time.Time{}, fmt.Errorf("carry out what was held for %s: %w", a.Handle, err)
 	}
+	if err := s.checkIn(ctx, a.ID); err != nil {
+		return time.Time{}, fmt.Errorf("call %s at its set times: %w", a.Handle, err)
+	}
 	open, err := s.open(ctx, a.ID)
 	if err != nil {
 		return time.Time{}, err
@@ -170,6 +173,13 @@ func (s *answering) next(ctx context.Context, agent string) (time.Time, error) {
 	}
 	for _, d := range states {
 		due(d.Until)
+	}
+	checkIns, err := s.Rooms.CheckIns(ctx, agent)
+	if err != nil {
+		return next, err
+	}
+	for _, c := range checkIns {
+		due(c.Next)
 	}
 	open, err := s.open(ctx, agent)
 	if err != nil {
@@ -209,6 +219,11 @@ func (s *Service) Sweep(ctx context.Context, within time.Duration) error {
 	for _, d := range states {
 		agents = append(agents, d.Agent)
 	}
+	expecting, err := s.Rooms.Expecting(ctx)
+	if err != nil {
+		return fmt.Errorf("list the agents that are called at set times: %w", err)
+	}
+	agents = append(agents, expecting...)
 	slices.Sort(agents)
 	for _, agent := range slices.Compact(agents) {
 		next, err := s.next(ctx, agent)

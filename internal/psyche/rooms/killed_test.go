@@ -134,3 +134,14 @@ func (r *rig) over(s room.Store, holder string) *rooms.Service {
 		Now:        r.now,
 	}, holder, r.options)
 }
+
+func (m *mortal) Send(ctx context.Context, d room.Direct, rule room.Rule) (room.Sent, error) {
+	return write(m, func() (room.Sent, error) { return m.Store.Send(ctx, d, rule) })
+}
+
+func (m *mortal) MoveCheckIn(ctx context.Context, agent, name string, from, next time.Time) error {
+	_, err := write(m, func() (struct{}, error) {
+		return struct{}{}, m.Store.MoveCheckIn(ctx, agent, name, from, next)
+	})
+	return err
+}

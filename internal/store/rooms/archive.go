@@ -105,6 +105,10 @@ func (m *Importer) identity(record Record) (name string, n, most int64, err erro
 		var a room.Action
 		a, err = value[room.Action](record.Body)
 		name, n, most = actionName(a.Agent, a.Number), a.Number, m.counts.Actions
+	case agents + "checkin":
+		var c room.CheckIn
+		c, err = value[room.CheckIn](record.Body)
+		name = checkInName(c.Agent, c.Name)
 	case agents + "dormancy":
 		_, err = value[keptState](record.Body)
 		name = agents + owner + "/dormancy/" + rest

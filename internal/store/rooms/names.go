@@ -13,6 +13,7 @@ import (
 //
 //	a/<agent>/about               agentAbout
 //	a/<agent>/action/<order>      room.Action
+//	a/<agent>/checkin/<name>      room.CheckIn
 //	a/<agent>/dormancy/<room>     keptState; the room is empty for the agent as a whole
 //	a/<agent>/item/<order>        room.Item
 //	a/<agent>/wake/<number>       room.Wake
@@ -27,6 +28,7 @@ import (
 //	x/action/<agent>/<key>/<order>           every action
 //	x/author/<room>/<author>/<offset>        every post
 //	x/dormant/<agent>/<room>                 states that are not active
+//	x/expecting/<agent>/<name>               every check-in
 //	x/held/<agent>/<order>                   held actions
 //	x/item/<agent>/<key>/<order>             every item
 //	x/key/<room>/<key>/<author>/<offset>     every post
@@ -74,6 +76,7 @@ func itemName(agent string, n int64) string     { return ofAgent(agent, "item", 
 func wakeName(agent string, n int64) string     { return ofAgent(agent, "wake", number(n)) }
 func actionName(agent string, n int64) string   { return ofAgent(agent, "action", number(n)) }
 func dormancyName(agent, inRoom string) string  { return ofAgent(agent, "dormancy", inRoom) }
+func checkInName(agent, name string) string     { return ofAgent(agent, "checkin", name) }
 func guardName(key string) string               { return guards + key }
 func keyIndex(id string, by room.Who, key string) string {
 	return index("key", id, escape(key), escape(by.String())) + "/"
@@ -130,6 +133,8 @@ func derive(name string, body []byte) ([]string, error) {
 			return append(optional(a.State == room.Held, index("held", owner, rest)),
 				index("action", owner, escape(a.Key), rest))
 		})
+	case agents + "checkin":
+		return []string{index("expecting", owner, rest)}, nil
 	case agents + "dormancy":
 		return derived(body, func(s keptState) []string {
 			return optional(s.Dormant(), index("dormant", owner, rest))

@@ -193,6 +193,11 @@ func (t *tx) leave(id string, who room.Who, now time.Time) {
 				t.end(item, room.Dropped, "the agent left the room", now)
 			}
 		}
+		for _, c := range t.checkIns(who.ID) {
+			if c.Room == id {
+				t.drop(checkInName(who.ID, c.Name))
+			}
+		}
 		if s, ok := get[keptState](t.recordTx, dormancyName(who.ID, id)); ok && s.Level != "" {
 			t.set(dormancyName(who.ID, id), keptState{State: s.Clear()})
 		}

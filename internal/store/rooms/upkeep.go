@@ -114,6 +114,15 @@ func (t *tx) scrub(record Record, words memory.Words) {
 			s.Reason = reason
 			t.set(record.Name, s)
 		}
+	case "checkin":
+		c, _ := get[room.CheckIn](t.recordTx, record.Name)
+		if c.Message == nil {
+			return
+		}
+		if text, changed := scrubbed(words, c.Message.Body); changed {
+			c.Message.Body = text
+			t.set(record.Name, c)
+		}
 	case "action":
 		a, _ := get[room.Action](t.recordTx, record.Name)
 		if body, changed := words.Note(a.Body); changed {

@@ -17,6 +17,8 @@ type Rooms struct {
 	Posted []rooms.PostRequest
 	Levels []rooms.DormancyRequest
 	Calls  []rooms.CallRequest
+
+	Expected []room.CheckIn
 }
 
 // List lists the hall.
@@ -111,4 +113,36 @@ func (r *Rooms) Call(_ context.Context, _ psyche.Caller, agent string,
 		ShouldRespond: !answer.Silent, Response: answer.Response, Emotion: answer.Emotion,
 		Metadata: rooms.CallMetadata{Handle: agent, Trigger: c.Trigger, Cost: 7},
 	}, nil
+}
+
+// CheckIn keeps what the request says, to call a minute later.
+func (r *Rooms) CheckIn(_ context.Context, _ psyche.Caller, _ string, c rooms.CheckInRequest) (room.CheckIn, error) {
+	set := room.CheckIn{
+		Name:  c.Name,
+		Every: c.Every,
+		Zone:  c.Zone,
+		Until: c.Until,
+		Room:  c.Room,
+		Next:  time.Unix(60, 0),
+	}
+	if c.Message != "" {
+		set.Message = &room.Text{Body: c.Message}
+	}
+	r.Expected = append(r.Expected, set)
+	return set, nil
+}
+
+// CheckIns lists what was set.
+func (r *Rooms) CheckIns(context.Context, psyche.Caller, string) ([]room.CheckIn, error) {
+	return r.Expected, nil
+}
+
+// CancelCheckIn ends the only one.
+func (r *Rooms) CancelCheckIn(_ context.Context, _ psyche.Caller, agent, name string) (room.CheckIn, error) {
+	if len(r.Expected) != 1 || r.Expected[0].Name != name {
+		return room.CheckIn{}, psyche.Refuse(http.StatusNotFound, "not_found", "name", "%s has no check-in %q.", agent, name)
+	}
+	ended := r.Expected[0]
+	r.Expected = nil
+	return ended, nil
 }
