@@ -109,6 +109,7 @@ func (e *engine) maintain(ctx context.Context) {
 	recording.Go(func() { e.starter.Record(ctx) })
 	recording.Go(func() { e.archiveEvents(ctx) })
 	recording.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
+	recording.Go(func() { e.deliverWebhooks(ctx) })
 	defer recording.Wait()
 	defer cancel()
 	tick := time.NewTicker(maintainEvery)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/psyche/webhooks"
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
@@ -46,6 +47,7 @@ func capped(m budget.Micros) budget.Micros {
 // RoomSession is the rooms of a deployment for one command.
 type RoomSession struct {
 	*rooms.Service
+	Webhooks *webhooks.Service
 	// End ends what answers in the rooms, after the last answer; nil: nothing.
 	End func(ctx context.Context) error
 }
@@ -59,7 +61,8 @@ func (d *Process) Rooms(ctx context.Context, h *Deployment) (*RoomSession, error
 		return nil, errors.Join(err, e.Stop())
 	}
 	being := h.service(e.starter)
-	return &RoomSession{Service: h.rooms("command", e.starter, being), End: func(ctx context.Context) error {
+	speak := h.rooms("command", e.starter, being)
+	return &RoomSession{Service: speak, Webhooks: h.webhooks("command", speak), End: func(ctx context.Context) error {
 		var err error
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)
 		defer cancel()

@@ -96,6 +96,7 @@ func (e *engine) maintainServer(ctx context.Context) {
 	}()
 	var embedding sync.WaitGroup
 	embedding.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
+	embedding.Go(func() { e.deliverWebhooks(ctx) })
 	defer embedding.Wait()
 	e.starter.Record(ctx)
 }
@@ -219,7 +220,7 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		Note: e.countTurn,
 	}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
-	together := &roomhttp.Handler{Rooms: s.rooms}
+	together := &roomhttp.Handler{Rooms: s.rooms, Webhooks: e.deployment.webhooks("serve", s.rooms)}
 	routes := slices.Concat(e.status(), talk.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
 	o := front.Options{
 		Routes: traced(routes, e.deployment.tracing),

@@ -47,8 +47,8 @@ type Webhook struct {
 	Now    func() time.Time
 }
 
-// direct follows no redirect: a request is sent only to the configured address.
-var direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+// Direct follows no redirect: a request is sent only to the configured address.
+var Direct = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // at is the border of a request.
 type at struct {
@@ -97,25 +97,23 @@ func (w *Webhook) ask(ctx context.Context, border dream.Border, question, answer
 	if err != nil {
 		return errors.New("its address is not valid")
 	}
-	stamp := strconv.FormatInt(w.now().Unix(), 10)
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", "oneiros")
 	request.Header.Set(BorderHeader, string(border))
-	request.Header.Set(TimestampHeader, stamp)
-	request.Header.Set(SignatureHeader, sign(w.Secret, stamp, body))
+	Sign(request.Header, w.Secret, body, w.now())
 	client := w.Client
 	if client == nil {
-		client = direct
+		client = Direct
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return plain(err)
+		return Unnamed(err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer+1))
 	switch {
 	case err != nil:
-		return plain(err)
+		return Unnamed(err)
 	case response.StatusCode/100 != 2:
 		return fmt.Errorf("it answered HTTP %d; 2xx was expected", response.StatusCode)
 	case len(content) > longestAnswer:
@@ -136,8 +134,8 @@ func (w *Webhook) now() time.Time {
 	return w.Now()
 }
 
-// plain is an error without the address, which may hold a secret.
-func plain(err error) error {
+// Unnamed is the error of a request without the address, which may hold a secret.
+func Unnamed(err error) error {
 	var lookup *net.DNSError
 	var cert *tls.CertificateVerificationError
 	switch {
@@ -153,6 +151,13 @@ func plain(err error) error {
 	return errors.New("it cannot be reached")
 }
 
+// Sign signs a body at a time.
+func Sign(header http.Header, secret, body []byte, now time.Time) {
+	stamp := strconv.FormatInt(now.Unix(), 10)
+	header.Set(TimestampHeader, stamp)
+	header.Set(SignatureHeader, sign(secret, stamp, body))
+}
+
 func sign(secret []byte, stamp string, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write([]byte(stamp + "."))
@@ -164,6 +169,14 @@ func sign(secret []byte, stamp string, body []byte) string {
 // than its header, or is too old or too new. Within the tolerance a request may be repeated: dream, border and cycle
 // identify it.
 func Verify(secret []byte, header http.Header, body []byte, now time.Time) error {
+	if err := VerifySignature(secret, header, body, now); err != nil {
+		return err
+	}
+	return sameBorder(header.Get(BorderHeader), body)
+}
+
+// VerifySignature is Verify for requests that are of no border.
+func VerifySignature(secret []byte, header http.Header, body []byte, now time.Time) error {
 	stamp := header.Get(TimestampHeader)
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
@@ -175,7 +188,7 @@ func Verify(secret []byte, header http.Header, body []byte, now time.Time) error
 	}
 	for _, given := range strings.Split(header.Get(SignatureHeader), ",") {
 		if hmac.Equal([]byte(strings.TrimSpace(given)), []byte(sign(secret, stamp, body))) {
-			return sameBorder(header.Get(BorderHeader), body)
+			return nil
 		}
 	}
 	return fmt.Errorf("%s does not fit the body under this secret", SignatureHeader)

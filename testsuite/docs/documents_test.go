@@ -25,7 +25,8 @@ var handbook = []string{
 	"docs/demo.md", "docs/eval.md", "docs/quality.md", "docs/depth.md",
 	"docs/observer.md", "docs/memory.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
 	"docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md",
-	"docs/ablation.md", "docs/rooms.md", "docs/dormancy.md", "docs/mentions.md", "docs/serving.md", "docs/dreams-api.md", "docs/sealing.md",
+	"docs/ablation.md", "docs/rooms.md", "docs/dormancy.md", "docs/mentions.md", "docs/webhooks.md",
+	"docs/serving.md", "docs/dreams-api.md", "docs/sealing.md",
 	"docs/keys.md", // the last one: from its first key on, the server refuses requests without one
 }
 

@@ -104,6 +104,7 @@ type Store interface {
 	Actions
 	CheckIns
 	Wakes
+	Webhooks
 }
 
 // Rooms keeps the rooms themselves.

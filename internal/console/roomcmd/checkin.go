@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,15 +96,15 @@ func (f *checkInFlags) set(ctx context.Context, app *cli.App, s *deploy.RoomSess
 	now := app.Now().In(cli.Location(a.Zone))
 	var err error
 	if f.at != "" {
-		f.At, err = selfcommand.Until(f.at, now)
+		f.At, err = clockTime("--at", f.at, now)
 		if err != nil {
-			return exit.Usagef("--at: %w", err)
+			return err
 		}
 	}
 	if f.until != "" {
-		f.Until, err = selfcommand.Until(f.until, now)
+		f.Until, err = clockTime("--until", f.until, now)
 		if err != nil {
-			return exit.Usagef("--until: %w", err)
+			return err
 		}
 	}
 	if f.Room != "" {
@@ -118,6 +119,15 @@ func (f *checkInFlags) set(ctx context.Context, app *cli.App, s *deploy.RoomSess
 	app.Say("%s is called %s (check-in %s).", a.Handle, whenText(app, a, set), set.Name)
 	app.Note("It is called while oneiros up or a worker runs.")
 	return nil
+}
+
+// clockTime reads a time of a flag.
+func clockTime(flag, text string, now time.Time) (time.Time, error) {
+	at, err := selfcommand.Until(text, now)
+	if err != nil {
+		return at, exit.Usagef("%s %s", flag, strings.TrimPrefix(err.Error(), "until "))
+	}
+	return at, nil
 }
 
 // whenText says when a check-in calls, in the agent's time zone.

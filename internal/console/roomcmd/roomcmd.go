@@ -34,7 +34,7 @@ all that an agent answers.
 These commands act as the person local: the one of clients without a key.`,
 	}
 	cmd.AddCommand(list(app), create(app), show(app), join(app), leave(app), subscribe(app), history(app), follow(app),
-		edit(app), remove(app), inbox(app), calls(app), checkIn(app))
+		edit(app), remove(app), inbox(app), calls(app), checkIn(app), webhooks(app))
 	return cmd
 }
 

@@ -61,7 +61,7 @@ func (b *book) operation(r front.Route) object {
 		"tags": []string{tagOf(r.Path)},
 	}
 	text := result.note
-	if !r.Open {
+	if !r.Open && !r.Signed {
 		text = strings.TrimSpace(text + "\n\nNeeds a key of role " + string(r.Role) + ".")
 		op["x-role"] = string(r.Role)
 	} else {

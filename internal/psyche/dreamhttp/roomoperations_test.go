@@ -7,6 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/psyche/webhooks"
 )
 
 // ofRoom bounds a page of a room.
@@ -84,6 +85,24 @@ var roomOperations = map[string]note{
 		note: "A page, or with Accept: text/event-stream server-sent events: id is the number of the event in its room, " +
 			"event its type, data the schema RoomEvent. Who comes again with Last-Event-ID goes on behind it, and misses " +
 			"nothing. A stream without after begins with what comes. It ends after an hour; resume it.",
+	},
+	"POST /v1/rooms/{room}/webhooks": {
+		id: "addWebhook", summary: "Connect a room with a program elsewhere", body: webhooks.AddRequest{},
+		answers: map[int]any{http.StatusCreated: webhooks.View{}},
+		note: "With url what happens in the room is sent there; with sender it takes posts. The answer has the secret, " +
+			"which is shown once. 409 when the name is in use.",
+	},
+	"GET /v1/rooms/{room}/webhooks": {
+		id: "listWebhooks", summary: "List the webhooks of a room", answers: one(psyche.Page[webhooks.View]{}),
+	},
+	"DELETE /v1/rooms/{room}/webhooks/{webhook}": {
+		id: "removeWebhook", summary: "Remove a webhook", answers: map[int]any{http.StatusNoContent: nil},
+	},
+	"POST /v1/rooms/{room}/webhooks/{webhook}/posts": {
+		id: "receivePost", summary: "Post by a webhook", body: webhooks.IncomingPost{},
+		answers: map[int]any{http.StatusCreated: roomhttp.Received{}},
+		note: "It needs no key, but a signature in Oneiros-Timestamp and Oneiros-Signature. The same id again posts " +
+			"nothing more; 409 when it had another content, 401 when the signature is wrong or older than five minutes.",
 	},
 	"GET /v1/agents/{agent}/dormancy": {
 		id: "getDormancy", summary: "How reachable an agent is",

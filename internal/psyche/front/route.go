@@ -16,6 +16,7 @@ type Route struct {
 	Path   string // as in http.ServeMux patterns, such as "/v1/dreams/{id}"
 	Role   access.Role
 	Open   bool  // it needs no key: only for health
+	Signed bool  // it needs no key: the handler checks a signature before it does anything
 	Once   bool  // Idempotency-Key is honoured, since it starts or writes something
 	Stream bool  // the response may last: only each write has a time limit
 	Body   int64 // limit of the body in bytes; 0: the deployment's

@@ -40,7 +40,7 @@ func (m methods) allowed() string {
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, at methods) {
 	x := exchangeOf(r.Context())
 	x.route = at.of(r.Method)
-	if x.route != nil && x.route.Open {
+	if x.route != nil && (x.route.Open || x.route.Signed) {
 		if err := x.limitBody(r); err != nil {
 			Refuse(x, r, err)
 			return

@@ -179,7 +179,9 @@ func (r Route) validate() error {
 		return fmt.Errorf("route %s has no handler", r.Path)
 	case r.Open && r.Path != "/healthz":
 		return fmt.Errorf("route %s is open; /healthz alone may be", r.Path)
-	case !r.Open && !access.Owner.Includes(r.Role):
+	case r.Signed && (r.Open || r.Once || r.Stream || r.Role != "" || r.Method != http.MethodPost || r.Body <= 0):
+		return fmt.Errorf("route %s is signed; it must be a bounded POST without a role", r.Path)
+	case !r.Open && !r.Signed && !access.Owner.Includes(r.Role):
 		return fmt.Errorf("route %s asks for role %q; roles are client, operator and owner", r.Path, r.Role)
 	}
 	return nil

@@ -11,11 +11,13 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/psyche/webhooks"
 )
 
 // Handler serves the rooms of a deployment.
 type Handler struct {
 	Rooms     *rooms.Service
+	Webhooks  *webhooks.Service
 	Heartbeat time.Duration // interval of comments in a silent event stream; 0: 15 s
 }
 
@@ -61,6 +63,16 @@ func (f *Handler) Routes() []front.Route {
 			Role:   access.Client,
 			Stream: true,
 			Serve:  f.events,
+		},
+		write(http.MethodPost, "/v1/rooms/{room}/webhooks", access.Operator, largest, f.addWebhook),
+		read("/v1/rooms/{room}/webhooks", access.Operator, f.webhooks),
+		write(http.MethodDelete, "/v1/rooms/{room}/webhooks/{webhook}", access.Operator, largest, f.removeWebhook),
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/rooms/{room}/webhooks/{webhook}/posts",
+			Signed: true,
+			Body:   largestPost,
+			Serve:  f.receive,
 		},
 		read("/v1/agents/{agent}/dormancy", access.Client, f.dormancy),
 		write(http.MethodPut, "/v1/agents/{agent}/dormancy", access.Operator, largest, f.setDormancy),

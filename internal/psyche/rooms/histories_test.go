@@ -18,6 +18,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/admission/chatter"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
 // history is a random run of two rooms: people, strangers and agents post, edit and delete, levels and clocks change,
@@ -193,13 +196,30 @@ func named(dice *rand.Rand, handles []string) string {
 	return strings.Join(text, " ")
 }
 
-func newHistory(t *testing.T, seed uint64, keep func(room.Store) room.Store) *history {
+// inMemory is a store of a history.
+func inMemory(t *testing.T) storeOfRig {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	return store
+}
+
+// onRedis is a store of a history on a server that other tests use, too.
+func onRedis(t *testing.T) storeOfRig {
+	t.Helper()
+	store, err := redisstore.Open(t.Context(), redis.Shared(t).URL, redisstore.Prefix(redis.Prefix(t)),
+		redisstore.Timeout(time.Minute))
+	require.NoError(t, err)
+	return store
+}
+
+func newHistory(t *testing.T, seed uint64, store storeOfRig, keep func(room.Store) room.Store) *history {
 	t.Helper()
 	if keep == nil {
 		keep = func(s room.Store) room.Store { return s }
 	}
 	h := &history{
-		rig: newRigAt(t, ":memory:", dwellers...), keep: keep,
+		rig: newRigOver(t, store, dwellers...), keep: keep,
 		dice: rand.New(rand.NewPCG(seed, 1)), chance: rand.New(rand.NewPCG(seed, 2)),
 		bought: map[string]psyche.CallAnswer{},
 	}
@@ -350,6 +370,21 @@ func (h *history) call() {
 	h.did("%s is called (%v)", handle, err)
 }
 
+// expect sets a check-in, once or every hour for some hours.
+func (h *history) expect() {
+	h.number++
+	handle := pick(h.dice, dwellers...)
+	r := rooms.CheckInRequest{Name: fmt.Sprint("c", h.number), Room: pick(h.dice, places...), Message: "look"}
+	if h.dice.IntN(2) == 0 {
+		r.Every, r.Until = "1h", h.now().Add(4*time.Hour)
+	} else {
+		r.At = h.now().Add(time.Duration(1+h.dice.IntN(7200)) * time.Second)
+	}
+	_, err := h.CheckIn(h.ctx, ada, handle, r)
+	h.did("%s is called at set times: %+v (%v)", handle, r, err)
+	require.NoError(h, err)
+}
+
 func (h *history) leap() {
 	d := time.Duration(h.dice.IntN(90)) * time.Second
 	switch h.dice.IntN(8) {
@@ -428,8 +463,10 @@ func (h *history) run(steps int) {
 			h.awaken()
 		case n < 72:
 			h.visit()
-		case n < 75:
+		case n < 74:
 			h.call()
+		case n < 77:
+			h.expect()
 		case n < 90:
 			h.leap()
 		case n < 93:
@@ -471,12 +508,22 @@ func (h *history) finish(within time.Duration) []string {
 // TestHistories runs random histories and checks what must hold after each.
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	histories := upTo(1_000, 20)
+	playHistories(t, upTo(1_000, 20), inMemory)
+}
+
+// TestHistoriesOnRedis is TestHistories on the other store, with fewer: each step takes exchanges with a server.
+func TestHistoriesOnRedis(t *testing.T) {
+	t.Parallel()
+	playHistories(t, upTo(100, 3), onRedis)
+}
+
+func playHistories(t *testing.T, histories int, open func(*testing.T) storeOfRig) {
+	t.Helper()
 	outcomes := map[room.Outcome]int{}
 	posts, stopped := 0, 0
 	for seed := range histories {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			h := newHistory(t, uint64(seed), nil)
+			h := newHistory(t, uint64(seed), open(t), nil)
 			if faults := h.play(40); len(faults) > 0 {
 				t.Fatalf("%s\n\nfaults:\n%s", strings.Join(h.log, "\n"), strings.Join(faults, "\n"))
 			}
@@ -736,7 +783,7 @@ func TestHistoriesNotice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for seed := uint64(1); seed < 200; seed++ {
-				faults := newHistory(t, seed, broken.keep).play(40)
+				faults := newHistory(t, seed, inMemory(t), broken.keep).play(40)
 				if slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, broken.want) }) {
 					t.Logf("seed %d: %d faults, the first %q", seed, len(faults), faults[0])
 					return

@@ -35,11 +35,20 @@ var (
 // sunday is when tests begin, at 1:45 PM in the zone of the agents.
 var sunday = time.Date(2026, 3, 1, 12, 45, 0, 0, time.UTC)
 
-// rig is a service over a file, with a clock that only the test moves and agents whose answers it chooses.
+// storeOfRig is what a rig needs of a store.
+type storeOfRig interface {
+	rooms.Agents
+	Rooms() room.Store
+	PutAgent(ctx context.Context, a dream.Agent) error
+	Verify(ctx context.Context) (memory.Integrity, error)
+	Close() error
+}
+
+// rig is a service over a store, with a clock that only the test moves and agents whose answers it chooses.
 type rig struct {
 	*testing.T
 	*rooms.Service
-	store   *sqlitestore.Store
+	store   storeOfRig
 	minds   *minds
 	waker   *waker
 	options rooms.Options
@@ -60,6 +69,11 @@ func newRigAt(t *testing.T, path string, handles ...string) *rig {
 	t.Helper()
 	store, err := sqlitestore.Open(t.Context(), path)
 	require.NoError(t, err)
+	return newRigOver(t, store, handles...)
+}
+
+func newRigOver(t *testing.T, store storeOfRig, handles ...string) *rig {
+	t.Helper()
 	r := &rig{
 		T:       t,
 		store:   store,

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/admission"
+	"github.com/seed-56a03226/oneiros/internal/admission/chatter"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -90,6 +91,10 @@ func (s *Service) CheckIn(ctx context.Context, c psyche.Caller, agent string, r 
 	if errors.Is(err, room.ErrTooMany) {
 		return kept, psyche.Refuse(http.StatusConflict, "too_many", "",
 			"%s has %d check-ins, which is the most; cancel one.", a.Handle, room.MaxCheckIns)
+	}
+	if errors.Is(err, room.ErrTaken) {
+		return kept, psyche.Refuse(http.StatusConflict, "conflict", "name",
+			"%s has another check-in named %q; cancel it first, or choose another name.", a.Handle, set.Name)
 	}
 	if err != nil {
 		return kept, failed("set a check-in of "+a.Handle, err)
@@ -225,7 +230,7 @@ func (s *answering) callFor(ctx context.Context, c room.CheckIn, now time.Time) 
 		Now:     now,
 	}, func(m room.Situation) room.Decision {
 		l := m.Listeners[0]
-		d := room.Delivery{Agent: c.Agent, Outcome: room.Queued}
+		d := room.Delivery{Agent: c.Agent, Outcome: room.Queued, Expires: now.Add(chatter.Lifetime)}
 		asleep := dormancy.Effective(l.Dormancy, l.InRoom).Level == dormancy.Sleep
 		switch {
 		case c.Every == "":

@@ -158,7 +158,7 @@ func TestACheckInIsCancelled(t *testing.T) {
 	}
 	require.Len(t, r.checkIns("echo"), 1)
 	_, err := r.CheckIn(t.Context(), ada, "echo", rooms.CheckInRequest{Name: "noon", Every: "13:00"})
-	require.ErrorContains(t, err, "belongs to another check-in")
+	require.ErrorContains(t, err, `echo has another check-in named "noon"`)
 	_, err = r.CancelCheckIn(t.Context(), ada, "echo", "noon")
 	require.NoError(t, err)
 	require.Empty(t, r.checkIns("echo"))

@@ -15,7 +15,7 @@ const recordsAtOnce = 1000
 
 // Export calls put with every record that does not follow from others, in order.
 func Export(v View, put func(Record) error) error {
-	for _, space := range []string{agents, guards, places} {
+	for _, space := range []string{agents, guards, hooks, places} {
 		if err := each(v, space, put); err != nil {
 			return err
 		}
@@ -109,6 +109,10 @@ func (m *Importer) identity(record Record) (name string, n, most int64, err erro
 		var c room.CheckIn
 		c, err = value[room.CheckIn](record.Body)
 		name = checkInName(c.Agent, c.Name)
+	case hooks + "webhook":
+		var w room.Webhook
+		w, err = value[room.Webhook](record.Body)
+		name = webhookName(w.Room, w.Name)
 	case agents + "dormancy":
 		_, err = value[keptState](record.Body)
 		name = agents + owner + "/dormancy/" + rest

@@ -18,6 +18,7 @@ import (
 //	a/<agent>/item/<order>        room.Item
 //	a/<agent>/wake/<number>       room.Wake
 //	g/<key>                       record of a guard
+//	h/<room>/webhook/<name>       room.Webhook, apart from its room, because it changes with every event
 //	r/<room>/about                room.Room
 //	r/<room>/agent/<id>           room.Member; the same for person
 //	r/<room>/event/<offset>       room.Event
@@ -38,10 +39,12 @@ import (
 //	x/thread/<room>/<root>/<offset>          posts in threads
 //	x/unfinished/<agent>                     agents with such items
 //	x/wake/<agent>/<key>/<number>            every wake record
+//	x/webhook/<room>/<name>                  every webhook
 //	x/wrote/<room>/<root>/<author>/<offset>  posts in threads
 const (
 	agents  = "a/"
 	guards  = "g/"
+	hooks   = "h/"
 	places  = "r/"
 	indexes = "x/"
 )
@@ -77,6 +80,7 @@ func wakeName(agent string, n int64) string     { return ofAgent(agent, "wake", 
 func actionName(agent string, n int64) string   { return ofAgent(agent, "action", number(n)) }
 func dormancyName(agent, inRoom string) string  { return ofAgent(agent, "dormancy", inRoom) }
 func checkInName(agent, name string) string     { return ofAgent(agent, "checkin", name) }
+func webhookName(id, name string) string        { return hooks + id + "/webhook/" + name }
 func guardName(key string) string               { return guards + key }
 func keyIndex(id string, by room.Who, key string) string {
 	return index("key", id, escape(key), escape(by.String())) + "/"
@@ -135,6 +139,8 @@ func derive(name string, body []byte) ([]string, error) {
 		})
 	case agents + "checkin":
 		return []string{index("expecting", owner, rest)}, nil
+	case hooks + "webhook":
+		return []string{index("webhook", owner, rest)}, nil
 	case agents + "dormancy":
 		return derived(body, func(s keptState) []string {
 			return optional(s.Dormant(), index("dormant", owner, rest))

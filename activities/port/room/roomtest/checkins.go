@@ -67,9 +67,9 @@ func checkInKept(t *testing.T, s room.Store) {
 
 	require.NoError(t, s.Leave(t.Context(), hall, echo, after(time.Minute)))
 	require.Equal(t, []room.CheckIn{evening}, listed(t, s), "one of a room ends when the agent leaves it")
-	gone, err := s.CancelCheckIn(t.Context(), echo.ID, "evening")
+	removed, err := s.CancelCheckIn(t.Context(), echo.ID, "evening")
 	require.NoError(t, err)
-	require.Equal(t, evening, gone)
+	require.Equal(t, evening, removed)
 	_, err = s.CancelCheckIn(t.Context(), echo.ID, "evening")
 	require.ErrorIs(t, err, room.ErrNotFound)
 	agents, err = s.Expecting(t.Context())

@@ -21,7 +21,7 @@ type clause struct {
 // Run tests a store against the whole contract. open returns new, empty rooms for each test and closes them at its end.
 func Run(t *testing.T, open func(t *testing.T) room.Store) {
 	t.Helper()
-	for _, part := range [][]clause{places, posts, deliveries, inboxes, states, actions, checkIns} {
+	for _, part := range [][]clause{places, posts, deliveries, inboxes, states, actions, checkIns, webhooks} {
 		for _, c := range part {
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
