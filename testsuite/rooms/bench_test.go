@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/room"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -71,12 +72,54 @@ func BenchmarkMentionOfADreamer(b *testing.B) {
 		took = append(took, time.Since(began))
 		s.await(id, "Here I am.")
 	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(percentile(took, .5), "p50-ms")
+	b.ReportMetric(percentile(took, .99), "p99-ms")
+	b.ReportMetric(percentile(took, 1), "max-ms")
+}
+
+// percentile is a share of durations, in milliseconds.
+func percentile(took []time.Duration, share float64) float64 {
 	slices.Sort(took)
-	at := func(share float64) float64 {
-		return float64(took[int(share*float64(len(took)-1))]) / float64(time.Millisecond)
+	return float64(took[int(share*float64(len(took)-1))]) / float64(time.Millisecond)
+}
+
+// BenchmarkMentionBesideChatter is how long it takes from a person's post in a room until the reply's request reaches
+// the provider: in a quiet room, and beside three other agents of the room that are answering each other. Both are
+// measured in turn, each time with agents that nobody has called before, because the guards bound how often they are.
+func BenchmarkMentionBesideChatter(b *testing.B) {
+	moments := new(chaos.Moments)
+	s := openScene(b, moments.Plan(nil))
+	took := map[string][]time.Duration{}
+	for n := range max(b.N, fewest) {
+		name := func(part string) string { return fmt.Sprintf("%s-%d-%d", part, b.N, n) }
+		talkers := []string{name("one"), name("two"), name("three")}
+		s.addAgents(talkers...)
+		for _, part := range []string{"quiet", "busy"} {
+			agent := s.addAgents(name(part))[0]
+			if part == "busy" {
+				s.hall(agent.Handle, talkers...)
+			} else {
+				s.hall(agent.Handle)
+			}
+			_, err := s.rooms.Join(s.ctx, owner, rooms.JoinRequest{Room: agent.Handle, Agent: agent.Handle})
+			require.NoError(b, err)
+			if part == "busy" {
+				s.say(agent.Handle, "", "What do you make of it, @"+strings.Join(talkers, " @")+"?")
+			}
+			called := moments.Await(provider.None, func(_ int, a provider.Arrival) bool {
+				return strings.HasPrefix(a.Key, "call/"+agent.ID+"/")
+			})
+			began := time.Now()
+			s.say(agent.Handle, "", "@"+agent.Handle+" are you there?")
+			<-called
+			took[part] = append(took[part], time.Since(began))
+		}
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(at(.5), "p50-ms")
-	b.ReportMetric(at(.99), "p99-ms")
-	b.ReportMetric(at(1), "max-ms")
+	b.ReportMetric(percentile(took["quiet"], .5), "quiet-p50-ms")
+	b.ReportMetric(percentile(took["quiet"], .99), "quiet-p99-ms")
+	b.ReportMetric(percentile(took["busy"], .5), "busy-p50-ms")
+	b.ReportMetric(percentile(took["busy"], .99), "busy-p99-ms")
+	b.ReportMetric(percentile(took["busy"], .99)/percentile(took["quiet"], .99), "ratio-p99")
 }
