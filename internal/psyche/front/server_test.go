@@ -340,6 +340,7 @@ func TestRoutesThatOpenTooMuchAreRefused(t *testing.T) {
 	t.Parallel()
 	fine := front.Route{Method: "GET", Path: "/x", Role: access.Client, Serve: say("")}
 	for why, alter := range map[string]func(*front.Options, *front.Route){
+		"is signed":        func(_ *front.Options, r *front.Route) { r.Signed = true },
 		"is open":          func(_ *front.Options, r *front.Route) { r.Open = true },
 		"asks for role":    func(_ *front.Options, r *front.Route) { r.Role = "" },
 		"must begin with":  func(_ *front.Options, r *front.Route) { r.Path = "/x/" },

@@ -24,6 +24,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/psyche/webhooks"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/described"
 )
@@ -74,7 +75,14 @@ func newRig(t *testing.T) *rig {
 		defer cancel()
 		require.NoError(t, r.rooms.Close(ctx))
 	})
-	handler := &roomhttp.Handler{Rooms: r.rooms, Heartbeat: 30 * time.Millisecond}
+	connected := webhooks.New(webhooks.Ports{
+		Rooms:  store.Rooms(),
+		Agents: store,
+		Speak:  r.rooms,
+		Key:    func() ([]byte, error) { return []byte("the key of this deployment, long enough"), nil },
+		Now:    time.Now,
+	}, "here")
+	handler := &roomhttp.Handler{Rooms: r.rooms, Webhooks: connected, Heartbeat: 30 * time.Millisecond}
 	app, err := front.New(front.Options{
 		Keys: store, Routes: handler.Routes(), Report: func(err error) { t.Errorf("the server reported: %v", err) },
 	})
