@@ -33,6 +33,7 @@ type Config struct {
 	Metrics   Metrics             `json:"metrics"`
 	Serve     Serve               `json:"serve"`
 	Rooms     Rooms               `json:"rooms"`
+	Matrix    Matrix              `json:"matrix"`
 	Log       Log                 `json:"log"`
 	Consent   Consent             `json:"consent"`
 	Providers map[string]Provider `json:"providers"`

@@ -11,9 +11,12 @@ import (
 
 // Validate joins every fault in the relations between knobs. Limits of single knobs are checked when they are read.
 func (c Config) Validate() error {
-	return errors.Join(c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(), validListen("feed.listen", c.Feed.Listen, "127.0.0.1:7412"),
-		c.Policy.validate(), c.Archive.validate(), validListen("metrics.listen", c.Metrics.Listen, "127.0.0.1:7413"), c.Temporal.validate(), c.Seal.validate(),
-		c.Serve.validate(), c.validTalk(), c.validRoles(), c.Worker.validate(), c.Predictions.validate())
+	return errors.Join(
+		c.Store.validate(), c.validDream(), c.Money.validate(), c.Agent.validate(),
+		validListen("feed.listen", c.Feed.Listen, "127.0.0.1:7412"), c.Policy.validate(), c.Archive.validate(),
+		validListen("metrics.listen", c.Metrics.Listen, "127.0.0.1:7413"), c.Temporal.validate(), c.Seal.validate(),
+		c.Serve.validate(), c.validTalk(), c.validRoles(), c.Worker.validate(), c.Predictions.validate(),
+		c.Matrix.validate())
 }
 
 // faultList collects what is wrong.

@@ -40,6 +40,7 @@ type engine struct {
 	attending    *rooms.Service
 	meter        *telemetry.Meter // nil when metrics are off
 	api          *apiServer       // nil when clients are not served
+	bridge       *bridging        // nil when Matrix is not bridged
 	places       []Place
 	log          tlog.Logger
 	plainLog     *slog.Logger // the same log, for parts without Temporal
@@ -85,7 +86,7 @@ func (e *engine) Ended() <-chan error { return e.ended }
 // Stop ends the API server first and then the worker, so that activities reach a token boundary while the Temporal
 // server still listens.
 func (e *engine) Stop() error {
-	var faults []error
+	faults := []error{e.stopBridge()}
 	if e.api != nil {
 		faults = append(faults, e.api.stop())
 	}
@@ -181,6 +182,9 @@ func (d *Process) Up(ctx context.Context, h *Deployment, tell func(string, ...an
 		if err == nil && e.unserved != "" && e.beside == 0 {
 			err = exit.Errorf(exit.Unreachable, "%s: stop what listens there, or set serve.listen to another "+
 				"address, as in --set serve.listen=127.0.0.1:7681; empty, and no client is answered", e.unserved)
+		}
+		if err == nil && e.beside == 0 {
+			err = e.startBridge(ctx, e.attending)
 		}
 		if err != nil {
 			return nil, errors.Join(err, e.Stop())

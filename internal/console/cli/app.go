@@ -83,6 +83,8 @@ type Engines interface {
 	ForOneDream(ctx context.Context, h *deploy.Deployment, tell func(string, ...any)) (deploy.Engine, error)
 	// Serve answers clients in this process, without a worker.
 	Serve(ctx context.Context, h *deploy.Deployment, tell func(string, ...any)) (deploy.Engine, error)
+	// Bridge bridges the rooms of a Matrix homeserver in this process, without a worker.
+	Bridge(ctx context.Context, h *deploy.Deployment, tell func(string, ...any)) (deploy.Engine, error)
 	// ServeMCP serves an MCP client in this process until its input ends, without a worker.
 	ServeMCP(ctx context.Context, h *deploy.Deployment, s deploy.MCPSession) error
 	// Rooms opens the rooms for one command: this process answers what it posts.

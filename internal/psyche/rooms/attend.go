@@ -1,6 +1,7 @@
 package rooms
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -451,6 +452,26 @@ func (s *answering) unanswered(ctx context.Context, agent string, group []room.I
 	return left, nil
 }
 
+// Replies as InThreads in the metadata of a room makes the reply to a post that stands in no thread begin one.
+const (
+	Replies   = "replies"
+	InThreads = "threads"
+)
+
+// answerThread is the post that the reply to an item hangs on; empty for that of the post that is answered, if it is in
+// one.
+func (s *answering) answerThread(ctx context.Context, trigger room.Item) (string, error) {
+	if trigger.Post == "" {
+		return "", nil
+	}
+	place, err := s.Rooms.Get(ctx, room.AsOperator, trigger.Room)
+	if err != nil || place.Meta[Replies] != InThreads {
+		return "", err
+	}
+	p, err := s.Rooms.Find(ctx, room.AsOperator, trigger.Post)
+	return cmp.Or(p.Thread, trigger.Post), err
+}
+
 // post posts an agent's reply, ends the items that it answers, and lets the agents that it names answer.
 func (s *answering) post(ctx context.Context, a dream.Agent, trigger room.Item, group []room.Item, text string,
 	cost budget.Micros,
@@ -465,6 +486,10 @@ func (s *answering) post(ctx context.Context, a dream.Agent, trigger room.Item, 
 		return err
 	}
 	reply := room.Draft{Body: text}
+	reply.Thread, err = s.answerThread(ctx, trigger)
+	if err != nil {
+		return err
+	}
 	reply.Mentions, _ = s.named(members, PostRequest{Body: text})
 	var others []string
 	for _, item := range group {

@@ -1,0 +1,122 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/matrix"
+	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+)
+
+// bridging is a running bridge, and how it ends.
+type bridging struct {
+	stop func()
+	over chan error // the result of Run
+	// Of a process that only bridges: what answers in its rooms.
+	rooms *rooms.Service
+	being *psyche.Service
+}
+
+// Bridge bridges Matrix in this process, without a worker and without a server for clients.
+func (d *Process) Bridge(ctx context.Context, h *Deployment, tell func(string, ...any)) (Engine, error) {
+	if h.config.Matrix.Homeserver == "" {
+		return nil, &exit.Error{
+			Code: exit.Usage,
+			Err:  errors.New("matrix.homeserver is empty; set it to an address such as https://matrix.example.org (docs/matrix.md)"),
+		}
+	}
+	if err := d.handOverIfNeeded(h.config); err != nil {
+		return nil, err
+	}
+	if h.wants != nil { // agents must be able to answer
+		return nil, &exit.Error{Code: exit.Usage, Err: h.wants}
+	}
+	e := newEngine(h)
+	reached, err := e.dialIfAny(ctx)
+	if err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	if !reached {
+		tell("Warning: no Temporal server runs. Agents answer without it; sleep with an end, and calls that wait for the end of a dream, wait for one.")
+	}
+	being := h.service(e.starter)
+	service := h.rooms("bridge", e.starter, being)
+	err = e.startBridge(ctx, service)
+	if err != nil {
+		closing := service.Close(ctx)
+		return nil, errors.Join(err, closing, being.Close(ctx), e.Stop())
+	}
+	e.bridge.rooms, e.bridge.being = service, being
+	return e, nil
+}
+
+// startBridge bridges Matrix in this process where that is configured.
+func (e *engine) startBridge(ctx context.Context, service *rooms.Service) error {
+	c := e.deployment.config
+	if c.Matrix.Homeserver == "" {
+		return nil
+	}
+	named, err := c.MatrixAccounts()
+	if err != nil {
+		return &exit.Error{Code: exit.Usage, Err: err}
+	}
+	accounts := make([]matrix.Account, len(named))
+	for i, a := range named {
+		accounts[i] = matrix.Account(a)
+	}
+	b, err := matrix.New(ctx, matrix.Ports{
+		Rooms:  service,
+		Store:  e.deployment.store.Rooms(),
+		Agents: e.deployment.store,
+		Now:    time.Now,
+		Log:    e.deployment.log,
+	}, matrix.Options{
+		Homeserver: c.Matrix.Homeserver,
+		Accounts:   accounts,
+		People:     config.SplitList(c.Matrix.People),
+		Rooms:      c.Matrix.Listed(),
+		Subscribe:  c.Matrix.Subscribe,
+		State:      filepath.Join(c.DataDir, "matrix.json"),
+	})
+	if err != nil {
+		return &exit.Error{Code: exit.Usage, Err: err}
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	e.bridge = &bridging{stop: cancel, over: make(chan error, 1)}
+	go func() {
+		err := b.Run(running)
+		if err != nil && e.worker == nil { // beside a worker it has logged why it ended
+			e.ended <- fmt.Errorf("the bridge to Matrix: %w", err)
+		}
+		e.bridge.over <- err
+	}()
+	e.place("matrix", fmt.Sprintf("%s, %d accounts", c.Matrix.Homeserver, len(accounts)))
+	return nil
+}
+
+// stopBridge ends the bridge, before what it brings posts to.
+func (e *engine) stopBridge() error {
+	if e.bridge == nil {
+		return nil
+	}
+	e.bridge.stop()
+	err := <-e.bridge.over
+	if e.bridge.rooms == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), e.deployment.config.Serve.Grace)
+	defer cancel()
+	_ = e.bridge.rooms.Close(ctx) // its only error is that of ctx
+	last, end := context.WithTimeout(context.Background(), rememberWithin)
+	defer end()
+	if closing := e.bridge.being.Close(last); closing != nil {
+		err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
+	}
+	return err
+}
