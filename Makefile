@@ -1,5 +1,6 @@
 # Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C, and
-# `make test`, `make prove` and `make bench` need a redis-server, and `make clients` needs npm, which they install where they are allowed to.
+# `make test`, `make prove` and `make bench` need a redis-server, `make clients` needs npm and `make matrix` a C compiler, which they install
+# where they are allowed to.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -124,6 +125,26 @@ npm:
 	apt install -y -q nodejs npm || { apt update -q && apt install -y -q nodejs npm; } || true; fi; \
 	command -v npm >/dev/null || { echo "npm is missing and could not be installed here, so the clients of others cannot be run: install Node.js with its npm, from your system's packages nodejs and npm or from nodejs.org"; exit 1; }
 
+# A homeserver of others, from a module of its own: its SQLite is C. Its programs listen on this machine alone, and end with each test.
+MATRIX = testsuite/matrix/server
+.PHONY: matrix
+matrix: bin/matrix/dendrite ## The scenarios of rooms through Dendrite, a real Matrix homeserver (needs a C compiler)
+	@began=$$(date +%s); ONEIROS_DENDRITE='$(CURDIR)/bin/matrix' $(GO) test -count=1 -v -timeout 10m -run 'TestScenario|TestExample|TestHowSoon' \
+	./testsuite/matrix && echo "played the scenarios through Dendrite in $$(($$(date +%s) - began)) seconds"
+
+bin/matrix/dendrite: $(MATRIX)/go.mod $(MATRIX)/go.sum
+	@cc="$$($(GO) env CC | cut -d' ' -f1)"; if ! command -v "$$cc" >/dev/null; then sudo=; \
+	if [ "$$(id -u)" != 0 ]; then sudo="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || sudo -n true 2>/dev/null; }; then \
+	echo "the C compiler $$cc is missing: installing the packages gcc and libc6-dev with apt-get"; \
+	apt() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get "$$@"; }; \
+	apt install -y -q gcc libc6-dev || { apt update -q && apt install -y -q gcc libc6-dev; } || true; fi; \
+	command -v "$$cc" >/dev/null || { echo "the C compiler $$cc is missing and could not be installed here, so Dendrite cannot be built: install gcc or clang, or set CC"; exit 1; }; fi
+	@echo "building Dendrite, a Matrix homeserver: about 3 minutes on two cores the first time, seconds after that"
+	@mkdir -p bin/matrix; began=$$(date +%s) && \
+	CGO_ENABLED=1 $(GO) -C $(MATRIX) build -buildvcs=false -o ../../../bin/matrix/ github.com/matrix-org/dendrite/cmd/generate-keys \
+	github.com/matrix-org/dendrite/cmd/dendrite && touch bin/matrix/dendrite && echo "built Dendrite in $$(($$(date +%s) - began)) seconds"
+
 .PHONY: lint
 lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	@bad=$$(bin/tools/gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
@@ -245,6 +266,7 @@ tidy: ## Tidy every module
 	cd cmd/temporald && $(GO) mod tidy
 	cd tools && $(GO) mod tidy
 	cd testsuite/outside && $(GO) mod tidy
+	cd $(MATRIX) && $(GO) mod tidy
 
 .PHONY: clean
 clean: ## Remove what was built (not Go's own cache)

@@ -62,8 +62,12 @@ type rig struct {
 	store   *sqlitestore.Store
 	rooms   *rooms.Service
 	minds   *minds
+	bridged matrix.Rooms // what the bridge is given; rooms where a test does not stand between
 	options matrix.Options
 	log     *log
+	waits   []time.Duration // that the bridge wanted between two tries
+
+	changing sync.RWMutex // read-locked while the bridge changes the native rooms
 
 	mu     sync.Mutex
 	offset time.Duration
@@ -107,6 +111,7 @@ func newRig(t *testing.T, at place, handles ...string) *rig {
 		Waker:  waker{},
 		Now:    r.now,
 	}, "here", rooms.Options{Gather: -1})
+	r.bridged = &bringing{Rooms: r.rooms, mu: &r.changing}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -135,12 +140,17 @@ func (r *rig) pass(d time.Duration) {
 func (r *rig) start() {
 	r.Helper()
 	b, err := matrix.New(r.Context(), matrix.Ports{
-		Rooms:  r.rooms,
+		Rooms:  r.bridged,
 		Store:  r.store.Rooms(),
 		Agents: r.store,
 		Now:    r.now,
 		Log:    slog.New(slog.NewTextHandler(r.log, nil)),
-		Pause:  func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Pause: func(ctx context.Context, d time.Duration) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.waits = append(r.waits, d)
+			return ctx.Err()
+		},
 	}, r.options)
 	require.NoError(r, err)
 	ctx, cancel := context.WithCancel(r.Context())
@@ -211,8 +221,11 @@ func (r *rig) comes(native, line string) {
 	r.settle()
 }
 
+// settle waits until what the bridge has posted is answered.
 func (r *rig) settle() {
 	r.Helper()
+	r.changing.Lock() // a post can be read before its answers have begun
+	defer r.changing.Unlock()
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
 	require.NoError(r, r.rooms.Wait(ctx))
@@ -238,6 +251,24 @@ func (r *rig) last(handle string) room.Wake {
 	require.NoError(r, err)
 	require.NotEmpty(r, calls)
 	return calls[len(calls)-1]
+}
+
+// bringing marks when the bridge posts or edits.
+type bringing struct {
+	matrix.Rooms
+	mu *sync.RWMutex
+}
+
+func (b *bringing) Bring(ctx context.Context, who room.Who, r rooms.PostRequest) (rooms.PostResult, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.Rooms.Bring(ctx, who, r)
+}
+
+func (b *bringing) Edit(ctx context.Context, c psyche.Caller, r rooms.EditRequest) (rooms.PostResult, error) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.Rooms.Edit(ctx, c, r)
 }
 
 // person is somebody with a Matrix client.

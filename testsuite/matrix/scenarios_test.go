@@ -3,6 +3,7 @@ package matrix_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dormancy"
 	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 )
 
@@ -258,5 +260,33 @@ func (r *rig) showsBadge(handle string, shown event.Presence, status string) {
 		}
 		p, err := own.client.GetPresence(r.Context(), id.UserID(r.user(handle)))
 		return err == nil && p.Presence == shown && (status == "" || p.StatusMsg == status)
+	})
+}
+
+// How long a mention takes through a homeserver, from the person's request to the person's news of the reply, with an
+// agent that answers at once. The figures are printed; nothing is asserted of them.
+func TestHowSoonAMentionIsAnswered(t *testing.T) {
+	everywhere(t, func(t *testing.T, at place) {
+		r := newRig(t, at, "echo")
+		r.options.Subscribe = false
+		r.minds.answer = func(_ string, c psyche.Call) psyche.CallAnswer {
+			return psyche.CallAnswer{WakeAnswer: prompt.WakeAnswer{Response: "To: " + c.Wake.Caller.Text}}
+		}
+		r.start()
+		ada := r.person("ada")
+		hall := ada.opens("echo")
+		r.native(hall)
+		var took []time.Duration
+		for i := range 40 {
+			r.pass(time.Minute)
+			began := time.Now()
+			text := fmt.Sprintf("@echo number %d", i)
+			ada.says(hall, text)
+			ada.receives(hall, "echo", "To: "+text)
+			took = append(took, time.Since(began).Round(100*time.Microsecond))
+		}
+		slices.Sort(took)
+		t.Logf("from a mention to its reply in Matrix, %d times: half within %s, the slowest %s", len(took),
+			took[len(took)/2], took[len(took)-1])
 	})
 }

@@ -25,8 +25,8 @@ func bridgeMatrix(app *cli.App) *cobra.Command {
 		Long: `Matrix bridges the rooms of the homeserver matrix.homeserver, until Ctrl-C. Each agent of matrix.accounts has a
 Matrix account of its own there: people invite it into rooms and mention it, and it answers in threads.
 
-oneiros up bridges by itself once the homeserver is configured. This command is for a machine of its own: its
-process answers what it brings, and leaves dreams and timers to workers elsewhere.`,
+A running oneiros up bridges by itself once the homeserver is configured. This command is for a machine of its own:
+its process answers what it brings, and leaves dreams and timers to workers elsewhere.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return serve(cmd.Context(), app,
 				func(ctx context.Context, h *deploy.Deployment) (deploy.Engine, error) {

@@ -98,6 +98,7 @@ type Bridge struct {
 	mu       sync.Mutex
 	places   map[id.RoomID]*place
 	sending  sync.WaitGroup
+	refusing sync.Mutex // held while a room is told that it is refused
 	running  context.Context
 	pauseFor func(ctx context.Context, d time.Duration) error
 }

@@ -40,11 +40,13 @@ func (b *Bridge) joined(ctx context.Context, a *account, at id.RoomID, news *mau
 			return err
 		}
 	}
-	if record.Refused {
-		return nil
-	}
 	if slices.ContainsFunc(slices.Concat(news.State.Events, news.Timeline.Events), encrypts) {
 		return b.refuse(ctx, a, at)
+	}
+	refused := false
+	b.state.read(func() { refused = record.Refused })
+	if refused {
+		return nil
 	}
 	entered, err := b.enter(ctx, a, at, titleOf(news))
 	if err != nil {
@@ -74,6 +76,13 @@ func encrypts(e *event.Event) bool {
 
 // refuse tells a room, once, that it is not served because it is encrypted, and ends its bridge.
 func (b *Bridge) refuse(ctx context.Context, a *account, at id.RoomID) error {
+	b.refusing.Lock()
+	defer b.refusing.Unlock()
+	refused := false
+	b.state.read(func() { refused = b.recordOf(at).Refused })
+	if refused {
+		return nil
+	}
 	b.mu.Lock()
 	if p := b.places[at]; p != nil {
 		p.end()
