@@ -418,7 +418,6 @@ type minds struct {
 	mu     sync.Mutex
 	calls  []psyche.Call
 	of     []string
-	steps  map[string]psyche.CallAnswer
 	answer func(agent string, c psyche.Call) psyche.CallAnswer
 }
 
