@@ -42,50 +42,60 @@ func pairs(text string) (all [][2]string) {
 }
 
 func (m Matrix) validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
+	var faults faultList
 	if m.Homeserver == "" {
 		if m.Accounts != "" {
-			fault("matrix.homeserver is empty, yet matrix.accounts names accounts; set it to an address such as https://matrix.example.org")
+			faults.add("matrix.homeserver is empty, yet matrix.accounts names accounts; set it to an address such as https://matrix.example.org")
 		}
 		return errors.Join(faults...)
 	}
 	u, err := url.Parse(m.Homeserver)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		fault("matrix.homeserver is no address such as https://matrix.example.org")
+		faults.add("matrix.homeserver is no address such as https://matrix.example.org")
 	}
 	if m.Accounts == "" {
-		fault("matrix.accounts is empty; name the account of each agent, such as iris=@iris:example.org")
+		faults.add("matrix.accounts is empty; name the account of each agent, such as iris=@iris:example.org")
 	}
-	users := map[string]bool{}
-	for _, p := range pairs(m.Accounts) {
-		switch {
-		case !dream.IsHandle(p[0]) || !matrixUser.MatchString(p[1]):
-			fault("matrix.accounts names %s; each entry has the form iris=@iris:example.org", quoted(p[0]+"="+p[1]))
-		case users[p[1]] || users[p[0]]:
-			fault("matrix.accounts names %s twice; each agent has an account of its own", quoted(p[0]+"="+p[1]))
-		}
-		users[p[0]], users[p[1]] = true, true
-	}
-	rooms := map[string]bool{}
-	for _, p := range pairs(m.Rooms) {
-		if p[0] == "" || !matrixRoom.MatchString(p[1]) || rooms[p[0]] || rooms[p[1]] {
-			fault("matrix.rooms names %s; each entry has the form academy=#academy:example.org, and no room stands there twice",
-				quoted(p[0]+"="+p[1]))
-		}
-		rooms[p[0]], rooms[p[1]] = true, true
-	}
+	faults = append(faults, m.validAccounts(), m.validRooms())
 	for _, who := range SplitList(m.People) {
 		if strings.HasPrefix(who, "@") && !matrixUser.MatchString(who) || strings.ContainsAny(who, "/=*") {
-			fault("matrix.people names %s; it lists user ids such as @ada:example.org and servers such as example.org",
+			faults.add("matrix.people names %s; it lists user ids such as @ada:example.org and servers such as example.org",
 				quoted(who))
 		}
 	}
 	if m.LoginEnv != "" && !variable.MatchString(m.LoginEnv) {
-		fault("matrix.login_env must be how the names of variables begin, such as MATRIX for MATRIX_IRIS_TOKEN, not a secret")
+		faults.add("matrix.login_env must be how the names of variables begin, such as MATRIX for MATRIX_IRIS_TOKEN, not a secret")
 	}
 	if m.LoginEnv == "" && m.LoginDir == "" {
-		fault("matrix names no secrets; say where they lie by matrix.login_env or matrix.login_dir")
+		faults.add("matrix names no secrets; say where they lie by matrix.login_env or matrix.login_dir")
+	}
+	return errors.Join(faults...)
+}
+
+func (m Matrix) validAccounts() error {
+	var faults faultList
+	users := map[string]bool{}
+	for _, p := range pairs(m.Accounts) {
+		switch {
+		case !dream.IsHandle(p[0]) || !matrixUser.MatchString(p[1]):
+			faults.add("matrix.accounts names %s; each entry has the form iris=@iris:example.org", quoted(p[0]+"="+p[1]))
+		case users[p[1]] || users[p[0]]:
+			faults.add("matrix.accounts names %s twice; each agent has an account of its own", quoted(p[0]+"="+p[1]))
+		}
+		users[p[0]], users[p[1]] = true, true
+	}
+	return errors.Join(faults...)
+}
+
+func (m Matrix) validRooms() error {
+	var faults faultList
+	rooms := map[string]bool{}
+	for _, p := range pairs(m.Rooms) {
+		if p[0] == "" || !matrixRoom.MatchString(p[1]) || rooms[p[0]] || rooms[p[1]] {
+			faults.add("matrix.rooms names %s; each entry has the form academy=#academy:example.org, and no room stands there twice",
+				quoted(p[0]+"="+p[1]))
+		}
+		rooms[p[0]], rooms[p[1]] = true, true
 	}
 	return errors.Join(faults...)
 }
@@ -111,7 +121,7 @@ func (c Config) MatrixAccounts() ([]MatrixAccount, error) {
 			a.Password, err = c.matrixSecret(a.Handle, "password")
 		}
 		if err == nil && a.Token == "" && a.Password == "" {
-			err = fmt.Errorf("the account %s has no secret; put its token or password into %s", a.User, c.matrixPlaces(a.Handle))
+			err = fmt.Errorf("the account %s has no secret; put its token or password into %s", a.User, c.Matrix.secretPlaces(a.Handle))
 		}
 		faults = append(faults, err)
 		accounts = append(accounts, a)
@@ -119,18 +129,18 @@ func (c Config) MatrixAccounts() ([]MatrixAccount, error) {
 	return accounts, errors.Join(faults...)
 }
 
-func (c Config) matrixVariable(handle, kind string) string {
-	return strings.ToUpper(c.Matrix.LoginEnv + "_" + strings.ReplaceAll(handle, "-", "_") + "_" + kind)
+func (m Matrix) variable(handle, kind string) string {
+	return strings.ToUpper(m.LoginEnv + "_" + strings.ReplaceAll(handle, "-", "_") + "_" + kind)
 }
 
-func (c Config) matrixPlaces(handle string) string {
+func (m Matrix) secretPlaces(handle string) string {
 	var places []string
-	if c.Matrix.LoginEnv != "" {
-		places = append(places, c.matrixVariable(handle, "token"), c.matrixVariable(handle, "password"))
+	if m.LoginEnv != "" {
+		places = append(places, m.variable(handle, "token"), m.variable(handle, "password"))
 	}
-	if c.Matrix.LoginDir != "" {
-		places = append(places, filepath.Join(c.Matrix.LoginDir, handle+".token"),
-			filepath.Join(c.Matrix.LoginDir, handle+".password"))
+	if m.LoginDir != "" {
+		places = append(places, filepath.Join(m.LoginDir, handle+".token"),
+			filepath.Join(m.LoginDir, handle+".password"))
 	}
 	return strings.Join(places, " or ")
 }
@@ -138,7 +148,7 @@ func (c Config) matrixPlaces(handle string) string {
 // matrixSecret reads one secret of an account; "" when there is none.
 func (c Config) matrixSecret(handle, kind string) (string, error) {
 	if c.Matrix.LoginEnv != "" {
-		if secret := strings.TrimSpace(c.env[c.matrixVariable(handle, kind)]); secret != "" {
+		if secret := strings.TrimSpace(c.env[c.Matrix.variable(handle, kind)]); secret != "" {
 			return secret, nil
 		}
 	}

@@ -86,7 +86,7 @@ func (e *engine) Ended() <-chan error { return e.ended }
 // Stop ends the API server first and then the worker, so that activities reach a token boundary while the Temporal
 // server still listens.
 func (e *engine) Stop() error {
-	faults := []error{e.stopBridge()}
+	faults := []error{e.bridge.end(e.deployment.config.Serve.Grace)}
 	if e.api != nil {
 		faults = append(faults, e.api.stop())
 	}
@@ -175,7 +175,7 @@ func (d *Process) Up(ctx context.Context, h *Deployment, tell func(string, ...an
 	if err := e.requireKeys(ctx, tell); err != nil {
 		return nil, err
 	}
-	up, err := d.connectAndWork(ctx, e, tell)
+	up, err := connectAndWork(ctx, d, e, tell)
 	if err == nil {
 		err = e.startServer(ctx, tell)
 		// When another `oneiros up` of this data folder runs, that one answers clients.
@@ -209,11 +209,11 @@ func (d *Process) ForOneDream(ctx context.Context, h *Deployment, tell func(stri
 		return nil, err
 	}
 	e.writeLog(log)
-	return d.connectAndWork(ctx, e, tell)
+	return connectAndWork(ctx, d, e, tell)
 }
 
 // connectAndWork connects to a server, or starts one, and starts a worker.
-func (d *Process) connectAndWork(ctx context.Context, e *engine, tell func(string, ...any)) (Engine, error) {
+func connectAndWork(ctx context.Context, d *Process, e *engine, tell func(string, ...any)) (Engine, error) {
 	err := e.dial(ctx)
 	if errors.Is(err, ErrNoServer) {
 		err = e.spawn(ctx, d, tell)

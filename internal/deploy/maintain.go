@@ -109,7 +109,7 @@ func (e *engine) maintain(ctx context.Context) {
 	recording.Go(func() { e.starter.Record(ctx) })
 	recording.Go(func() { e.archiveEvents(ctx) })
 	recording.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
-	recording.Go(func() { e.deliverWebhooks(ctx) })
+	recording.Go(func() { e.deployment.webhooks("webhooks", nil).Deliver(ctx) })
 	defer recording.Wait()
 	defer cancel()
 	tick := time.NewTicker(maintainEvery)
@@ -146,7 +146,7 @@ func (e *engine) maintain(ctx context.Context) {
 		e.warn(ctx, err, "the running workflows of agents are not known")
 		_, err = listener.ListenTo(ctx, agents)
 		e.warn(ctx, err, "triggers could not be checked")
-		e.sweepRooms(ctx)
+		e.warn(ctx, e.attending.Sweep(ctx, 2*maintainEvery), "what is due in rooms could not be looked up")
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

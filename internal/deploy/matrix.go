@@ -100,22 +100,22 @@ func (e *engine) startBridge(ctx context.Context, service *rooms.Service) error 
 	return nil
 }
 
-// stopBridge ends the bridge, before what it brings posts to.
-func (e *engine) stopBridge() error {
-	if e.bridge == nil {
+// end ends the bridge, if there is one, before what it brings posts to. Answers that are being given have so much time.
+func (b *bridging) end(grace time.Duration) error {
+	if b == nil {
 		return nil
 	}
-	e.bridge.stop()
-	err := <-e.bridge.over
-	if e.bridge.rooms == nil {
+	b.stop()
+	err := <-b.over
+	if b.rooms == nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), e.deployment.config.Serve.Grace)
+	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	_ = e.bridge.rooms.Close(ctx) // its only error is that of ctx
+	_ = b.rooms.Close(ctx) // its only error is that of ctx
 	last, end := context.WithTimeout(context.Background(), rememberWithin)
 	defer end()
-	if closing := e.bridge.being.Close(last); closing != nil {
+	if closing := b.being.Close(last); closing != nil {
 		err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
 	}
 	return err

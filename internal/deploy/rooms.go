@@ -98,10 +98,3 @@ func stopAttending(e *engine) error {
 	}
 	return nil
 }
-
-// sweepRooms looks for what a process left in rooms that was killed before it could ask Temporal to go on.
-func (e *engine) sweepRooms(ctx context.Context) {
-	if err := e.attending.Sweep(ctx, 2*maintainEvery); err != nil && ctx.Err() == nil {
-		e.log.Warn("what is due in rooms could not be looked up", "error", err)
-	}
-}

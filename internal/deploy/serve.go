@@ -96,7 +96,7 @@ func (e *engine) maintainServer(ctx context.Context) {
 	}()
 	var embedding sync.WaitGroup
 	embedding.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
-	embedding.Go(func() { e.deliverWebhooks(ctx) })
+	embedding.Go(func() { e.deployment.webhooks("webhooks", nil).Deliver(ctx) })
 	defer embedding.Wait()
 	e.starter.Record(ctx)
 }

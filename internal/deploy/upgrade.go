@@ -36,7 +36,7 @@ func (e *engine) takeOver(ctx context.Context) {
 			if one.Type != kind || one.Fault == nil {
 				continue
 			}
-			switch err := e.succeed(ctx, one); {
+			switch err := (successor{e}).succeed(ctx, one); {
 			case err != nil:
 				e.log.Warn("a workflow that this build cannot continue could not be ended", "workflow", one.Workflow,
 					"error", err)
@@ -53,8 +53,11 @@ func (e *engine) takeOver(ctx context.Context) {
 // outdated is the reason in the record of a dream that cannot go on.
 const outdated = "it was begun by another build of Oneiros, and this one cannot go on with it"
 
+// successor ends what an earlier build left open and this one cannot go on with.
+type successor struct{ *engine }
+
 // succeed ends one execution, and begins again what is to be begun again. A newer build's is left to that build.
-func (e *engine) succeed(ctx context.Context, one workers.OpenExecution) error {
+func (e successor) succeed(ctx context.Context, one workers.OpenExecution) error {
 	if one.Contract > workflows.Contract {
 		return one.Fault
 	}
@@ -82,7 +85,7 @@ func (e *engine) succeed(ctx context.Context, one workers.OpenExecution) error {
 	return e.starter.DreamEnded(ctx, handle, workflows.EndedDream{Dream: one.Workflow, Outcome: dream.Interrupted})
 }
 
-func (e *engine) terminate(ctx context.Context, one workers.OpenExecution) error {
+func (e successor) terminate(ctx context.Context, one workers.OpenExecution) error {
 	err := e.client.TerminateWorkflow(ctx, one.Workflow, one.Run, outdated, one.Fault.Error())
 	var notFound *serviceerror.NotFound
 	if err != nil && !errors.As(err, &notFound) {

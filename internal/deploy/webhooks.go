@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -67,9 +66,4 @@ func readWebhookKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes; it must have at least %d", path, len(key), leastKey)
 	}
 	return key, err
-}
-
-// deliverWebhooks sends what happens in rooms to their webhooks until ctx ends.
-func (e *engine) deliverWebhooks(ctx context.Context) {
-	e.deployment.webhooks("webhooks", nil).Deliver(ctx)
 }

@@ -89,11 +89,10 @@ type Options struct {
 // Bridge is a running bridge. New opens it, Run runs it.
 type Bridge struct {
 	Ports
-	o        Options
-	state    *state
-	accounts []*account
-	people   map[string]bool
-	native   map[id.RoomID]string // of configured rooms
+	roster
+	o      Options
+	state  *state
+	native map[id.RoomID]string // of configured rooms
 
 	mu       sync.Mutex
 	places   map[id.RoomID]*place
@@ -101,6 +100,12 @@ type Bridge struct {
 	refusing sync.Mutex // held while a room is told that it is refused
 	running  context.Context
 	pauseFor func(ctx context.Context, d time.Duration) error
+}
+
+// roster is who is who among the users of Matrix.
+type roster struct {
+	accounts []*account      // ours
+	people   map[string]bool // user ids and servers
 }
 
 // account is one of our accounts, logged in.
@@ -129,7 +134,7 @@ func New(ctx context.Context, p Ports, o Options) (*Bridge, error) {
 	b := &Bridge{
 		Ports:    p,
 		o:        o,
-		people:   map[string]bool{},
+		roster:   roster{people: map[string]bool{}},
 		native:   map[id.RoomID]string{},
 		places:   map[id.RoomID]*place{},
 		pauseFor: p.Pause,
@@ -317,17 +322,17 @@ func (b *Bridge) open(at id.RoomID) *place {
 }
 
 // counts says whether a user is one of the people: of an own or listed server, or listed itself.
-func (b *Bridge) counts(user id.UserID) bool {
-	return b.people[string(user)] || b.people[user.Homeserver()]
+func (r roster) counts(user id.UserID) bool {
+	return r.people[string(user)] || r.people[user.Homeserver()]
 }
 
 // ours is the account of a user; nil when it is none of ours.
-func (b *Bridge) ours(user id.UserID) *account {
-	at := slices.IndexFunc(b.accounts, func(a *account) bool { return a.user == user })
+func (r roster) ours(user id.UserID) *account {
+	at := slices.IndexFunc(r.accounts, func(a *account) bool { return a.user == user })
 	if at < 0 {
 		return nil
 	}
-	return b.accounts[at]
+	return r.accounts[at]
 }
 
 // filter asks for what the bridge needs of a room, and for nothing else.

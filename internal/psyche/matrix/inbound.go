@@ -353,9 +353,9 @@ func (b *Bridge) author(ctx context.Context, p *place, user id.UserID) (room.Who
 }
 
 // text is what a message says. What is no text is named.
-func (b *Bridge) text(sender id.UserID, content event.MessageEventContent) string {
+func (r roster) text(sender id.UserID, content event.MessageEventContent) string {
 	body := content.Body
-	for _, a := range b.accounts {
+	for _, a := range r.accounts {
 		body = strings.ReplaceAll(body, string(a.user), "@"+a.Handle)
 	}
 	switch content.MsgType {
@@ -374,13 +374,13 @@ func (b *Bridge) text(sender id.UserID, content event.MessageEventContent) strin
 }
 
 // named are the handles of the agents that a message mentions by their accounts: as its text names them, then others.
-func (b *Bridge) named(m *event.Mentions, body string) []string {
+func (r roster) named(m *event.Mentions, body string) []string {
 	if m == nil {
 		return nil
 	}
 	var handles []string
 	for _, user := range m.UserIDs {
-		if a := b.ours(user); a != nil {
+		if a := r.ours(user); a != nil {
 			handles = append(handles, a.Handle)
 		}
 	}
@@ -439,8 +439,8 @@ func (b *Bridge) postOf(ctx context.Context, p *place, e id.EventID) (*room.Post
 	return &found, err
 }
 
-// as is the caller that acts as the author of a post.
-func (b *Bridge) as(who room.Who) (c psyche.Caller, handle string) {
+// actingAs is the caller that acts as the author of a post.
+func actingAs(who room.Who) (c psyche.Caller, handle string) {
 	if who.Kind == dormancy.Agent {
 		return operator, who.ID
 	}
@@ -460,7 +460,7 @@ func (b *Bridge) edited(ctx context.Context, p *place, e *event.Event, original 
 	if err != nil || author != found.Author || body == found.Body {
 		return final(err)
 	}
-	caller, handle := b.as(found.Author)
+	caller, handle := actingAs(found.Author)
 	_, err = b.Rooms.Edit(ctx, caller, rooms.EditRequest{
 		Post:     found.ID,
 		As:       handle,
@@ -484,7 +484,7 @@ func (b *Bridge) redacted(ctx context.Context, p *place, e *event.Event) error {
 	if err != nil || found == nil || found.State != room.Live {
 		return err
 	}
-	caller, handle := b.as(found.Author)
+	caller, handle := actingAs(found.Author)
 	_, err = b.Rooms.Delete(ctx, caller, found.ID, handle)
 	return final(err)
 }
