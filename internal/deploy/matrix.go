@@ -96,7 +96,11 @@ func (e *engine) startBridge(ctx context.Context, service *rooms.Service) error 
 		}
 		e.bridge.over <- err
 	}()
-	e.place("matrix", fmt.Sprintf("%s, %d accounts", c.Matrix.Homeserver, len(accounts)))
+	count := "1 account"
+	if n := len(accounts); n != 1 {
+		count = fmt.Sprintf("%d accounts", n)
+	}
+	e.place("matrix", c.Matrix.Homeserver+", "+count)
 	return nil
 }
 

@@ -27,6 +27,9 @@ import (
 // owner is the person of requests without a key.
 var owner = psyche.Caller{Key: access.Key{Role: access.Owner, Principal: access.Local}}
 
+// sceneWithin bounds a scene; nothing is measured by it.
+const sceneWithin = 30 * time.Minute
+
 // scene is a deployment whose agents say "Here I am." when they are called.
 type scene struct {
 	testing.TB
@@ -42,9 +45,14 @@ func openScene(t testing.TB, plan provider.Plan) *scene {
 	if testing.Short() {
 		t.Skip("plays on a real Temporal server; make test runs it")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	return openSceneOn(t, plan, temporal.Shared(t))
+}
+
+func openSceneOn(t testing.TB, plan provider.Plan, server *temporal.Server) *scene {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), sceneWithin)
 	t.Cleanup(cancel)
-	s := &scene{TB: t, ctx: ctx, server: temporal.Shared(t)}
+	s := &scene{TB: t, ctx: ctx, server: server}
 	var err error
 	s.upstream, err = provider.Start(provider.Options{
 		Seed:  7,
