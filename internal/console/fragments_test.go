@@ -50,14 +50,14 @@ func (d *fixture) caught() *fixture {
 			Surface:     surface,
 			Meaning:     &dream.Meaning{Cosine: .38, Between: .11, Share: .95},
 			Marker: &dream.MarkerMatch{
-				Marker:    dreamID + "/marker/5f1e",
-				Cosine:    .61,
-				Threshold: .44,
-				Strength:  .82,
-				Valence:   dream.CameOutWell,
-				Count:     3,
-				Relevance: .52,
-				Boost:     .09,
+				Marker:     dreamID + "/marker/5f1e",
+				Deviations: 3.4,
+				Threshold:  2.1,
+				Strength:   .82,
+				Valence:    dream.CameOutWell,
+				Count:      3,
+				Relevance:  .52,
+				Boost:      .09,
 			},
 			Whole: .71,
 			Bias:  1.06,
@@ -190,7 +190,7 @@ func TestAnExplanationInJSONNamesEveryStage(t *testing.T) {
 	require.NoError(t, json.Unmarshal(d.out.Bytes(), &result))
 	require.True(t, result.Kept)
 	require.Contains(t, result.Why, "0.75")
-	require.Equal(t, .61, result.Fragment.Verdict.Parts.Marker.Cosine)
+	require.Equal(t, 3.4, result.Fragment.Verdict.Parts.Marker.Deviations)
 	require.Equal(t, budget.Micros(42), *result.Fragment.Verdict.Parts.Cost)
 	require.NotNil(t, result.Marker)
 	require.Len(t, result.Scenarios, 1)
