@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/governor"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/described"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
@@ -342,7 +343,10 @@ func (i *inspector) rooms() {
 	i.refused(theClient, "GET", tally+"/held", "", 403, "role_too_low")
 	i.expect(theOwner, "POST", tally+"/checkins", `{"at":"2099-01-01T00:00:00Z"}`, 400)
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
-	i.expect(theOwner, "POST", tally+"/checkins", `{"at":"`+soon+`","room":"hall"}`, 201)
+	i.expect(theOwner, "POST", tally+"/checkins", `{"at":"`+soon+`","room":"hall","name":"noon"}`, 201)
+	i.some(theOwner, tally+"/checkins")
+	i.expect(theOwner, "DELETE", tally+"/checkins/noon", "", 204)
+	i.webhooks(hall)
 	require.Contains(i, i.expect(theOwner, "POST", "/v1/agents/awaken", `{"agents":["tally"]}`, 200), `"success":true`)
 
 	i.expect(theClient, "POST", hall+"/posts", `{"body":"Is the vane stuck?"}`, 201)
@@ -372,11 +376,32 @@ func (i *inspector) rooms() {
 		"GET /v1/rooms", "POST " + hall + "/members", "DELETE " + hall + "/members/client", "PUT " + hall + "/subscriptions",
 		"GET " + hall + "/posts", "POST " + hall + "/posts", "PATCH " + post, "DELETE " + post, "GET " + hall + "/events",
 		"GET " + tally + "/dormancy", "PUT " + tally + "/dormancy", "POST /v1/agents/awaken", "GET " + tally + "/inbox",
-		"GET " + tally + "/calls",
+		"GET " + tally + "/calls", "GET " + tally + "/checkins", "DELETE " + tally + "/checkins/noon",
+		"GET " + hall + "/webhooks", "POST " + hall + "/webhooks", "DELETE " + hall + "/webhooks/builds",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		i.refused(noBody, method, path, "", 401, "invalid_api_key")
 	}
+}
+
+// webhooks adds a webhook to a room, brings a post by it, and removes it.
+func (i *inspector) webhooks(hall string) {
+	i.Helper()
+	var added struct{ Secret string }
+	answer := i.expect(theOwner, "POST", hall+"/webhooks", `{"name":"builds","sender":"person"}`, 201)
+	require.NoError(i, json.Unmarshal([]byte(answer), &added))
+	i.some(theOwner, hall+"/webhooks")
+	const body = `{"id":"17","body":"The build is done."}`
+	signed := http.Header{}
+	governor.Sign(signed, []byte(added.Secret), []byte(body), time.Now())
+	var header []string
+	for name := range signed {
+		header = append(header, name, signed.Get(name))
+	}
+	posts := hall + "/webhooks/builds/posts"
+	i.expect(noBody, "POST", posts, body, 201, header...)
+	i.refused(noBody, "POST", posts, `{"id":"18","body":"Another one."}`, 401, "invalid_signature", header...)
+	i.expect(theOwner, "DELETE", hall+"/webhooks/builds", "", 204)
 }
 
 // protocol uses the Model Context Protocol, with and without a session.
