@@ -47,7 +47,7 @@ func (o onsetRun) watch(ctx context.Context) (core.Watching, hypnagogia.Moments,
 	if err != nil {
 		return w, moments, err
 	}
-	o.Cached(ctx, func(v *core.CachedRun) { v.Watch, v.Moments = &w, moments })
+	o.Cached(ctx, func(v *core.CachedRun) { v.Watch = &w })
 	return w, moments, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -87,14 +88,20 @@ func LiveMarkers(ctx context.Context, r *Run) ([]hypnagogia.MarkerVector, error)
 	return placeMarkers(ctx, r, memory.As[*dream.Marker](items))
 }
 
-// Moments are the memories that taught markers, with those that the dream chooses from, by their words.
-func Moments(ctx context.Context, r *Run, markers []*dream.Marker) (hypnagogia.Moments, error) {
+// Moments are the memories that taught markers, with those that the dream chooses from, by their words. The result is
+// cached.
+func Moments(ctx context.Context, r *Run, markers []*dream.Marker) (moments hypnagogia.Moments, err error) {
 	if len(markers) == 0 {
-		return hypnagogia.Moments{}, nil
+		return moments, nil
+	}
+	of, found := IdsOf(markers), false
+	r.Cached(ctx, func(v *CachedRun) { moments, found = v.Moments, slices.Equal(v.marked, of) })
+	if found {
+		return moments, nil
 	}
 	episodes, err := r.Pool(ctx)
 	if err != nil {
-		return hypnagogia.Moments{}, err
+		return moments, err
 	}
 	var ids []string
 	for _, m := range markers {
@@ -102,13 +109,15 @@ func Moments(ctx context.Context, r *Run, markers []*dream.Marker) (hypnagogia.M
 	}
 	items, err := r.Get(ctx, ids...)
 	if err != nil {
-		return hypnagogia.Moments{}, fmt.Errorf("read what taught the markers of %s: %w", r.Agent, err)
+		return moments, fmt.Errorf("read what taught the markers of %s: %w", r.Agent, err)
 	}
 	parts := map[string][]string{}
 	for _, e := range append(memory.As[*dream.Episode](items), episodes...) {
 		parts[e.ID] = hypnagogia.PartsOf(e)
 	}
-	return hypnagogia.MomentsOf(markers, parts), nil
+	moments = hypnagogia.MomentsOf(markers, parts)
+	r.Cached(ctx, func(v *CachedRun) { v.Moments, v.marked = moments, of })
+	return moments, nil
 }
 
 // placing is how many of a marker's sources count: the first that it was learned from.

@@ -40,7 +40,8 @@ type CachedRun struct {
 	counted   *[]claims.Association
 	Shown     map[int]*Remembered
 	Watch     *Watching
-	Moments   hypnagogia.Moments // of watch; read when it was
+	Moments   hypnagogia.Moments // of the markers that are marked
+	marked    []string           // their ids
 	Languages map[int]hypnagogia.Language
 	wordOrder *hypnagogia.WordOrder
 	texts     map[int]hypnagogia.MemoryTexts
