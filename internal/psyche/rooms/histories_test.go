@@ -682,8 +682,13 @@ func (h *history) wake(k record, agent string, w room.Wake, waiting bool, bad fu
 // replies checks that no post is answered twice by one agent, and that what counts as answered is.
 func (h *history) replies(k record, bad func(string, ...any)) {
 	times := map[string]int{} // by agent and post
+	unasked, checkIns := map[string]int{}, map[string]int{}
 	for _, p := range k.order {
 		if p.Author.Kind != dormancy.Agent || p.Form != room.Message || p.Meta["by"] != "" {
+			continue
+		}
+		if p.ReplyTo == "" { // what a check-in made it say answers no post
+			unasked[p.Author.ID]++
 			continue
 		}
 		times[p.Author.ID+" "+p.ReplyTo]++
@@ -698,9 +703,16 @@ func (h *history) replies(k record, bad func(string, ...any)) {
 	}
 	for agent, keys := range k.wakes {
 		for _, wakes := range keys {
-			if w := wakes[0]; w.Outcome == room.Replied && w.Post != "" && times[agent+" "+w.Post] != 1 {
+			w := wakes[0]
+			if w.Outcome == room.Replied && w.Post == "" && w.Room != "" {
+				checkIns[agent]++
+			}
+			if w.Outcome == room.Replied && w.Post != "" && times[agent+" "+w.Post] != 1 {
 				bad("%s counts %s as answered (%q), and %d replies say so", agent, w.Post, w.Reason, times[agent+" "+w.Post])
 			}
+		}
+		if unasked[agent] > checkIns[agent] {
+			bad("%s says %d things unasked, and was called %d times for it", agent, unasked[agent], checkIns[agent])
 		}
 	}
 }
