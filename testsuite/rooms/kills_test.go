@@ -34,7 +34,7 @@ type disaster struct {
 	crew   *chaos.Workers
 	agents map[string]dream.Agent
 	room   string
-	said   int
+	posted int
 	kills  map[string]int // by what was killed
 	story  []string
 }
@@ -55,7 +55,7 @@ func TestRandomHistoriesOutliveKilledProcesses(t *testing.T) {
 		for what, n := range d.kills {
 			total[what] += n
 		}
-		posts += d.said
+		posts += d.posted
 	}
 	t.Logf("%d histories with %d posts: killed %v", histories, posts, total)
 	require.Greater(t, total["worker"], 0)
@@ -107,8 +107,8 @@ func (d *disaster) did(format string, args ...any) {
 }
 
 func (d *disaster) mention() string {
-	d.said++
-	return fmt.Sprintf("@%s, question %d?", d.agents[called].Handle, d.said)
+	d.posted++
+	return fmt.Sprintf("@%s, question %d?", d.agents[called].Handle, d.posted)
 }
 
 func (d *disaster) person() {
@@ -196,13 +196,13 @@ func (d *disaster) open(t *testing.T) (open []string) {
 		if len(p.Mentions) == 0 || p.Author == room.AgentID(d.agents[called].ID) {
 			continue
 		}
-		switch known := calls[p.ID]; {
-		case len(known) != 1:
-			open = append(open, fmt.Sprintf("%s has %d records", p.ID, len(known)))
-		case known[0].Outcome == room.Queued:
-			open = append(open, fmt.Sprintf("%s waits: %s", p.ID, known[0].Reason))
-		case known[0].Outcome != room.Replied && known[0].Reason == "":
-			open = append(open, fmt.Sprintf("%s is %s without a reason", p.ID, known[0].Outcome))
+		switch records := calls[p.ID]; {
+		case len(records) != 1:
+			open = append(open, fmt.Sprintf("%s has %d records", p.ID, len(records)))
+		case records[0].Outcome == room.Queued:
+			open = append(open, fmt.Sprintf("%s waits: %s", p.ID, records[0].Reason))
+		case records[0].Outcome != room.Replied && records[0].Reason == "":
+			open = append(open, fmt.Sprintf("%s is %s without a reason", p.ID, records[0].Outcome))
 		}
 	}
 	return open
