@@ -28,7 +28,7 @@ import (
 var owner = psyche.Caller{Key: access.Key{Role: access.Owner, Principal: access.Local}}
 
 // sceneWithin bounds a scene; nothing is measured by it.
-const sceneWithin = 30 * time.Minute
+const sceneWithin = 5 * time.Minute
 
 // scene is a deployment whose agents say "Here I am." when they are called.
 type scene struct {
@@ -45,12 +45,12 @@ func openScene(t testing.TB, plan provider.Plan) *scene {
 	if testing.Short() {
 		t.Skip("plays on a real Temporal server; make test runs it")
 	}
-	return openSceneOn(t, plan, temporal.Shared(t))
+	return openSceneOn(t, plan, temporal.Shared(t), sceneWithin)
 }
 
-func openSceneOn(t testing.TB, plan provider.Plan, server *temporal.Server) *scene {
+func openSceneOn(t testing.TB, plan provider.Plan, server *temporal.Server, within time.Duration) *scene {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), sceneWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), within)
 	t.Cleanup(cancel)
 	s := &scene{TB: t, ctx: ctx, server: server}
 	var err error

@@ -23,11 +23,13 @@ const (
 	killHistories     = 3
 	fullKillHistories = 40
 	killSteps         = 14
-	called, caller    = "called", "caller"
 )
 
+// The agents of a history: one is called, by people and by the other.
+const called, caller = "called", "caller"
+
 // disaster is one history: posts, commands and timers, with workers, the process that takes posts and Temporal itself
-// killed among them. Only their process ids know when.
+// killed among them.
 type disaster struct {
 	*scene
 	dice   *rand.Rand
@@ -39,15 +41,16 @@ type disaster struct {
 	story  []string
 }
 
-// Every mention is answered, skipped with a reason or waits for a sleeper, once; every sleep with an end has ended; and
-// nobody gets two replies to one post, whichever process dies.
+// In the end every mention has one record that says how it ended, every sleep with an end is over, and no post has two
+// replies, whichever process was killed.
 func TestRandomHistoriesOutliveKilledProcesses(t *testing.T) {
 	t.Parallel()
 	histories := killHistories
 	if os.Getenv("PROVE") == "full" {
 		histories = fullKillHistories
 	}
-	s := openSceneOn(t, nil, temporal.Start(t, temporal.OnFile(t.TempDir()+"/temporal.db")))
+	s := openSceneOn(t, nil, temporal.Start(t, temporal.OnFile(t.TempDir()+"/temporal.db")),
+		time.Duration(histories)*time.Minute)
 	total, posts := map[string]int{}, 0
 	for i := range histories {
 		d := s.disaster(t, uint64(i+1))
