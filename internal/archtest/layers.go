@@ -24,6 +24,7 @@ var Layers = []Layer{
 		"activities/port/mood", "activities/port/dormancy", "activities/port/budget", "activities/port/dream",
 		"activities/port/event",
 		"internal/prose", "internal/mention", "internal/recall/words", "internal/sentence", "internal/wordlist",
+		"internal/hermes/message", "internal/hermes/api",
 	}},
 	{Name: "rules", Packages: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian",
@@ -32,7 +33,7 @@ var Layers = []Layer{
 		"internal/steering",
 		"internal/embedder", "internal/timeword", "internal/utterance", "internal/importer/derive", "internal/jsonshape",
 		"internal/claims", "internal/quality", "activities/port/rank", "internal/morning",
-		"internal/eval",
+		"internal/eval", "internal/hermes/view",
 	}},
 	// Leftward, because spend wraps another port, inference.Model, and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Packages: []string{
@@ -47,7 +48,8 @@ var Layers = []Layer{
 		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama",
 		"internal/governor",
 		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild",
-		"internal/hermes/remote", "internal/hermes/tools", "internal/inflight", "internal/importer/formats",
+		"internal/hermes/remote", "internal/hermes/tools", "internal/hermes/plugin", "internal/hermes/session",
+		"internal/inflight", "internal/importer/formats",
 		"internal/answers",
 	}},
 	{Name: "activities", Packages: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
@@ -59,9 +61,9 @@ var Layers = []Layer{
 	{Name: "processes", Packages: []string{"workers", "starter"}},
 	// Leftward, because deploy reads config, and the command line builds and runs deployments.
 	{Name: "commands", Leftward: true, Packages: []string{
-		"config", "internal/exit", "internal/deploy", "internal/console",
+		"config", "internal/exit", "internal/hermes/program", "internal/deploy", "internal/console",
 	}},
-	{Name: "programs", Packages: []string{"cmd/oneiros", "cmd/temporald"}},
+	{Name: "programs", Packages: []string{"cmd/oneiros", "cmd/hermes", "cmd/temporald"}},
 }
 
 // testOnly are the folders that only tests may import.
