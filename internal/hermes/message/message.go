@@ -100,3 +100,11 @@ type Notes struct {
 	Woke     bool   // whether the request woke the agent
 	Degraded string // which part of the wake is completed later
 }
+
+// Cost is what these tokens cost at a price, in dollars.
+func (u Usage) Cost(p Price) float64 { return float64(u.Input)*p.Input + float64(u.Output)*p.Output }
+
+// Price is what a model charges for one token, in dollars.
+type Price struct {
+	Input, Output float64
+}
