@@ -88,3 +88,20 @@ func wrap(text string, columns int) []string {
 	}
 	return lines
 }
+
+// Printable makes a foreign text safe to print and keeps its lines and its spaces: escape sequences, control characters
+// and marks of text direction are removed, a tab becomes four spaces, and invalid UTF-8 U+FFFD.
+func Printable(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(escapes.ReplaceAllString(text, ""))
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\ufeff':
+			return -1
+		case r == '\u2028', r == '\u2029':
+			return '\n'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}
