@@ -73,13 +73,13 @@ type Error struct {
 
 // Error says in plain words what was refused and what can be done.
 func (e *Error) Error() string {
-	said := strings.TrimSuffix(strings.TrimSpace(e.Message), ".")
+	reply := strings.TrimSuffix(strings.TrimSpace(e.Message), ".")
 	text := e.words()
 	switch {
 	case text == "":
-		text = said
-	case said != "":
-		text += ": " + said
+		text = reply
+	case reply != "":
+		text += ": " + reply
 	}
 	if text == "" {
 		text = fmt.Sprintf("the server answers with status %d", e.Status)

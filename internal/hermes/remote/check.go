@@ -38,7 +38,7 @@ func (c *Client) Check(ctx context.Context) []api.Line {
 		add("transport", api.Warning, "the key crosses the network unencrypted", "Use an address that begins with https://.")
 	}
 	switch {
-	case s.Known:
+	case s.HasAgent:
 		add("agent", api.OK, fmt.Sprintf("%s is there", c.s.Agent), "")
 	case len(s.Models) == 0:
 		add("agent", api.Failure, "the key reaches no agent", "Make one with: oneiros agents add NAME")
@@ -48,7 +48,7 @@ func (c *Client) Check(ctx context.Context) []api.Line {
 	add("models", api.OK, pricesOf(s.Models), "")
 	if s.Kind == Plain {
 		add("presence", api.Note, "this server is no Oneiros: it has no memory, no dreams and no presence", "")
-	} else if s.Known {
+	} else if s.HasAgent {
 		lines = append(lines, c.role(ctx), c.state(ctx))
 	}
 	return append(lines, clocks(s.Ahead))

@@ -38,7 +38,10 @@ const (
 )
 
 // Client asks one server. It is safe for concurrent use.
-type Client struct {
+type Client struct{ *connection }
+
+// connection sends requests to the server and reads its answers.
+type connection struct {
 	s    Settings
 	base string // with /v1, without a slash at its end
 	http *http.Client
@@ -65,11 +68,11 @@ func New(s Settings) (*Client, error) {
 			return nil, err
 		}
 	}
-	c := &Client{s: s, base: base, http: s.HTTP, wait: wait}
+	c := &connection{s: s, base: base, http: s.HTTP, wait: wait}
 	if c.http == nil {
 		c.http = &http.Client{}
 	}
-	return c, nil
+	return &Client{c}, nil
 }
 
 // baseOf is the address of the API, with /v1.
@@ -107,10 +110,10 @@ func printable(name, value string, most int) error {
 }
 
 // URL is the address of the API, with /v1.
-func (c *Client) URL() string { return c.base }
+func (c *connection) URL() string { return c.base }
 
 // Agent is the agent or model that is asked.
-func (c *Client) Agent() string { return c.s.Agent }
+func (c *connection) Agent() string { return c.s.Agent }
 
 // wait reports whether the time passed before the context ended.
 func wait(ctx context.Context, d time.Duration) bool {
@@ -125,7 +128,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 }
 
 // request is one request to the server. The headers of Oneiros are left out where the server is known to be another.
-func (c *Client) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
+func (c *connection) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Request, error) {
 	var text io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -162,7 +165,7 @@ func set(h http.Header, name, value string) {
 }
 
 // do sends a request once and turns answers that are errors into an error.
-func (c *Client) do(r *http.Request) (*http.Response, error) {
+func (c *connection) do(r *http.Request) (*http.Response, error) {
 	res, err := c.http.Do(r)
 	if err != nil {
 		return nil, c.unreached(r.Context(), err)
@@ -175,7 +178,7 @@ func (c *Client) do(r *http.Request) (*http.Response, error) {
 }
 
 // unreached says why no answer came.
-func (c *Client) unreached(ctx context.Context, err error) error {
+func (c *connection) unreached(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return ctx.Err()
@@ -247,7 +250,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 // read gets JSON, and tries once more where the connection was refused. What names the resource in errors.
-func (c *Client) read(ctx context.Context, what, path string, query url.Values, into any) error {
+func (c *connection) read(ctx context.Context, what, path string, query url.Values, into any) error {
 	if c.Kind() == Plain {
 		return api.MissingError{What: what}
 	}
@@ -259,7 +262,7 @@ func (c *Client) read(ctx context.Context, what, path string, query url.Values, 
 }
 
 // write posts JSON, once.
-func (c *Client) write(ctx context.Context, what, path string, body, into any) error {
+func (c *connection) write(ctx context.Context, what, path string, body, into any) error {
 	if c.Kind() == Plain {
 		return api.MissingError{What: what}
 	}
@@ -267,7 +270,7 @@ func (c *Client) write(ctx context.Context, what, path string, body, into any) e
 }
 
 // missing turns the error of a server that turns out not to be Oneiros into a MissingError.
-func (c *Client) missing(ctx context.Context, what string, err error) error {
+func (c *connection) missing(ctx context.Context, what string, err error) error {
 	if err == nil || c.Kind() == Oneiros || !looksForeign(err) {
 		return err
 	}
@@ -289,7 +292,7 @@ func looksForeign(err error) bool {
 var errNoJSON = errors.New("what answers there is no API: its answer is no JSON")
 
 // exchange sends a request and decodes its answer.
-func (c *Client) exchange(ctx context.Context, method, path string, query url.Values, body, into any) error {
+func (c *connection) exchange(ctx context.Context, method, path string, query url.Values, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	r, err := c.request(ctx, method, path, query, body)

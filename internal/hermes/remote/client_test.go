@@ -79,7 +79,7 @@ func (s *server) stream(route, body string, cut bool, header ...string) {
 	})
 }
 
-func (s *server) asked() []recorded {
+func (s *server) received() []recorded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]recorded{}, s.requests...)
@@ -100,7 +100,7 @@ func chunk(delta, finish string) string {
 	return fmt.Sprintf(`data: {"choices":[{"index":0,"delta":%s,"finish_reason":%s}]}`+"\n\n", delta, finish)
 }
 
-func said(text string) message.Request {
+func question(text string) message.Request {
 	return message.Request{Messages: []message.Message{{Role: message.User, Content: text}}}
 }
 
@@ -147,7 +147,7 @@ func TestAnAnswerComesInPiecesWithItsNotes(t *testing.T) {
 		"X-Oneiros-Recalled", "4", "X-Oneiros-Woke", "true", "X-Oneiros-Degraded", "mood")
 	c := s.client(func(s *remote.Settings) { s.Key, s.Conversation, s.User = "oneiros_k", "talk", "ada" })
 	var pieces []string
-	r := said("Hello.")
+	r := question("Hello.")
 	r.Tools = []message.Tool{{Name: "read", Description: "reads", Parameters: json.RawMessage(`{"type":"object"}`)}, {Name: "bare"}}
 	r.MaxTokens = 50
 	r.Messages = append(r.Messages,
@@ -162,28 +162,28 @@ func TestAnAnswerComesInPiecesWithItsNotes(t *testing.T) {
 		Usage:   message.Usage{Input: 100, Output: 3, Cached: 64},
 		Notes:   message.Notes{Recalled: 4, Woke: true, Degraded: "mood"},
 	}, reply)
-	asked := s.asked()[0]
+	first := s.received()[0]
 	require.JSONEq(t, `{"model":"iris","stream":true,"stream_options":{"include_usage":true},"max_tokens":50,
 		"messages":[{"role":"user","content":"Hello."},
 			{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]},
 			{"role":"tool","tool_call_id":"c1","content":"(nothing)"}],
 		"tools":[{"type":"function","function":{"name":"read","description":"reads","parameters":{"type":"object"}}},
-			{"type":"function","function":{"name":"bare","parameters":{"type":"object","properties":{}}}}]}`, asked.body)
-	require.Equal(t, "Bearer oneiros_k", asked.header.Get("Authorization"))
-	require.Equal(t, "talk", asked.header.Get("X-Oneiros-Conversation"))
-	require.Equal(t, "ada", asked.header.Get("X-Oneiros-User"))
-	require.Empty(t, asked.header.Get("X-Oneiros-Store"))
+			{"type":"function","function":{"name":"bare","parameters":{"type":"object","properties":{}}}}]}`, first.body)
+	require.Equal(t, "Bearer oneiros_k", first.header.Get("Authorization"))
+	require.Equal(t, "talk", first.header.Get("X-Oneiros-Conversation"))
+	require.Equal(t, "ada", first.header.Get("X-Oneiros-User"))
+	require.Empty(t, first.header.Get("X-Oneiros-Store"))
 }
 
 func TestAQuietRequestIsNotStored(t *testing.T) {
 	t.Parallel()
 	s := serve(t, true)
 	s.stream("POST /v1/chat/completions", chunk(`{"content":"x"}`, `"stop"`)+"data: [DONE]\n\n", false)
-	r := said("look around")
+	r := question("look around")
 	r.Quiet = true
 	_, err := s.client().Chat(t.Context(), r, nil)
 	require.NoError(t, err)
-	h := s.asked()[0].header
+	h := s.received()[0].header
 	for _, name := range []string{"Store", "Affect", "Digest"} {
 		require.Equal(t, "off", h.Get("X-Oneiros-"+name), name)
 	}
@@ -235,7 +235,7 @@ func TestToolCallsAreAssembledHoweverAServerSendsThem(t *testing.T) {
 	} {
 		s := serve(t, true)
 		s.stream("POST /v1/chat/completions", c.stream+chunk(`{}`, `"tool_calls"`)+"data: [DONE]\n\n", false)
-		reply, err := s.client().Chat(t.Context(), said("x"), nil)
+		reply, err := s.client().Chat(t.Context(), question("x"), nil)
 		require.NoError(t, err, name)
 		require.Equal(t, c.want, reply.Message.Calls, name)
 		require.Equal(t, "tool_calls", reply.Finish)
@@ -249,7 +249,7 @@ func TestAServerThatDoesNotStreamIsUnderstood(t *testing.T) {
 		"content":"I look.","tool_calls":[{"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]}}],
 		"usage":{"prompt_tokens":1,"completion_tokens":2}}`)
 	var pieces []string
-	reply, err := s.client().Chat(t.Context(), said("x"), func(p string) { pieces = append(pieces, p) })
+	reply, err := s.client().Chat(t.Context(), question("x"), func(p string) { pieces = append(pieces, p) })
 	require.NoError(t, err)
 	require.Equal(t, []string{"I look."}, pieces)
 	require.Equal(t, []message.Call{{ID: "a", Name: "read", Arguments: "{}"}}, reply.Message.Calls)
@@ -272,7 +272,7 @@ func TestAStreamThatBreaksOffLeavesWhatHadCome(t *testing.T) {
 	} {
 		s := serve(t, true)
 		s.stream("POST /v1/chat/completions", c.body, c.cut)
-		reply, err := s.client().Chat(t.Context(), said("x"), nil)
+		reply, err := s.client().Chat(t.Context(), question("x"), nil)
 		require.ErrorIs(t, err, remote.ErrBroken, name)
 		require.ErrorContains(t, err, c.says, name)
 		require.Equal(t, "Good ", reply.Message.Content, name)
@@ -280,7 +280,7 @@ func TestAStreamThatBreaksOffLeavesWhatHadCome(t *testing.T) {
 	}
 	s := serve(t, true)
 	s.stream("POST /v1/chat/completions", begun+chunk(`{}`, `"stop"`), false)
-	_, err := s.client().Chat(t.Context(), said("x"), nil)
+	_, err := s.client().Chat(t.Context(), question("x"), nil)
 	require.NoError(t, err, "a finish reason is an end, without [DONE] too")
 }
 
@@ -295,7 +295,7 @@ func TestAnInterruptedAnswerKeepsWhatHadCome(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	reply, err := s.client().Chat(ctx, said("x"), func(string) { cancel() })
+	reply, err := s.client().Chat(ctx, question("x"), func(string) { cancel() })
 	require.Equal(t, context.Canceled, err)
 	require.Equal(t, "Good ", reply.Message.Content)
 }
@@ -318,9 +318,9 @@ func TestRefusalsAreSaidInPlainWords(t *testing.T) {
 	} {
 		s := serve(t, true)
 		s.answer("POST /v1/chat/completions", c.status, c.body, c.header...)
-		_, err := s.client().Chat(t.Context(), said("x"), nil)
+		_, err := s.client().Chat(t.Context(), question("x"), nil)
 		require.EqualError(t, err, c.says)
-		require.Len(t, s.asked(), 1, "a chat request is never sent twice")
+		require.Len(t, s.received(), 1, "a chat request is never sent twice")
 	}
 }
 
@@ -336,26 +336,26 @@ func TestAPlainServerIsKnownAndWhatItLacksIsSaid(t *testing.T) {
 	require.EqualError(t, err, "this server is no Oneiros: it has no agents that sleep and dream")
 	require.ErrorIs(t, err, api.ErrMissing)
 	require.Equal(t, remote.Plain, c.Kind())
-	before := len(s.asked())
+	before := len(s.received())
 	_, err = c.Dreams(t.Context(), 20)
 	require.EqualError(t, err, "this server is no Oneiros: it has no dreams")
 	_, err = c.Remember(t.Context(), "x")
 	require.ErrorIs(t, err, api.ErrMissing)
 	require.ErrorIs(t, c.Hold(t.Context(), func(remote.Holding) {}), api.ErrMissing)
 	require.ErrorIs(t, c.Events(t.Context(), remote.Filter{}, 0, func(api.Event) {}), api.ErrMissing)
-	require.Len(t, s.asked(), before, "what is known to be missing is not asked for")
+	require.Len(t, s.received(), before, "what is known to be missing is not asked for")
 
 	got, err := c.Probe(t.Context())
 	require.NoError(t, err)
-	require.False(t, got.Known)
+	require.False(t, got.HasAgent)
 	require.True(t, got.Models[0].Free())
 	require.Equal(t, 8192, got.Models[0].Context)
 	require.InDelta(t, 0.000015, float64(got.Models[1].Pricing.Completion), 1e-12)
 	require.Nil(t, got.Models[2].Pricing)
-	_, err = c.Chat(t.Context(), said("x"), nil)
+	_, err = c.Chat(t.Context(), question("x"), nil)
 	require.ErrorContains(t, err, `there is no model "tini"`)
 	require.ErrorContains(t, err, "there is tiny, large, odd")
-	last := s.asked()
+	last := s.received()
 	require.Empty(t, last[len(last)-2].header.Get("X-Oneiros-Conversation"))
 }
 
@@ -482,13 +482,13 @@ func TestAHoldIsTakenUpAgainUntilItIsRefused(t *testing.T) {
 func TestAHoldEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := serve(t, true)
-	gone := make(chan struct{})
+	closed := make(chan struct{})
 	s.mux.HandleFunc("GET /v1/agents/iris/session", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "event: session\ndata: {\"id\":\"ses_1\"}\n\n")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-		close(gone)
+		close(closed)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -500,9 +500,9 @@ func TestAHoldEndsWithItsContext(t *testing.T) {
 	})
 	require.Equal(t, context.Canceled, err)
 	select {
-	case <-gone:
+	case <-closed:
 	case <-time.After(10 * time.Second):
-		t.Fatal("the server was not told that the client has gone")
+		t.Fatal("the server was not told that the client has closed")
 	}
 }
 

@@ -36,14 +36,14 @@ func (k Kind) String() string {
 
 // Server is what a probe found.
 type Server struct {
-	Kind   Kind
-	Models []api.Model
-	Known  bool          // whether the agent, or the model, is one of them
-	Ahead  time.Duration // by which the server's clock is ahead of ours, to the second; 0 where it does not say
+	Kind     Kind
+	Models   []api.Model
+	HasAgent bool          // whether the agent, or the model, is one of them
+	Ahead    time.Duration // by which the server's clock is ahead of ours, to the second; 0 where it does not say
 }
 
 // Kind is what the server is, as far as answers have told; Probe finds out.
-func (c *Client) Kind() Kind { return Kind(c.kind.Load()) }
+func (c *connection) Kind() Kind { return Kind(c.kind.Load()) }
 
 // Probe asks what the server is and what it has. It wakes nobody.
 func (c *Client) Probe(ctx context.Context) (Server, error) {
@@ -60,17 +60,17 @@ func (c *Client) Probe(ctx context.Context) (Server, error) {
 	if err != nil {
 		return s, err
 	}
-	s.Known = c.has(s.Models)
+	s.HasAgent = c.has(s.Models)
 	return s, nil
 }
 
-func (c *Client) has(models []api.Model) bool {
+func (c *connection) has(models []api.Model) bool {
 	name := strings.TrimPrefix(c.s.Agent, "agent/")
 	return slices.ContainsFunc(models, func(m api.Model) bool { return m.ID == name || m.ID == c.s.Agent })
 }
 
 // Models lists the agents that the key reaches, or the models of a plain server.
-func (c *Client) Models(ctx context.Context) ([]api.Model, error) {
+func (c *connection) Models(ctx context.Context) ([]api.Model, error) {
 	var list struct {
 		Data []api.Model `json:"data"`
 	}
@@ -81,13 +81,13 @@ func (c *Client) Models(ctx context.Context) ([]api.Model, error) {
 	return list.Data, err
 }
 
-func (c *Client) recognize(ctx context.Context) (Kind, error) {
+func (c *connection) recognize(ctx context.Context) (Kind, error) {
 	kind, _, err := c.describe(ctx)
 	return kind, err
 }
 
 // describe reads the server's own description. A server without one is a plain one, if it lists models.
-func (c *Client) describe(ctx context.Context) (Kind, time.Time, error) {
+func (c *connection) describe(ctx context.Context) (Kind, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
 	r, err := c.request(ctx, http.MethodGet, "/openapi.json", nil, nil)
@@ -124,7 +124,7 @@ func (c *Client) describe(ctx context.Context) (Kind, time.Time, error) {
 }
 
 // noAPI says of a server that neither describes itself nor lists models what that may mean.
-func (c *Client) noAPI(err error) error {
+func (c *connection) noAPI(err error) error {
 	if looksForeign(err) {
 		return fmt.Errorf("url is %q; a server answers there, but it has no API that Hermes knows: GET %s/models fails: %w",
 			c.s.URL, c.base, err)

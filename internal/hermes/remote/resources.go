@@ -18,7 +18,9 @@ const (
 	mostItems = 1000 // of one dream
 )
 
-func (c *Client) agentPath(rest string) string { return "/agents/" + url.PathEscape(c.s.Agent) + rest }
+func (c *connection) agentPath(rest string) string {
+	return "/agents/" + url.PathEscape(c.s.Agent) + rest
+}
 
 func dreamPath(id, rest string) string { return "/dreams/" + url.PathEscape(id) + rest }
 
@@ -177,24 +179,24 @@ func inOrder(posts []api.Post) []api.Post {
 	return posts
 }
 
-// Wish is a dream to begin. What is empty takes the agent's value.
-type Wish struct {
+// DreamRequest describes a dream to begin. What is empty takes the agent's value.
+type DreamRequest struct {
 	Theme  string
 	Tier   string        // core or hardened
 	Budget budget.Micros // hard cap
 }
 
 // BeginDream lets the agent dream. Needs the role operator. It is sent once.
-func (c *Client) BeginDream(ctx context.Context, w Wish) (d api.Dream, err error) {
+func (c *Client) BeginDream(ctx context.Context, r DreamRequest) (d api.Dream, err error) {
 	body := map[string]any{"agent": c.s.Agent}
-	if w.Theme != "" {
-		body["theme"] = w.Theme
+	if r.Theme != "" {
+		body["theme"] = r.Theme
 	}
-	if w.Tier != "" {
-		body["tier"] = w.Tier
+	if r.Tier != "" {
+		body["tier"] = r.Tier
 	}
-	if w.Budget > 0 {
-		body["budget_micros"] = w.Budget
+	if r.Budget > 0 {
+		body["budget_micros"] = r.Budget
 	}
 	return d, c.write(ctx, "dreams", "/dreams", body, &d)
 }

@@ -178,7 +178,7 @@ func (c *Client) Past(ctx context.Context, f Filter) ([]api.Event, error) {
 }
 
 // filter is a filter as parameters.
-func (c *Client) filter(f Filter) url.Values {
+func (c *connection) filter(f Filter) url.Values {
 	query := url.Values{"agent": {c.s.Agent}}
 	if f.Dream != "" {
 		query.Set("dream", f.Dream)
@@ -215,7 +215,7 @@ var errOver = errors.New("the stream is over")
 
 // follow reads one stream to its end. The function gets each event with the server's time at the stream's beginning,
 // and may lengthen the silence after which the stream counts as dead. The error is nil when the server ends the stream.
-func (c *Client) follow(ctx context.Context, what, path string, query url.Values, last string,
+func (c *connection) follow(ctx context.Context, what, path string, query url.Values, last string,
 	each func(e sent, began time.Time) (time.Duration, error),
 ) error {
 	if c.Kind() == Plain {

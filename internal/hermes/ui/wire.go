@@ -42,16 +42,20 @@ type (
 
 // attach connects a screen and gives it what was sent before.
 func (w *Wire) attach(send func(any)) {
-	w.mu.Lock()
-	before := w.before
-	w.before = nil
-	w.mu.Unlock()
-	for _, m := range before {
-		send(m)
+	for {
+		w.mu.Lock()
+		before := w.before
+		w.before = nil
+		if len(before) == 0 {
+			w.send = send
+			w.mu.Unlock()
+			return
+		}
+		w.mu.Unlock()
+		for _, m := range before {
+			send(m)
+		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.send = send
 }
 
 func (w *Wire) pass(m any) {
