@@ -1,0 +1,34 @@
+//go:build unix
+
+package tools
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// alive reports whether a process runs, as far as this user can see.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+// links is the number of names that a file has.
+func links(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return uint64(stat.Nlink)
+}
+
+// keepOwner gives a file the owner of another one, where this user may do that.
+func keepOwner(f *os.File, other fs.FileInfo) {
+	stat, ok := other.Sys().(*syscall.Stat_t)
+	if !ok || (int(stat.Uid) == os.Geteuid() && int(stat.Gid) == os.Getegid()) {
+		return
+	}
+	_ = f.Chown(int(stat.Uid), int(stat.Gid))
+}
