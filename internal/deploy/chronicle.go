@@ -302,12 +302,12 @@ func (l *Chronicle) Ask(ctx context.Context, a dream.Agent, question string) (An
 	being := l.service(s)
 	caller := psyche.Caller{Key: access.Key{Role: access.Owner}}
 	const talk = "demo"
-	text, report, err := being.Say(ctx, caller, a.ID, talk, question, nil)
+	reply, report, err := being.Say(ctx, psyche.Turn{Caller: caller, Agent: a.ID, Conversation: talk}, question, nil)
 	err = errors.Join(err, being.Close(ctx)) // afterwards the background has been stored
 	if err != nil {
 		return Answer{}, fmt.Errorf("ask %s: %w", a.Handle, err)
 	}
-	answer := Answer{Text: text, Recalled: report.Recalled}
+	answer := Answer{Text: reply.Text, Recalled: report.Recalled}
 	answer.Background, err = being.Background(ctx, caller, a.ID, talk)
 	return answer, err
 }

@@ -19,7 +19,7 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l := &answerStream{
 		turn: t,
 		from: res.Body,
-		ear:  answerReader{stream: t.Body.stream, token: t.token},
+		ear:  answerReader{stream: t.Body.stream},
 		ok:   res.Status/100 == 2,
 		sent: t.sent,
 		seen: res.Seen,
@@ -27,7 +27,7 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l.events = t.Body.stream && EventStream(res.Header)
 	requested := t.Body.stream && string(t.Body.usage.Of(t.Body.raw)) == "true"
 	switch {
-	case !l.ok || t.token != nil:
+	case !l.ok:
 	case t.hidden:
 		l.sifts = &sieve{}
 	case requested:
@@ -174,7 +174,6 @@ const (
 // answerReader parses a chat completion while its bytes pass. Of several choices it reads the first.
 type answerReader struct {
 	stream bool
-	token  func(string) // gets every piece as it comes; nil: a stream is parsed a few events at a time
 
 	raw    []byte
 	text   strings.Builder
@@ -202,7 +201,7 @@ func (e *answerReader) read(b []byte) {
 		return
 	}
 	e.raw = append(e.raw, b...)
-	if e.stream && (e.token != nil || len(e.raw) >= compactAt) {
+	if e.stream && len(e.raw) >= compactAt {
 		e.events(false)
 	}
 	if len(e.raw) > mostHeard {
@@ -243,9 +242,6 @@ func (e *answerReader) take(data []byte) {
 		for _, u := range []messagePart{c.Delta, c.Message} {
 			if piece := jsonscan.Unquoted(u.Content); piece != "" && e.text.Len() < mostSaid {
 				e.text.WriteString(piece)
-				if e.token != nil {
-					e.token(piece)
-				}
 			}
 		}
 		e.finish = cmp.Or(c.Finish, e.finish)

@@ -150,9 +150,11 @@ type Talk interface {
 // Mind is what the MCP interface and the sessions need. Agents are named by handle or id. Every method checks the
 // caller's role and reach and returns a *Fault.
 type Mind interface {
-	// Say is a turn of one message. token gets the pieces of the answer as they come, and may be nil.
-	Say(ctx context.Context, c Caller, agent, conversation, message string,
-		token func(string)) (string, TurnReport, error)
+	// Say is a turn of one message, which it puts into the turn's body. token gets the pieces of the answer as they
+	// come, and may be nil.
+	Say(ctx context.Context, t Turn, message string, token func(string)) (Completion, TurnReport, error)
+	// Complete is a Chat whose answer is read to its end.
+	Complete(ctx context.Context, t Turn, token func(string)) (Completion, TurnReport, error)
 	// Recall returns the memories nearest to a query, best first.
 	Recall(ctx context.Context, c Caller, agent string, r RecallRequest) ([]Memory, error)
 	// Forget erases memories and what repeats them for good, or says what that would do; it needs role owner.

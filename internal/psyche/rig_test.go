@@ -286,6 +286,15 @@ func (r *rig) talk(t psyche.Turn) (string, psyche.TurnReport) {
 	return string(body), reply.Report
 }
 
+// Say is a turn of one message.
+func (r *rig) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
+	token func(string),
+) (string, psyche.TurnReport, error) {
+	answer, report, err := r.Service.Say(ctx, psyche.Turn{Caller: c, Agent: agent, Conversation: conversation}, message,
+		token)
+	return answer.Text, report, err
+}
+
 func chat(text string) string {
 	quoted, _ := json.Marshal(text)
 	return fmt.Sprintf(`{"model":"echo","messages":[{"role":"user","content":%s}]}`, quoted)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -67,13 +68,17 @@ func TestTheFirstChoiceIsReadHoweverItsBytesAreCut(t *testing.T) {
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One \"}},{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\r\n\r\n: comment\n\n" +
 			"data:{\"choices\":[{\"index\":0,\"delta\":{\"content\":null,\"tool_calls\":[{}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"t\\u0077o\"},\"finish_reason\":\"stop\"}]}\n\ndata: broken\n\ndata: [DONE]\n\n"
 	for cut := 1; cut < len(stream); cut++ {
-		var pieces []string
-		e := answerReader{stream: true, token: func(p string) { pieces = append(pieces, p) }}
+		e := answerReader{stream: true}
 		for at := 0; at < len(stream); at += cut {
 			e.read([]byte(stream[at:min(len(stream), at+cut)]))
 		}
 		require.Equal(t, spokenAnswer{"One two", "stop"}, e.done())
+
+		var pieces []string
+		answer, err := readCompletion(iotest.OneByteReader(strings.NewReader(stream)), true, func(p string) { pieces = append(pieces, p) })
+		require.NoError(t, err)
 		require.Equal(t, []string{"One ", "two"}, pieces)
+		require.Equal(t, "One two", answer.Text)
 	}
 	plain := answerReader{}
 	plain.read([]byte(`{"choices":[{"index":0,"message":{"content":"Yes"},`))
@@ -156,7 +161,7 @@ func FuzzStream(f *testing.F) {
 				t.Fatalf("%q became %q", stream, out)
 			}
 		}
-		e := answerReader{stream: true, token: func(string) {}}
+		e := answerReader{stream: true}
 		for at := 0; at < len(stream); at += int(cut) + 1 {
 			e.read(stream[at:min(len(stream), at+int(cut)+1)])
 		}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"unicode/utf8"
 
@@ -16,54 +15,32 @@ import (
 // longestMessage is how many bytes Say takes.
 const longestMessage = 64 << 10
 
-// Say is a turn of one message. The earlier messages of the conversation are sent with it, as long as this process
-// holds them.
-func (s *Service) Say(ctx context.Context, c Caller, agent, conversation, message string,
-	token func(string),
-) (string, TurnReport, error) {
-	a, err := s.reach(ctx, c, agent, access.Client)
+// Say is a turn of one message, which it puts into the turn's body. The earlier messages of the conversation are sent
+// with it, as long as this process holds them.
+func (s *Service) Say(ctx context.Context, t Turn, message string, token func(string)) (Completion, TurnReport, error) {
+	a, err := s.reach(ctx, t.Caller, t.Agent, access.Client)
 	if err != nil {
-		return "", TurnReport{}, err
+		return Completion{}, TurnReport{}, err
 	}
 	if message == "" || len(message) > longestMessage || !utf8.ValidString(message) {
-		return "", TurnReport{},
+		return Completion{}, TurnReport{},
 			invalidRequest("out_of_range", "message", "The message must be text of 1 to %d bytes.", longestMessage)
 	}
-	conversation = cmp.Or(conversation, "say")
-	held := s.talks.of(c.Owner(), a.ID, conversation, s.now())
+	t.Agent, t.Conversation = a.ID, cmp.Or(t.Conversation, "say")
+	held := s.talks.of(t.Caller.Owner(), a.ID, t.Conversation, s.now())
 	lines := append(held.lines(), spoken{"user", message})
-	t := Turn{
-		Caller:       c,
-		Agent:        a.ID,
-		Conversation: conversation,
-		Path:         "/chat/completions",
-		Header:       http.Header{"Content-Type": {"application/json"}},
-	}
-	t.Body, err = ReadBody(written(a.Handle, lines, token != nil))
+	q := Question{Model: a.Handle, Messages: written(lines), Stream: token != nil}
+	t.Body, err = q.Body()
 	if err != nil {
-		return "", TurnReport{}, err
+		return Completion{}, TurnReport{}, err
 	}
-	reply, err := s.chat(ctx, &turn{service: s, Turn: t, token: token})
+	t.Path, t.Header = "/chat/completions", http.Header{"Content-Type": {"application/json"}}
+	answer, report, err := s.Complete(ctx, t, token)
 	if err != nil {
-		return "", TurnReport{}, err
+		return Completion{}, report, err
 	}
-	defer reply.Body.Close()
-	if _, err := io.Copy(io.Discard, reply.Body); err != nil {
-		return "", reply.Report, relayFault(ctx, err)
-	}
-	if reply.Status/100 != 2 {
-		return "", reply.Report, &Fault{
-			Status: http.StatusBadGateway, Type: farFailure, Code: "refused",
-			Message: fmt.Sprintf("The model's provider refused the request (HTTP %d).", reply.Status),
-		}
-	}
-	l, ok := reply.Body.(*answerStream)
-	if !ok {
-		return "", reply.Report, storeFault("read the answer", fmt.Errorf("an answer of type %T", reply.Body))
-	}
-	answer := l.text()
-	held.say(spoken{"user", message}, spoken{"assistant", answer})
-	return answer, reply.Report, nil
+	held.say(spoken{"user", message}, spoken{"assistant", clipped(answer.Text, mostSaid)})
+	return answer, report, nil
 }
 
 // Background returns what was put before the model last in a conversation with an agent, as it stood in the prompt;
@@ -79,22 +56,13 @@ func (s *Service) Background(ctx context.Context, c Caller, agent, conversation 
 	return all[len(all)-1].Text, nil
 }
 
-func (l *answerStream) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.ear.done().text
-}
-
-// written is a request body for Say.
-func written(model string, lines []spoken, stream bool) []byte {
+// written are the messages of a body for Say.
+func written(lines []spoken) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"model":%s,"messages":[`, jsonscan.Quoted(model))
 	for i, l := range lines {
-		if i > 0 {
-			b.WriteByte(',')
-		}
+		b.WriteByte("[,"[min(i, 1)])
 		fmt.Fprintf(&b, `{"role":%s,"content":%s}`, jsonscan.Quoted(l.role), jsonscan.Quoted(l.text))
 	}
-	fmt.Fprintf(&b, `],"stream":%t}`, stream)
+	b.WriteByte(']')
 	return b.Bytes()
 }

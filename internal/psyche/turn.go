@@ -19,18 +19,15 @@ import (
 
 // Chat is one turn: wake, recall, pass on. What was said is stored after the answer has passed.
 func (s *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
-	return s.chat(ctx, &turn{service: s, Turn: t})
-}
-
-func (s *Service) chat(ctx context.Context, t *turn) (*Reply, error) {
+	u := &turn{service: s, Turn: t}
 	var err error
-	onOwnStack(func() { err = t.begin(ctx) })
+	onOwnStack(func() { err = u.begin(ctx) })
 	if err != nil {
 		return nil, err
 	}
-	reply, err := t.run(ctx)
+	reply, err := u.run(ctx)
 	if err != nil {
-		s.leases.release(t.lease)
+		s.leases.release(u.lease)
 		return nil, err
 	}
 	return reply, nil
@@ -51,12 +48,11 @@ type turn struct {
 	talk    *talk
 	seen    memory.SeenForgettings // before anything was recalled
 
-	added  int          // bytes of background
-	lines  []line       // that may be remembered
-	taint  dream.Taint  // the least trusted label among what stands in the prompt, which the answer carries
-	sent   int          // bytes that the provider is asked with
-	token  func(string) // told the pieces of the reply; nil: nobody is
-	hidden bool         // the client did not ask for the usage that the provider is asked for
+	added  int         // bytes of background
+	lines  []line      // that may be remembered
+	taint  dream.Taint // the least trusted label among what stands in the prompt, which the answer carries
+	sent   int         // bytes that the provider is asked with
+	hidden bool        // the client did not ask for the usage that the provider is asked for
 }
 
 // onOwnStack runs a function on a goroutine of its own and waits for it. Parsing a body and searching memory grow a

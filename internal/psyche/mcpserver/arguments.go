@@ -42,6 +42,8 @@ func argumentFaults(tool string, s *jsonschema.Schema, arguments json.RawMessage
 			faults = append(faults,
 				fmt.Sprintf("%s is no argument of %s, which takes %s", quote(json.RawMessage(strconv.Quote(name))),
 					tool, listed(slices.Sorted(maps.Keys(s.Properties)), "and")))
+		case property.Items != nil && itemFault(name, property, given[name]) != "":
+			faults = append(faults, itemFault(name, property, given[name]))
 		case !fits(property, given[name]):
 			must := right(property)
 			if !slices.Contains(s.Required, name) {
@@ -75,14 +77,60 @@ func fits(s *jsonschema.Schema, value json.RawMessage) bool {
 			(s.ExclusiveMinimum == nil || v > *s.ExclusiveMinimum)
 	case bool:
 		return s.Type == "boolean"
+	case []any:
+		return s.Type == "array" && (s.MinItems == nil || len(v) >= *s.MinItems) &&
+			(s.MaxItems == nil || len(v) <= *s.MaxItems)
+	case map[string]any:
+		return s.Type == "object"
 	}
 	return false
+}
+
+// itemFault says what is wrong with the first wrong value inside of a list or an object, at its path; empty when
+// nothing is.
+func itemFault(path string, s *jsonschema.Schema, value json.RawMessage) string {
+	var items []json.RawMessage
+	if s.Items != nil && json.Unmarshal(value, &items) == nil {
+		for i, item := range items {
+			at := fmt.Sprintf("%s[%d]", path, i)
+			if !fits(s.Items, item) {
+				return fmt.Sprintf("%s is %s; it must be %s", at, quoteValue(item), right(s.Items))
+			}
+			if text := itemFault(at, s.Items, item); text != "" {
+				return text
+			}
+		}
+	}
+	var members map[string]json.RawMessage
+	if s.Type != "object" || json.Unmarshal(value, &members) != nil {
+		return ""
+	}
+	for _, name := range s.Required {
+		if _, ok := members[name]; !ok {
+			return fmt.Sprintf("%s.%s is missing; it must be %s", path, name, right(s.Properties[name]))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		member, property := members[name], s.Properties[name]
+		if member == nil || property.Type == "" {
+			continue
+		}
+		if !fits(property, member) {
+			return fmt.Sprintf("%s.%s is %s; it must be %s", path, name, quoteValue(member), right(property))
+		}
+		if text := itemFault(path+"."+name, property, member); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // right describes what a property requires.
 func right(s *jsonschema.Schema) string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	switch {
+	case s == nil:
+		return "given"
 	case s.Enum != nil:
 		each := make([]string, 0, len(s.Enum))
 		for _, v := range s.Enum {
@@ -101,6 +149,12 @@ func right(s *jsonschema.Schema) string {
 		return "text"
 	case s.Type == "boolean":
 		return "true or false"
+	case s.Type == "object":
+		return "an object"
+	case s.Type == "array" && s.MaxItems != nil:
+		return fmt.Sprintf("a list of %d to %d objects", valueOr(s.MinItems, 0), *s.MaxItems)
+	case s.Type == "array":
+		return "a list"
 	}
 	kind := "a number"
 	if s.Type == "integer" {
@@ -115,6 +169,13 @@ func right(s *jsonschema.Schema) string {
 		return fmt.Sprintf("%s of at least %s", kind, number(*s.Minimum))
 	}
 	return kind
+}
+
+func valueOr(v *int, otherwise int) int {
+	if v == nil {
+		return otherwise
+	}
+	return *v
 }
 
 // quoteValue quotes a value; of a long text it states the length.

@@ -450,9 +450,60 @@ func TestWrongArgumentsAreNamedInASentence(t *testing.T) {
 		{"chat", map[string]any{"agent": "iris", "message": 3}, "message is 3; it must be text"},
 		{
 			"chat",
-			map[string]any{"agent": "iris", "message": "x", "tools": []any{}},
-			`"tools" is no argument of chat, which takes agent, conversation and message`,
+			map[string]any{"agent": "iris", "message": "x", "stream": true},
+			`"stream" is no argument of chat, which takes affect, agent, conversation, max_tokens, message, messages, recall, store and tools`,
 		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "message": "x", "tools": []any{}},
+			"messages is missing; tools and max_tokens need it instead of message",
+		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "message": "x", "messages": []any{user("x")}},
+			"message and messages are both given",
+		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "messages": []any{}},
+			"messages is []; it must be a list of 1 to 10000 objects",
+		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "messages": []any{user("x"), map[string]any{"role": "bot"}}},
+			`messages[1].role is "bot"; it must be "system", "developer", "user", "assistant" or "tool"`,
+		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "messages": []any{map[string]any{"content": "x"}}},
+			`messages[0].role is missing; it must be "system"`,
+		},
+		{"chat", map[string]any{"agent": "iris", "messages": []any{"x"}}, `messages[0] is "x"; it must be an object`},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "messages": []any{user(strings.Repeat("x", 1<<20))}},
+			"messages[0] has 1048604 bytes; it may have 1048576",
+		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "messages": []any{user("x")}, "tools": slices.Repeat([]any{function("f")}, 129)},
+			"tools is [",
+		},
+		{
+			"chat",
+			map[string]any{"agent": "iris", "messages": []any{user("x")}, "tools": []any{function("")}},
+			"tools[0].function.name is empty; it must be text of 1 to 64 characters",
+		},
+		{
+			"chat",
+			map[string]any{
+				"agent":    "iris",
+				"messages": []any{user("x")},
+				"tools":    []any{function("f", strings.Repeat("x", 64<<10))},
+			},
+			"bytes; it may have 65536",
+		},
+		{"chat", map[string]any{"agent": "iris", "message": "x", "store": "no"}, `store is "no"; it must be "on" or "off"`},
 		{
 			"recall_memory",
 			map[string]any{"agent": "iris", "query": "x", "n": 51},

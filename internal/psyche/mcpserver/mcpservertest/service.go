@@ -4,6 +4,7 @@ package mcpservertest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,6 +33,8 @@ type Service struct {
 	// Messages gets the message of each call that has begun, Ended the end of each that waited; both may be nil.
 	Messages chan string
 	Ended    chan error
+	// Switched gets the switches of each conversation that was completed; may be nil.
+	Switched chan psyche.Switches
 
 	mu       sync.Mutex
 	memories map[string][]psyche.Memory
@@ -82,11 +85,12 @@ func (s *Service) Agents(_ context.Context, c psyche.Caller) (reached []dream.Ag
 }
 
 // Say repeats the message word by word.
-func (s *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation, message string,
+func (s *Service) Say(ctx context.Context, t psyche.Turn, message string,
 	token func(string),
-) (string, psyche.TurnReport, error) {
+) (psyche.Completion, psyche.TurnReport, error) {
+	c, agent, conversation := t.Caller, t.Agent, t.Conversation
 	if err := s.ask("Say", c, agent, access.Client); err != nil {
-		return "", psyche.TurnReport{}, err
+		return psyche.Completion{}, psyche.TurnReport{}, err
 	}
 	if conversation == "" {
 		conversation = "of " + message
@@ -102,7 +106,7 @@ func (s *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation,
 		if s.Ended != nil {
 			s.Ended <- ctx.Err()
 		}
-		return "", psyche.TurnReport{}, fmt.Errorf("ask the provider: %w", ctx.Err())
+		return psyche.Completion{}, psyche.TurnReport{}, fmt.Errorf("ask the provider: %w", ctx.Err())
 	}
 	reply := "You said: " + message
 	for _, word := range strings.SplitAfter(reply, " ") {
@@ -110,13 +114,42 @@ func (s *Service) Say(ctx context.Context, c psyche.Caller, agent, conversation,
 			token(word)
 		}
 	}
-	return reply, psyche.TurnReport{
+	return psyche.Completion{Text: reply, Finish: "stop"}, psyche.TurnReport{
 		Agent:        agent,
 		Conversation: conversation,
 		Epoch:        1,
 		Model:        "echo",
 		Skipped:      "nothing",
 	}, nil
+}
+
+// Complete repeats the body that it was asked with, and calls every tool that the body has.
+func (s *Service) Complete(_ context.Context, t psyche.Turn, token func(string),
+) (psyche.Completion, psyche.TurnReport, error) {
+	if err := s.ask("Complete", t.Caller, t.Agent, access.Client); err != nil {
+		return psyche.Completion{}, psyche.TurnReport{}, err
+	}
+	var body struct {
+		Tools []struct {
+			Function struct{ Name string }
+		}
+	}
+	if err := json.Unmarshal(t.Body.Bytes(), &body); err != nil {
+		return psyche.Completion{}, psyche.TurnReport{}, err
+	}
+	answer := psyche.Completion{Text: string(t.Body.Bytes()), Finish: "stop"}
+	for i, tool := range body.Tools {
+		answer.Finish = "tool_calls"
+		answer.Calls = append(answer.Calls,
+			psyche.ToolCall{ID: fmt.Sprintf("call_%d", i), Name: tool.Function.Name, Arguments: "{}"})
+	}
+	if token != nil {
+		token(answer.Text)
+	}
+	if s.Switched != nil {
+		s.Switched <- t.Switches
+	}
+	return answer, psyche.TurnReport{Agent: t.Agent, Conversation: t.Conversation, Model: "echo"}, nil
 }
 
 // Recall returns the memories that contain the query.
