@@ -141,6 +141,11 @@ func (b *core) modelOf(a *dream.Agent, role dream.Role) string {
 	return cmp.Or(a.Models[role], b.o.Models[role])
 }
 
+// TalkModel is the model that talks for an agent, by the name that the catalogue knows it by.
+func (s *Service) TalkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
+	return s.talkModel(ctx, a)
+}
+
 // talkModel is the model that talks for an agent.
 func (b *core) talkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	spec, err := b.Guard.Catalog.Lookup(cmp.Or(b.o.Talker, b.modelOf(a, dream.Generator)))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -143,6 +144,8 @@ type Talk interface {
 	Chat(ctx context.Context, t Turn) (*Reply, error)
 	// Embeddings passes a body on to the agent's embedder, without waking the agent.
 	Embeddings(ctx context.Context, t Turn) (*Reply, error)
+	// TalkModel is the model that talks for an agent.
+	TalkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error)
 	// Agents lists those that the caller reaches, by handle, without waking them.
 	Agents(ctx context.Context, c Caller) ([]dream.Agent, error)
 }

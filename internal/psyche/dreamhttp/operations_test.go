@@ -410,6 +410,8 @@ var (
 		"type": "object", "required": []string{"status"},
 		"properties": object{"status": object{"const": "ok"}},
 	}
+	dollars = object{"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`}
+
 	part  = object{"type": "string", "enum": []string{"ok", "away"}}
 	ready = object{"type": "object", "required": []string{"status", "parts"}, "properties": object{
 		"status": object{"type": "string", "enum": []string{"ready", "not ready"}},
@@ -427,8 +429,17 @@ var borrowed = object{
 		"type": "object", "required": []string{"id", "object", "created", "owned_by"},
 		"properties": object{
 			"id": word, "object": object{"const": "model"}, "created": object{"type": "integer"},
-			"owned_by": word,
+			"owned_by": word, "pricing": refTo("ModelPricing"),
+			"context_length": object{
+				"type": "integer", "minimum": 1,
+				"description": "Tokens of prompt and answer together, of the model that talks for the agent, where they are known.",
+			},
 		},
+	},
+	"ModelPricing": object{
+		"type": "object", "required": []string{"prompt", "completion", "input_cache_read"},
+		"description": "Dollars a token of the model that talks for the agent.",
+		"properties":  object{"prompt": dollars, "completion": dollars, "input_cache_read": dollars},
 	},
 	"ModelList": object{
 		"type": "object", "required": []string{"object", "data"},

@@ -20,7 +20,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
@@ -33,6 +35,7 @@ type being struct {
 	turns  chan psyche.Turn
 	answer func(ctx context.Context, t psyche.Turn) (*psyche.Reply, error)
 	agents []dream.Agent
+	models map[string]inference.Spec // by handle
 	opened chan string
 	left   chan string
 }
@@ -47,6 +50,14 @@ func (b *being) Embeddings(ctx context.Context, t psyche.Turn) (*psyche.Reply, e
 }
 
 func (b *being) Agents(context.Context, psyche.Caller) ([]dream.Agent, error) { return b.agents, nil }
+
+func (b *being) TalkModel(_ context.Context, a *dream.Agent) (inference.Spec, error) {
+	spec, found := b.models[a.Handle]
+	if !found {
+		return spec, errors.New("there is no such model")
+	}
+	return spec, nil
+}
 
 func (b *being) Open(_ context.Context, _ psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {
 	b.opened <- id
@@ -611,4 +622,39 @@ func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *tes
 		<-over
 		require.Equal(t, []string{"", "data: 1\n\n"}, silent.sent())
 	})
+}
+
+func TestAModelHasThePriceAndTheWindowOfTheOneThatTalks(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	free := budget.Price{}
+	for _, c := range []struct {
+		spec inference.Spec
+		want string
+	}{
+		{
+			inference.Spec{
+				Price:   &budget.Price{In: 3_000_000, CachedIn: 300_000, Out: 15_000_000},
+				Context: 200_000,
+			},
+			`"pricing":{"prompt":"0.000003","completion":"0.000015","input_cache_read":"0.0000003"},"context_length":200000}`,
+		},
+		{
+			inference.Spec{Price: &free, Context: 4096, Guessed: true},
+			`"pricing":{"prompt":"0","completion":"0","input_cache_read":"0"}}`,
+		},
+		{
+			inference.Spec{Price: &budget.Price{In: 1, Out: 2_000_000_000_000}},
+			`"pricing":{"prompt":"0.000000000001","completion":"2","input_cache_read":"0"}}`,
+		},
+		{inference.Spec{Context: 8}, `"owned_by":"oneiros","context_length":8}`},
+	} {
+		h.models = map[string]inference.Spec{"iris": c.spec}
+		_, one := h.send(http.MethodGet, "/v1/models/iris", "")
+		require.Contains(t, one, c.want)
+		_, all := h.send(http.MethodGet, "/v1/models", "")
+		require.Contains(t, all, c.want)
+		require.Contains(t, all, `{"id":"echo","object":"model","created":0,"owned_by":"oneiros"}`,
+			"an agent whose model is not known")
+	}
 }

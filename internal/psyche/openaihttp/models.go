@@ -9,22 +9,55 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// model is an agent in OpenAI's form.
+// model is an agent in OpenAI's form, with what OpenRouter adds to it.
 type model struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
 	Created int64  `json:"created"` // seconds since 1970
 	OwnedBy string `json:"owned_by"`
+	// Pricing is of the model that talks for the agent; nil where that has no price, and so refuses every call.
+	Pricing *pricing `json:"pricing,omitempty"`
+	Context int      `json:"context_length,omitempty"` // its tokens of prompt and answer together; 0: not known
 }
 
-func modelOf(a dream.Agent) model {
-	return model{ID: a.Handle, Object: "model", Created: max(0, a.Created.Unix()), OwnedBy: "oneiros"}
+// pricing is in dollars a token, in decimals.
+type pricing struct {
+	Prompt     string `json:"prompt"`
+	Completion string `json:"completion"`
+	Cached     string `json:"input_cache_read"`
+}
+
+func (f *Handler) modelOf(ctx context.Context, a dream.Agent) model {
+	m := model{ID: a.Handle, Object: "model", Created: max(0, a.Created.Unix()), OwnedBy: "oneiros"}
+	spec, err := f.Talk.TalkModel(ctx, &a)
+	if err != nil {
+		return m // an agent whose model is configured wrongly is there all the same
+	}
+	if !spec.Guessed {
+		m.Context = spec.Context
+	}
+	if p := spec.Price; p != nil {
+		m.Pricing = &pricing{perToken(p.In), perToken(p.Out), perToken(p.CachedIn)}
+	}
+	return m
+}
+
+// perToken is a price of a million tokens as dollars a token.
+func perToken(million budget.Micros) string {
+	const places = 12 // a millionth of a millionth
+	digits := fmt.Sprintf("%0*d", places+1, int64(million))
+	whole, part := digits[:len(digits)-places], strings.TrimRight(digits[len(digits)-places:], "0")
+	if part == "" {
+		return whole
+	}
+	return whole + "." + part
 }
 
 // models lists the agents that the caller reaches.
@@ -35,7 +68,7 @@ func (f *Handler) models(r *http.Request) (any, error) {
 	}
 	list := make([]model, len(agents))
 	for i, a := range agents {
-		list[i] = modelOf(a)
+		list[i] = f.modelOf(r.Context(), a)
 	}
 	return map[string]any{"object": "list", "data": list}, nil
 }
@@ -49,7 +82,7 @@ func (f *Handler) model(r *http.Request) (any, error) {
 	}
 	for _, a := range agents {
 		if a.Handle == name || a.ID == name {
-			return modelOf(a), nil
+			return f.modelOf(r.Context(), a), nil
 		}
 	}
 	return nil, f.unknown(r.Context(), &c, name, memory.ErrNotFound)

@@ -82,6 +82,8 @@ func TestAnAnswerThatIsNotAsDescribedIsRefused(t *testing.T) {
 			`{"id":"iris","object":"model","owned_by":"oneiros"}`),
 		"a field of another type": answered("GET", "/v1/models/iris", 200, whole,
 			`{"id":"iris","object":"model","created":"0","owned_by":"oneiros"}`),
+		"a price that is a number": answered("GET", "/v1/models/iris", 200, whole,
+			`{"id":"iris","object":"model","created":0,"owned_by":"oneiros","pricing":{"prompt":0,"completion":"0","input_cache_read":"0"}}`),
 		"an item of a list": answered("GET", "/v1/models", 200, whole,
 			`{"object":"list","data":[{"id":"iris"}]}`),
 		"a status that is not described": answered("GET", "/healthz", 202, whole, `{"status":"ok"}`),
