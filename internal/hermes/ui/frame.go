@@ -100,6 +100,9 @@ func (m *model) foot() ([]string, *tea.Cursor) {
 	if m.reason {
 		lines = append(lines, " "+m.theme.amber.Render("Why not? Enter tells the agent."))
 	}
+	if m.page != nil {
+		return append(lines, m.bottom()), nil
+	}
 	lines = append(lines, m.completionLines()...)
 	before := len(lines)
 	for i, line := range strings.Split(m.input.View(), "\n") {
@@ -113,9 +116,6 @@ func (m *model) foot() ([]string, *tea.Cursor) {
 	if cursor != nil {
 		cursor.X += 3
 		cursor.Y += before
-	}
-	if m.page != nil {
-		cursor = nil
 	}
 	return append(lines, m.bottom()), cursor
 }
@@ -137,7 +137,7 @@ func (m *model) activity() string {
 		parts = append(parts, m.theme.faint.Render("looks around while you are away; any key stops it"))
 	case m.Now().Sub(m.leave) < double:
 		parts = append(parts, "Ctrl+C again leaves")
-	case m.Now().Sub(m.escape) < double && m.input.Value() == "":
+	case m.Now().Sub(m.escape) < double && m.page == nil && m.input.Value() == "":
 		parts = append(parts, "Esc again goes back to before one of your messages")
 	}
 	if m.queued > 0 {

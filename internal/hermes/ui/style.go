@@ -54,6 +54,7 @@ func newMarkdown(width int, dark bool) (*markdown, error) {
 	style.Document.BlockPrefix, style.Document.BlockSuffix = "", ""
 	style.Document.Color = nil // the terminal's own
 	style.CodeBlock.Margin = &none
+	style.Code.Prefix, style.Code.Suffix = "", ""
 	heading := ansi.StylePrimitive{Bold: ptr(true)}
 	style.H1.StylePrimitive = heading
 	style.H1.Prefix = "# "

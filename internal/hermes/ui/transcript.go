@@ -125,8 +125,11 @@ func (t *transcript) call(id string) *item {
 
 func (i *item) redraw() { i.look = look{} }
 
+// readable is the greatest width of the talk, however wide the screen is.
+const readable = 120
+
 // setWidth changes the width of all drawings from now on.
-func (t *transcript) setWidth(width int) { t.look.width = width }
+func (t *transcript) setWidth(width int) { t.look.width = min(width, readable) }
 
 // linesOf draws an item, or returns its drawing when nothing has changed. The line above it is part of it.
 func (t *transcript) linesOf(i *item) []string {
