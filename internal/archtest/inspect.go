@@ -101,7 +101,8 @@ func (h module) mayImport(at position, from, folder string) (rule, why string) {
 		return "layers", fmt.Sprintf("imports %s, which is in no layer", folder)
 	case to.pkg == at.pkg, to.layer < at.layer:
 		return "", ""
-	case to.layer == at.layer && Layers[at.layer].Leftward && to.column < at.column:
+	case to.layer == at.layer && Layers[at.layer].Leftward && to.column < at.column,
+		slices.Contains(neighbours[at.pkg], to.pkg):
 		return "", ""
 	}
 	return "layers",

@@ -66,6 +66,12 @@ var Layers = []Layer{
 	{Name: "programs", Packages: []string{"cmd/oneiros", "cmd/hermes", "cmd/temporald"}},
 }
 
+// neighbours are packages of its own layer that a package may import, each with its reason.
+var neighbours = map[string][]string{
+	// draws with screen, and shows the ranges in which the metrics of quality are healthy
+	"internal/hermes/view": {"internal/screen", "internal/quality"},
+}
+
 // testOnly are the folders that only tests may import.
 var testOnly = []string{"testsuite", "internal/archtest"}
 
