@@ -451,7 +451,7 @@ func TestWrongArgumentsAreNamedInASentence(t *testing.T) {
 		{
 			"chat",
 			map[string]any{"agent": "iris", "message": "x", "stream": true},
-			`"stream" is no argument of chat, which takes affect, agent, conversation, max_tokens, message, messages, recall, store and tools`,
+			`"stream" is no argument of chat, which takes affect, agent, conversation, digest, max_tokens, message, messages, recall, store and tools`,
 		},
 		{
 			"chat",

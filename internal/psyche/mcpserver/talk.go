@@ -26,6 +26,7 @@ type message struct {
 	Recall       string `json:"recall,omitempty" jsonschema:"whether it recalls memories; without it as the deployment says"`
 	Store        string `json:"store,omitempty" jsonschema:"whether it remembers what is said; without it as the deployment says"`
 	Affect       string `json:"affect,omitempty" jsonschema:"whether what is said moves its mood and the mood is told to the model; without it as the deployment says"`
+	Digest       string `json:"digest,omitempty" jsonschema:"whether the digest of dreams may come now; off leaves it to a later call"`
 }
 
 type reply struct {
@@ -72,6 +73,7 @@ func (d *toolset) say(ctx context.Context, k toolCall, in message) (reply, error
 			Recall: switchOf(in.Recall),
 			Store:  switchOf(in.Store),
 			Affect: switchOf(in.Affect),
+			Digest: switchOf(in.Digest),
 		},
 	}
 	token := pieces(ctx, k.req)
@@ -122,7 +124,7 @@ func talkShape(in *jsonschema.Schema) {
 	notEmpty(in, "message")
 	in.Properties["conversation"].MaxLength = at(longestName)
 	setBounds(in.Properties["max_tokens"], 1, mostTokens)
-	for _, name := range []string{"recall", "store", "affect"} {
+	for _, name := range []string{"recall", "store", "affect", "digest"} {
 		in.Properties[name].Enum = []any{"on", "off"}
 	}
 	object := func(required []string, properties map[string]*jsonschema.Schema) *jsonschema.Schema {

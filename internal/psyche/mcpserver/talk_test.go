@@ -35,7 +35,7 @@ func TestAConversationWithToolsIsPassedOnByteForByteAndAnsweredWithCalls(t *test
 	const tools = `[{"type":"function","function":{"name":"b","parameters":{"type":"object","properties":{"z":{},"a":{}}}}}]`
 	answer := body(t, post(t, t.Context(), url,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"chat","arguments":{"messages":`+messages+
-			`,"tools":`+tools+`,"store":"off","recall":"on","max_tokens":9},`+meta+`}}`, singly...))
+			`,"tools":`+tools+`,"store":"off","recall":"on","digest":"off","max_tokens":9},`+meta+`}}`, singly...))
 	var got struct {
 		Result struct {
 			IsError    bool
@@ -59,6 +59,7 @@ func TestAConversationWithToolsIsPassedOnByteForByteAndAnsweredWithCalls(t *test
 	switches := <-being.Switched
 	require.False(t, *switches.Store)
 	require.True(t, *switches.Recall)
+	require.False(t, *switches.Digest)
 	require.Nil(t, switches.Affect, "left to the deployment")
 }
 

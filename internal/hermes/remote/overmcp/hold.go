@@ -1,0 +1,45 @@
+package overmcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"maps"
+	"time"
+)
+
+const (
+	// holdFor is how long the agent stays awake when the client is lost. It is renewed three times as often.
+	holdFor = time.Minute
+
+	leaveWithin = 2 * time.Second // after that the hold ends by itself
+)
+
+// Hold keeps the agent awake until the context ends, and lets it rest then. A connection that is lost is tried again.
+// The error is nil then, or what the server said when it refused the first time.
+func (c *Client) Hold(ctx context.Context) error { return c.holdFor(ctx, holdFor) }
+
+func (c *Client) holdFor(ctx context.Context, hold time.Duration) error {
+	session := map[string]any{"session": "hermes-" + rand.Text()} // ours, so that it can be ended when no answer came
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
+		defer cancel()
+		_ = c.Call(ending, "leave", session, nil)
+	}()
+	connect := maps.Clone(session)
+	connect["seconds"] = max(1, int(hold/time.Second))
+	tick := time.NewTicker(hold / 3)
+	defer tick.Stop()
+	for held := false; ; {
+		err := c.Call(ctx, "connect", connect, nil)
+		if _, refused := errors.AsType[*Error](err); refused && !held {
+			return err
+		}
+		held = held || err == nil
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
