@@ -42,14 +42,28 @@ func (l *log) next(p event.Payload, text string) api.Event {
 func onsetEvents(l *log) []api.Event {
 	return []api.Event{
 		l.next(event.DreamStarted{Tier: dream.Hardened, Seed: 7, Budget: budget.Dollar / 2}, ""),
-		l.next(event.OnsetStarted{Depth: dream.Shallow, Budget: 50_000, Bias: mood.Broad, Selected: 412, Shown: 118}, ""),
+		l.next(event.OnsetStarted{
+			Depth:    dream.Shallow,
+			Budget:   50_000,
+			Bias:     mood.Broad,
+			Selected: 412,
+			Shown:    118,
+		}, ""),
 		l.next(event.Spent{Tally: dream.Tally{
 			Phase: dream.Onset,
+
 			State: "running",
+
 			Calls: 9,
+
 			Spent: 8_400,
-			Cap:   50_000,
-			In:    20_000, Cached: 13_000, Cycles: 1, Kept: 1,
+
+			Cap: 50_000,
+
+			In:     20_000,
+			Cached: 13_000,
+			Cycles: 1,
+			Kept:   1,
 		}}, ""),
 		l.next(event.DepthChanged{From: dream.Shallow, To: dream.Transitional, Temperature: 1.2}, ""),
 		l.next(event.DepthChanged{From: dream.Transitional, To: dream.Peak, Temperature: 1.45}, ""),
@@ -67,7 +81,14 @@ func restEvents(l *log) []api.Event {
 		all = append(all, l.next(event.Spent{Tally: t}, ""))
 	}
 	return append(all,
-		l.next(event.PhaseCompleted{Phase: dream.NREM, Made: 9, Kept: 3, Calls: 12, Spent: 83_200, State: "ran"}, ""),
+		l.next(event.PhaseCompleted{
+			Phase: dream.NREM,
+			Made:  9,
+			Kept:  3,
+			Calls: 12,
+			Spent: 83_200,
+			State: "ran",
+		}, ""),
 		l.next(event.ScenarioImagined{Scenario: "sc_1", Score: .71, Kept: true}, "Mina never closes the shop."),
 		l.next(event.HypnopompicCompleted{Insights: 2, Delta: .12, Transitioned: true}, ""),
 		l.next(event.DreamEnded{Outcome: dream.Completed, Spent: 266_651, Kept: 11}, ""))
@@ -99,12 +120,28 @@ func tallies() []dream.Tally {
 
 func pastDream() api.Dream {
 	return api.Dream{
-		ID: "dream_iris_0042", Dream: "dream/iris/0042", Agent: "iris", Status: "completed", Outcome: "completed",
-		Created: evening.Unix(), Ended: seconds(evening.Add(134 * time.Second)), Resumes: 1, Insights: 2,
+		ID:      "dream_iris_0042",
+		Dream:   "dream/iris/0042",
+		Agent:   "iris",
+		Status:  "completed",
+		Outcome: "completed",
+
+		Created:  evening.Unix(),
+		Ended:    seconds(evening.Add(134 * time.Second)),
+		Resumes:  1,
+		Insights: 2,
+
 		Record: &api.Record{
-			Theme: "the harbour in November, and what is owed to the ferry", Tier: "hardened",
-			Budget: budget.Dollar / 2, Spent: 266_651, Paid: true, Phases: tallies(),
+			Theme: "the harbour in November, and what is owed to the ferry",
+			Tier:  "hardened",
+
+			Budget: budget.Dollar / 2,
+			Spent:  266_651,
+			Paid:   true,
+			Phases: tallies(),
+
 			Counters: api.Counters{Calls: 48, Made: 26, Kept: 11},
+
 			Summary: &api.Summary{
 				Learned:  "Where storm comes up, leak comes up too.",
 				Changed:  "5 fragments, 2 scenarios and 3 predictions added; the mood moved by .06.",
@@ -116,7 +153,8 @@ func pastDream() api.Dream {
 
 func live() view.Night {
 	d := pastDream()
-	d.Status, d.Outcome, d.Ended, d.Insights, d.Resumes = "running", "", nil, 0, 0
+	d.Status, d.Outcome, d.Ended = "running", "", nil
+	d.Insights, d.Resumes = 0, 0
 	d.Record.Summary, d.Record.Phases, d.Record.Spent = nil, nil, 0
 	n := view.NightOf(d)
 	for _, e := range onsetEvents(&log{dream: d.Dream, at: evening}) {
@@ -133,18 +171,43 @@ func past() view.Night {
 	}
 	n.Fragments = []api.Fragment{
 		{ID: "fr_2", Content: "潮水退去以后，市场像一条没有人的街；我听见她在问价格是不是也会做梦，而没有人回答，只有雨落在交易所的玻璃屋顶上。", Status: "raw", Verdict: api.Verdict{Novelty: .44, Relevance: .91, Coherence: 1, Composite: .645}},
-		{ID: "fr_1", Content: "The harbour lights go out one by one, the way liquidity leaves a pool before anybody says so.", Status: "developed", Reason: "promote: can be tested", Verdict: api.Verdict{Novelty: .62, Relevance: .8, Coherence: .95, Composite: .7289}},
+		{
+			ID:      "fr_1",
+			Content: "The harbour lights go out one by one, the way liquidity leaves a pool before anybody says so.",
+			Status:  "developed",
+			Reason:  "promote: can be tested",
+			Verdict: api.Verdict{Novelty: .62, Relevance: .8, Coherence: .95, Composite: .7289},
+		},
 		{ID: "fr_3", Content: "yes yes yes", Status: "discarded", Reason: "below the floor"},
 		{ID: "fr_4", Content: "the pool the pool", Status: "discarded", Reason: "below the floor"},
 		{ID: "fr_5", Content: "I moved half the stake", Status: "discarded", Reason: "an echo of what it was shown"},
 	}
 	n.Scenarios = []api.Scenario{
-		{ID: "sc_1", Content: "Mina never closes the shop. The bridge is repaired first, and the crowd that came for the fair stays.", Premise: "what if two decisions were turned round", Score: .71, Kept: true, Counterfactual: true},
+		{
+			ID:             "sc_1",
+			Content:        "Mina never closes the shop. The bridge is repaired first, and the crowd that came for the fair stays.",
+			Premise:        "what if two decisions were turned round",
+			Score:          .71,
+			Kept:           true,
+			Counterfactual: true,
+		},
 		{ID: "sc_2", Content: "x", Score: .2, Reason: "an open prediction says it already"},
 	}
 	n.Insights = []api.Insight{
-		{ID: "j_1", Kind: "journal", Content: "Loud pools follow quiet ones.", Label: "dream, unverified", Significance: .7},
-		{ID: "p_1", Kind: "playbook", Content: "Where storm comes up, leak comes up too.", Promoted: true, Significance: .9},
+		{
+			ID:           "j_1",
+			Kind:         "journal",
+			Content:      "Loud pools follow quiet ones.",
+			Label:        "dream, unverified",
+			Significance: .7,
+		},
+		{
+			ID:           "p_1",
+			Kind:         "playbook",
+			Content:      "Where storm comes up, leak comes up too.",
+			Promoted:     true,
+			Significance: .9,
+		},
 	}
 	return n
 }
@@ -152,7 +215,8 @@ func past() view.Night {
 // limited is what role client sees.
 func limited() view.Night {
 	d := pastDream()
-	d.Record, d.Status, d.Outcome, d.Ended = nil, "running", "", nil
+	d.Status, d.Outcome = "running", ""
+	d.Record, d.Ended = nil, nil
 	n := view.NightOf(d)
 	l := &log{dream: d.Dream, at: evening}
 	for _, e := range []api.Event{
@@ -169,7 +233,13 @@ func woken() view.Night {
 	n := live()
 	l := &log{dream: "dream/iris/0042", seq: 8, at: evening.Add(time.Minute)}
 	n = view.Follow(n, l.next(event.DreamInterrupted{
-		Cause: "operator", Phase: dream.Onset, Until: evening.Add(time.Hour), Receipt: 1, Stop: 2, Preserve: 3, Journal: "j_1",
+		Cause:    "operator",
+		Phase:    dream.Onset,
+		Until:    evening.Add(time.Hour),
+		Receipt:  1,
+		Stop:     2,
+		Preserve: 3,
+		Journal:  "j_1",
 	}, ""))
 	l.dream = ""
 	return view.Follow(n, l.next(event.AgentAwake{Epoch: 3, Cause: "operator"}, ""))
@@ -178,20 +248,67 @@ func woken() view.Night {
 func manyClaims() []api.Claim {
 	return []api.Claim{
 		{
-			ID: "cl_8b3b862100f3b353", Says: "Where storm comes up, leak comes up too.", Status: "passed",
-			From: evening.AddDate(0, -8, 0), Hits: 7, Misses: 1, Chance: .04, Wealth: 3_221_000, Passed: evening,
+			ID:     "cl_8b3b862100f3b353",
+			Says:   "Where storm comes up, leak comes up too.",
+			Status: "passed",
+
+			From:   evening.AddDate(0, -8, 0),
+			Hits:   7,
+			Misses: 1,
+			Chance: .04,
+			Wealth: 3_221_000,
+			Passed: evening,
 		},
-		{ID: "cl_2", Says: "Within 12 hours after Fog comes up, late comes up.", Status: "tried", From: evening.AddDate(0, 0, -9), Hits: 2, Misses: 1, Chance: .31, Wealth: 4.42},
-		{ID: "cl_3", Says: "Each week the boat is named.", Status: "tried", From: evening, Chance: 1, Wealth: 1},
-		{ID: "cl_4", Says: "Where the market closes, rain comes up too.", Status: "retired", From: evening.AddDate(-1, -2, 0), Hits: 9, Misses: 6, Chance: .2, Wealth: .8, Ended: evening, Reason: "its newest outcomes are likelier by chance"},
-		{ID: "cl_5", Says: "Where tea is named, so is bread.", Status: "dropped", From: evening.AddDate(0, -2, 0), Hits: 1, Misses: 9, Chance: .3, Wealth: .02, Ended: evening, Reason: "it came true no more often than chance"},
+		{
+			ID:     "cl_2",
+			Says:   "Within 12 hours after Fog comes up, late comes up.",
+			Status: "tried",
+			From:   evening.AddDate(0, 0, -9),
+			Hits:   2,
+			Misses: 1,
+			Chance: .31,
+			Wealth: 4.42,
+		},
+		{
+			ID:     "cl_3",
+			Says:   "Each week the boat is named.",
+			Status: "tried",
+			From:   evening,
+			Chance: 1,
+			Wealth: 1,
+		},
+		{
+			ID:     "cl_4",
+			Says:   "Where the market closes, rain comes up too.",
+			Status: "retired",
+			From:   evening.AddDate(-1, -2, 0),
+			Hits:   9,
+			Misses: 6,
+			Chance: .2,
+			Wealth: .8,
+			Ended:  evening,
+			Reason: "its newest outcomes are likelier by chance",
+		},
+		{
+			ID:     "cl_5",
+			Says:   "Where tea is named, so is bread.",
+			Status: "dropped",
+			From:   evening.AddDate(0, -2, 0),
+			Hits:   1,
+			Misses: 9,
+			Chance: .3,
+			Wealth: .02,
+			Ended:  evening,
+			Reason: "it came true no more often than chance",
+		},
 		{ID: "cl_6", Says: "A status of a newer server.", Status: "paused", From: evening},
 	}
 }
 
 func explanation() api.ClaimExplanation {
 	c := manyClaims()[0]
-	c.Playbook, c.DecoyHits, c.DecoyMisses, c.Decoys = "pb_8b3b862100f3b353", 2, 55, make([]api.Decoy, 16)
+	c.Playbook = "pb_8b3b862100f3b353"
+	c.DecoyHits, c.DecoyMisses, c.Decoys = 2, 55, make([]api.Decoy, 16)
 	for i, w := range []float64{13.1, 1.5, .04, 24.9, 221.4, 3_221_000} {
 		c.Outcomes = append(c.Outcomes, api.ClaimOutcome{
 			At: evening.AddDate(0, 0, i), Right: i != 2, Wealth: w, Evidence: []string{"ep_" + string(rune('a'+i))},
@@ -226,13 +343,19 @@ func room() api.Room {
 	agent := func(name string) api.Member {
 		return api.Member{Who: api.Who{Kind: "agent", ID: name}, Name: name, Role: "writer", Subscribed: true}
 	}
-	awake, dreaming, quiet, people, sleeper := agent("iris"), agent("nyx"), agent("hypatia"), agent("momus"), agent("endymion")
+	awake, dreaming := agent("iris"), agent("nyx")
+	quiet, people, sleeper := agent("hypatia"), agent("momus"), agent("endymion")
 	awake.Online, dreaming.Dreaming, quiet.Online = true, true, true
 	quiet.Dormancy = &api.Dormancy{Level: "mention-only", Reason: "too loud"}
 	people.Dormancy = &api.Dormancy{Level: "human-only"}
 	sleeper.Dormancy = &api.Dormancy{Level: "sleep", Reason: "I am tired of the argument about the ferry and its chimney book", Until: morning.Add(2 * time.Hour)}
 	return api.Room{
-		ID: "academy", Title: "The academy", By: api.Who{Kind: "person", ID: "local"}, Created: evening, Posts: 3,
+		ID:      "academy",
+		Title:   "The academy",
+		By:      api.Who{Kind: "person", ID: "local"},
+		Created: evening,
+		Posts:   3,
+
 		Members: []api.Member{
 			awake, dreaming, quiet, people, sleeper,
 			{Who: api.Who{Kind: "person", ID: "local"}, Name: "local", Role: "owner"},
@@ -243,9 +366,34 @@ func room() api.Room {
 
 func posts() []api.Post {
 	return []api.Post{
-		{ID: "academy/1", Author: api.Who{Kind: "person", ID: "local"}, Name: "local", Body: "@iris good morning\n\nWhat did you make of the storm?", Created: evening, Form: "message", State: "live"},
-		{ID: "academy/2", Author: api.Who{Kind: "agent", ID: "a"}, Name: "iris", Body: "I brought the jar of plum jam, and كتاب قديم.", Created: morning, ReplyTo: "academy/1", State: "live", Edited: morning},
-		{ID: "academy/3", Name: "ada", Body: "x", Created: morning, Form: "notice", State: "deleted", Trust: "stranger"},
+		{
+			ID:      "academy/1",
+			Author:  api.Who{Kind: "person", ID: "local"},
+			Name:    "local",
+			Body:    "@iris good morning\n\nWhat did you make of the storm?",
+			Created: evening,
+			Form:    "message",
+			State:   "live",
+		},
+		{
+			ID:      "academy/2",
+			Author:  api.Who{Kind: "agent", ID: "a"},
+			Name:    "iris",
+			Body:    "I brought the jar of plum jam, and كتاب قديم.",
+			Created: morning,
+			ReplyTo: "academy/1",
+			State:   "live",
+			Edited:  morning,
+		},
+		{
+			ID:      "academy/3",
+			Name:    "ada",
+			Body:    "x",
+			Created: morning,
+			Form:    "notice",
+			State:   "deleted",
+			Trust:   "stranger",
+		},
 	}
 }
 
@@ -270,7 +418,13 @@ func views() map[string]func(view.Sheet) []string {
 		},
 		"journal": func(s view.Sheet) []string {
 			return view.Journal([]api.JournalEntry{
-				{At: evening, Dream: "dream/iris/0042", Content: "I walked along the quay and nobody had lit the lamps. The ferry was late by an hour, with the chimney book on it, signed.\n\nThe lamps were in the book.", Topics: []string{"quay", "ferry"}, Significance: .62},
+				{
+					At:           evening,
+					Dream:        "dream/iris/0042",
+					Content:      "I walked along the quay and nobody had lit the lamps. The ferry was late by an hour, with the chimney book on it, signed.\n\nThe lamps were in the book.",
+					Topics:       []string{"quay", "ferry"},
+					Significance: .62,
+				},
 				{At: evening.AddDate(-1, 0, 0), Content: "", Interrupted: true},
 			}, s)
 		},
@@ -298,40 +452,99 @@ func views() map[string]func(view.Sheet) []string {
 
 func memories() []api.Memory {
 	return []api.Memory{
-		{Kind: "episode", At: evening, Content: "My boat is called Zephyrine, she is blue.", Taint: "human", Speaker: "local", Score: .91},
-		{Kind: "gist", At: evening, Content: "Boats are named after winds.", Taint: "dream", Dreamt: true, Label: "dream, unverified", Score: .5},
+		{
+			Kind:    "episode",
+			At:      evening,
+			Content: "My boat is called Zephyrine, she is blue.",
+			Taint:   "human",
+			Speaker: "local",
+			Score:   .91,
+		},
+		{
+			Kind:    "gist",
+			At:      evening,
+			Content: "Boats are named after winds.",
+			Taint:   "dream",
+			Dreamt:  true,
+			Label:   "dream, unverified",
+			Score:   .5,
+		},
 	}
 }
 
 func predictions() []api.Prediction {
 	return []api.Prediction{
-		{Claim: "When the quiet pools drain for two evenings running, the loud one follows within a week.", Criterion: "depth of the three pools", Confidence: .32, Horizon: morning.AddDate(0, 0, 5), Status: "open"},
-		{Claim: "The ferry is late on Friday.", Confidence: .6, Status: "correct", Evidence: "it came at nine", Resolved: morning},
+		{
+			Claim:      "When the quiet pools drain for two evenings running, the loud one follows within a week.",
+			Criterion:  "depth of the three pools",
+			Confidence: .32,
+			Horizon:    morning.AddDate(0, 0, 5),
+			Status:     "open",
+		},
+		{
+			Claim:      "The ferry is late on Friday.",
+			Confidence: .6,
+			Status:     "correct",
+			Evidence:   "it came at nine",
+			Resolved:   morning,
+		},
 		{Confidence: .2, Status: "incorrect", Resolved: morning},
 	}
 }
 
 func status() api.Status {
 	return api.Status{
-		Agent: "iris", State: "awake", Leases: 2, Until: morning.Add(time.Minute), Dream: "dream/iris/0042",
-		Outcome: "completed", Dreams: 42, Memories: map[string]int{"episode": 1204, "semantic": 33, "gist": 0, "dream_record": 42},
-		Own:     api.Kept{Memories: 320, Limit: 20000},
-		Emotion: api.Emotion{Word: "curious", Pleasure: .3, Arousal: -.1, Cause: "success", Since: evening},
-		Recall:  &api.RecallCounts{Recalled: 12, Skipped: map[string]int{"nothing": 3, "off": 1}},
-		Digest:  []api.Memory{{Content: "Loud pools follow quiet ones.", Label: "dream, unverified"}},
+		Agent:  "iris",
+		State:  "awake",
+		Leases: 2,
+		Until:  morning.Add(time.Minute),
+		Dream:  "dream/iris/0042",
+
+		Outcome:  "completed",
+		Dreams:   42,
+		Memories: map[string]int{"episode": 1204, "semantic": 33, "gist": 0, "dream_record": 42},
+
+		Own: api.Kept{Memories: 320, Limit: 20000},
+
+		Emotion: api.Emotion{
+			Word:     "curious",
+			Pleasure: .3,
+			Arousal:  -.1,
+			Cause:    "success",
+			Since:    evening,
+		},
+
+		Recall: &api.RecallCounts{Recalled: 12, Skipped: map[string]int{"nothing": 3, "off": 1}},
+
+		Digest: []api.Memory{{Content: "Loud pools follow quiet ones.", Label: "dream, unverified"}},
 	}
 }
 
 func news() api.Morning {
 	return api.Morning{
-		Agent: "iris", Since: evening.AddDate(0, 0, -1), Dreams: 2, Ever: 42, Tried: 8, Dropped: 2, Open: 5, Due: 1,
+		Agent:   "iris",
+		Since:   evening.AddDate(0, 0, -1),
+		Dreams:  2,
+		Ever:    42,
+		Tried:   8,
+		Dropped: 2,
+		Open:    5,
+		Due:     1,
+
 		Learned: []api.Finding{{
-			Says: "Within 12 hours after Fog comes up, late comes up.", Status: "passed", At: evening,
+			Says:   "Within 12 hours after Fog comes up, late comes up.",
+			Status: "passed",
+			At:     evening,
+
 			Because: "held 6 of 9 times; the same of other things held 2 of 41 times",
+
 			Sighted: []api.Sighting{{At: evening, Says: "Fog, and through it somebody's radio from a boat. The ferry late by an hour."}, {At: evening}},
 		}},
+
 		Stopped: []api.Finding{{Says: "Where the market closes, rain comes up too.", Status: "retired", At: evening, Because: "it stopped holding"}},
+
 		Waiting: []api.Finding{{Says: "The ferry is late on Friday.", Status: "open", At: morning.AddDate(0, 0, 3)}},
+
 		Nearest: &api.Finding{Says: "Each week the boat is named.", Status: "tried", At: evening, Because: "held 4 of 4 times"},
 	}
 }
