@@ -99,6 +99,12 @@ func Open(s Settings) (*Box, error) {
 	if s.Cache == "" {
 		s.Cache = filepath.Join(s.State, "cache")
 	}
+	for _, name := range s.RunRead {
+		_, err = os.Stat(name)
+		if err != nil || !filepath.IsAbs(name) {
+			return nil, fmt.Errorf("commands should read %q; it must be the absolute path of what exists", name)
+		}
+	}
 	err = checkEnv(s.RunEnv)
 	if err != nil {
 		return nil, err

@@ -19,7 +19,8 @@ import (
 // Bounds of what is kept to put files back.
 const (
 	maxKept        = 8 << 20 // bytes of one file; a larger one is not kept
-	maxCheckpoints = 200     // of which the oldest are dropped when a session is opened
+	maxCheckpoints = 200     // above which the oldest are dropped
+	maxKeptInAll   = 1 << 30 // bytes of all files, above which the oldest checkpoints are dropped
 )
 
 // Checkpoint is a point to which the files can be put back that the tools have written since. What commands do to files
@@ -132,25 +133,46 @@ func (j *journal) load() error {
 		if err != nil {
 			return fmt.Errorf("line %d is damaged (%w); move the file away to begin anew", n, err)
 		}
+		begins := e.Path == ""
+		if (begins && e.Checkpoint <= j.last()) || (!begins && e.Checkpoint != j.last()) || e.Checkpoint == 0 {
+			return fmt.Errorf("line %d is damaged (checkpoint %d after %d); move the file away to begin anew",
+				n, e.Checkpoint, j.last())
+		}
 		j.entries = append(j.entries, e)
 	}
 	if in.Err() != nil {
 		return in.Err()
 	}
 	if j.drop() || len(whole) < len(text) {
-		err = j.rewrite()
-		if err != nil {
-			return err
-		}
+		return j.rewrite()
 	}
+	return j.reopen()
+}
+
+// reopen opens the file that lines are appended to.
+func (j *journal) reopen() error {
+	if j.file != nil {
+		_ = j.file.Close() // each line was synced
+	}
+	var err error
 	j.file, err = j.root.OpenFile(journalFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	return err
 }
 
-// drop forgets the oldest checkpoints above the bound.
+// drop forgets the oldest checkpoints above the bounds, and reports whether there were any.
 func (j *journal) drop() bool {
-	last := j.last()
-	kept := slices.DeleteFunc(slices.Clone(j.entries), func(e entry) bool { return e.Checkpoint <= last-maxCheckpoints })
+	first := j.last() - maxCheckpoints + 1
+	total := int64(0)
+	for _, e := range slices.Backward(j.entries) {
+		if !e.Before.Lost {
+			total += e.Before.Size
+		}
+		if total > maxKeptInAll && e.Checkpoint < j.last() {
+			first = max(first, e.Checkpoint+1)
+			break
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(j.entries), func(e entry) bool { return e.Checkpoint < first })
 	dropped := len(kept) < len(j.entries)
 	j.entries = kept
 	return dropped
@@ -181,7 +203,7 @@ func (j *journal) rewrite() error {
 			err = errors.Join(err, j.root.Remove(filepath.Join(keptFolder, d.Name())))
 		}
 	}
-	return err
+	return errors.Join(err, j.reopen())
 }
 
 func (j *journal) close() error { return errors.Join(j.file.Close(), j.root.Close()) }
@@ -213,6 +235,9 @@ func (j *journal) append(e entry) error {
 func (j *journal) begin(label string) (Checkpoint, error) {
 	e := entry{Checkpoint: j.last() + 1, At: time.Now().UTC(), Label: label}
 	err := j.append(e)
+	if err == nil && j.drop() {
+		err = j.rewrite()
+	}
 	if err != nil {
 		return Checkpoint{}, fmt.Errorf("the checkpoint %q cannot be stored: %w", label, err)
 	}

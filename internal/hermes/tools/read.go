@@ -22,7 +22,7 @@ const (
 	maxProbe  = 8 << 10  // bytes in which a NUL makes a file binary
 )
 
-func previewRead(b *Box, call message.Call, args arguments) (message.Preview, error) {
+func previewRead(_ *Box, call message.Call, args arguments) (message.Preview, error) {
 	title := call.Name
 	for _, p := range []string{"pattern", "path", "glob"} {
 		if value := args.text(p); value != "" {
@@ -191,8 +191,11 @@ func (p *pager) text(size int64) (string, error) {
 		text = strings.ToValidUTF8(text, "\ufffd")
 		notes = append(notes, "some bytes are no UTF-8 and shown as \ufffd")
 	}
-	if p.crlf > 0 {
+	switch {
+	case p.crlf > 0 && p.crlf == strings.Count(text, "\n"):
 		notes = append(notes, "lines end with CRLF, which edit_file keeps")
+	case p.crlf > 0:
+		notes = append(notes, "some lines end with CRLF, where edit_file needs \\r\\n")
 	}
 	if p.cut {
 		notes = append(notes, fmt.Sprintf("line %d is cut, it is too long", p.last))

@@ -51,8 +51,8 @@ func previewRun(b *Box, _ message.Call, args arguments) (message.Preview, error)
 	if err != nil {
 		return message.Preview{}, err
 	}
-	first, rest, _ := strings.Cut(command, "\n")
-	p := message.Preview{Title: "run: " + first, Body: command}
+	first, rest, _ := strings.Cut(visible(command), "\n")
+	p := message.Preview{Title: "run: " + first, Body: visible(command)}
 	if rest == "" && len(first) < 80 {
 		p.Body = ""
 	}
@@ -107,7 +107,7 @@ func (b *Box) command(ctx context.Context, soft <-chan struct{}, command string)
 	}
 	limit := time.NewTimer(b.settings.RunLimit)
 	defer limit.Stop()
-	var interrupted, killed, late bool
+	var interrupted, stopped, late bool
 	for running := true; running; {
 		select {
 		case <-p.done():
@@ -119,18 +119,18 @@ func (b *Box) command(ctx context.Context, soft <-chan struct{}, command string)
 			late, running = true, false
 			p.kill()
 		case <-ctx.Done():
-			killed, running = true, false
+			stopped, running = true, false
 			p.kill()
 		}
 	}
-	return b.result(p.wait(), out, interrupted, killed, late)
+	return b.result(p.wait(), out, interrupted, stopped, late)
 }
 
 // result puts the end of a command into words.
-func (b *Box) result(end outcome, out *output, interrupted, killed, late bool) message.Result {
+func (b *Box) result(end outcome, out *output, interrupted, stopped, late bool) message.Result {
 	text := out.text()
-	if killed {
-		return message.Result{Text: "{\"error\":\"interrupted\",\"timeout\":true}\n" + text, Failed: true, Interrupted: true}
+	if stopped {
+		return killed(text)
 	}
 	if end.Failed != "" && !late {
 		return failure(fmt.Errorf("the command could not be started: %s", end.Failed))
@@ -156,6 +156,15 @@ func (b *Box) result(end outcome, out *output, interrupted, killed, late bool) m
 		text += "[" + strings.Join(notes, "; ") + "]"
 	}
 	return message.Result{Text: text, Failed: late || end.Exit != 0, Interrupted: interrupted}
+}
+
+// killed is the result of a call that did not end by itself after an interruption.
+func killed(text string) message.Result {
+	return message.Result{
+		Text:        `{"error":"interrupted","timeout":true}` + "\n" + text,
+		Failed:      true,
+		Interrupted: true,
+	}
 }
 
 // output keeps the beginning and the end of what a command prints.
@@ -265,11 +274,15 @@ func (b *Box) environment(temporary string) []string {
 
 // spec returns what a command may reach.
 func (b *Box) spec(command, temporary string) spec {
+	read := slices.Concat(systemFolders(b.settings.State), b.settings.RunRead)
+	if resolver, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && b.settings.RunNetwork {
+		read = append(read, resolver)
+	}
 	return spec{
 		Stage:   "supervise",
 		Command: command,
 		Write:   []string{b.folder, temporary, b.settings.Cache},
-		Read:    slices.Concat(systemFolders(b.settings.State), b.settings.RunRead),
+		Read:    read,
 		Network: b.settings.RunNetwork,
 		Full:    b.confined,
 	}
@@ -285,44 +298,38 @@ func systemFolders(state string) []string {
 	}
 	home, _ := os.UserHomeDir()
 	for _, folder := range filepath.SplitList(os.Getenv("PATH")) {
-		real, err := filepath.EvalSymlinks(folder)
-		// A folder that has the person's home or the keys of a session below it is none of programs.
-		if err == nil && filepath.IsAbs(folder) && !within(home, real) && !within(state, real) {
-			list = append(list, folder)
-		}
-		list = append(list, goRoot(real)...)
+		list = append(list, folder, goRoot(folder))
+	}
+	for _, name := range []string{"GOROOT", "GOMODCACHE", "RUSTUP_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "NVM_DIR", "JAVA_HOME"} {
+		list = append(list, os.Getenv(name))
 	}
 	for _, name := range []string{
 		".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
 		"go/pkg/mod", "sdk", ".pyenv", ".rbenv", ".rustup", ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/config.toml",
 		".nvm", ".volta", ".asdf", ".sdkman", ".deno", ".bun",
-		".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv", ".local/pipx", ".local/share/pipx",
+		".local/bin", ".local/lib", ".local/share/mise", ".local/share/uv/python", ".local/share/uv/tools", ".local/pipx", ".local/share/pipx",
 	} {
 		if home != "" {
 			list = append(list, filepath.Join(home, filepath.FromSlash(name)))
 		}
 	}
-	for _, name := range []string{"GOROOT", "GOMODCACHE", "RUSTUP_HOME", "PYENV_ROOT", "VIRTUAL_ENV", "NVM_DIR", "JAVA_HOME"} {
-		if folder := os.Getenv(name); filepath.IsAbs(folder) && !within(home, folder) && !within(state, folder) {
-			list = append(list, folder)
-		}
-	}
 	return slices.DeleteFunc(list, func(name string) bool {
-		_, err := os.Stat(name)
-		return err != nil
+		real, err := filepath.EvalSymlinks(name)
+		// What has the person's home or the session below it is no folder of programs.
+		return err != nil || !filepath.IsAbs(name) || within(home, real) || within(state, real)
 	})
 }
 
-// goRoot returns the folder of a Go toolchain whose programs lie in a folder of PATH, perhaps by a link.
-func goRoot(folder string) []string {
+// goRoot returns the folder of the Go toolchain whose programs lie in a folder of PATH, perhaps by a link.
+func goRoot(folder string) string {
 	program, err := filepath.EvalSymlinks(filepath.Join(folder, "go"))
 	if err != nil {
-		return nil
+		return ""
 	}
 	root := filepath.Dir(filepath.Dir(program))
-	_, err = os.Stat(filepath.Join(root, "VERSION"))
+	_, err = os.Stat(filepath.Join(root, "pkg", "tool"))
 	if err != nil {
-		return nil
+		return ""
 	}
-	return []string{root}
+	return root
 }

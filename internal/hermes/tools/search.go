@@ -174,10 +174,27 @@ func (s *selection) has(name string) bool {
 // shown is a name as a model and a person get it: quoted if it has control characters.
 func shown(name string) string {
 	name = filepath.ToSlash(name)
-	if strings.ContainsFunc(name, func(r rune) bool { return !printable(r) }) {
+	if strings.ContainsFunc(name, hidden) {
 		return strconv.Quote(name)
 	}
 	return name
+}
+
+func hidden(r rune) bool { return !printable(r) }
+
+// visible makes a text of several lines one that a person can approve: what would act on the terminal, or change the
+// direction of what follows, is written as an escape.
+func visible(text string) string {
+	var out strings.Builder
+	for _, r := range text {
+		if printable(r) || r == '\n' || r == '\t' {
+			out.WriteRune(r)
+			continue
+		}
+		escape := strconv.QuoteRuneToASCII(r)
+		out.WriteString(escape[1 : len(escape)-1])
+	}
+	return out.String()
 }
 
 // list is the tool list_files.
@@ -229,10 +246,11 @@ func found(ctx context.Context, out *strings.Builder, argument, from string, err
 		return failure(explain(argument, from, err))
 	}
 	switch {
+	case ctx.Err() != nil:
+		return killed(r.Text)
 	case err != nil:
 		r.Text += "[ended early: " + err.Error() + "]"
 		r.Failed = true
-		r.Interrupted = ctx.Err() != nil
 	case full:
 		r.Text += "[" + note + "; name a narrower folder or pattern]"
 	case r.Text == "":
@@ -334,8 +352,7 @@ func (b *Box) Files(limit int) []string {
 		if len(list) >= limit {
 			return false
 		}
-		clean := !strings.ContainsFunc(name, func(r rune) bool { return !printable(r) })
-		if d.Type().IsRegular() && clean {
+		if d.Type().IsRegular() && !strings.ContainsFunc(name, hidden) {
 			list = append(list, filepath.ToSlash(name))
 		}
 		return true

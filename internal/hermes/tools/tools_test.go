@@ -117,3 +117,27 @@ func TestACommandRunsInTheWorkspace(t *testing.T) {
 	require.Equal(t, p.workspace+"\ntext\nwrong\n[exit status 3]", r.Text)
 	require.Equal(t, "text\n", p.text(t, "made"))
 }
+
+// confinedOrSkip skips a test of commands where the kernel does not confine them.
+func (p place) confinedOrSkip(t *testing.T) {
+	t.Helper()
+	confined, why := p.Confined()
+	if !confined {
+		t.Skip(why)
+	}
+}
+
+func (p place) try(t *testing.T, a attempt) message.Result {
+	t.Helper()
+	if a.tool == "" {
+		return p.sh(t, p.fill(a.command))
+	}
+	args := map[string]any{}
+	for name, value := range a.args {
+		if text, ok := value.(string); ok {
+			value = p.fill(text)
+		}
+		args[name] = value
+	}
+	return p.do(t, a.tool, args)
+}

@@ -46,7 +46,8 @@ func previewWrite(b *Box, call message.Call, args arguments) (message.Preview, e
 		return message.Preview{}, err
 	}
 	b.remember(call, c.before)
-	p := message.Preview{Title: fmt.Sprintf("%s %s (%s)", strings.TrimSuffix(call.Name, "_file"), c.path, lines(c.text))}
+	verb := strings.TrimSuffix(call.Name, "_file")
+	p := message.Preview{Title: fmt.Sprintf("%s %s (%s)", verb, shown(c.path), lines(c.text))}
 	switch {
 	case c.before.Lost:
 		p.Warning = fmt.Sprintf("%s has %d bytes, more than %d: it is replaced and cannot be put back",
@@ -54,10 +55,10 @@ func previewWrite(b *Box, call message.Call, args arguments) (message.Preview, e
 	case bytes.IndexByte(c.old, 0) >= 0:
 		p.Body = fmt.Sprintf("replaces a binary file of %d bytes", len(c.old))
 	default:
-		p.Body = diff(c)
+		p.Body = visible(diff(c))
 	}
 	if c.many {
-		p.Warning = strings.TrimPrefix(p.Warning+"; ", "; ") + "the file has other names as well, which keep the old text"
+		p.Warning = strings.TrimPrefix(p.Warning+"; ", "; ") + "the file has other names, which keep the old text"
 	}
 	return p, nil
 }
@@ -86,7 +87,8 @@ func diff(c change) string {
 	if len(text) <= maxDiff {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxDiff], "") + fmt.Sprintf("\n[%d more bytes of the diff are not shown]", len(text)-maxDiff)
+	more := fmt.Sprintf("\n[%d more bytes of the diff are not shown]", len(text)-maxDiff)
+	return strings.ToValidUTF8(text[:maxDiff], "") + more
 }
 
 // remember keeps what the file of a call was when it was shown.
@@ -108,9 +110,9 @@ func (b *Box) write(_ context.Context, _ <-chan struct{}, call message.Call, arg
 	if err != nil {
 		return failure(err)
 	}
-	shown, was := b.shown[call]
+	before, was := b.shown[call]
 	delete(b.shown, call)
-	if was && shown != c.before {
+	if was && before != c.before {
 		return failure(fmt.Errorf("path is %s, which was changed after this call was shown to a person; "+
 			"read it again", excerpt(c.path)))
 	}
@@ -118,7 +120,7 @@ func (b *Box) write(_ context.Context, _ <-chan struct{}, call message.Call, arg
 	if err != nil {
 		return failure(explain("path", c.path, err))
 	}
-	text := fmt.Sprintf("wrote %s (%s)", c.path, lines(c.text))
+	text := fmt.Sprintf("wrote %s (%s)", shown(c.path), lines(c.text))
 	if c.many {
 		text += "\n[the file had other names as well; they keep the old text]"
 	}
@@ -218,13 +220,10 @@ func edit(file []byte, old, new string, all bool) ([]byte, error) {
 	if old == new {
 		return nil, errors.New("old and new are the same; new must differ")
 	}
-	count := bytes.Count(file, []byte(old))
-	if crlf := strings.ReplaceAll(old, "\n", "\r\n"); count == 0 && !strings.Contains(old, "\r") {
-		old, new = crlf, strings.ReplaceAll(strings.ReplaceAll(new, "\r\n", "\n"), "\n", "\r\n")
-		count = bytes.Count(file, []byte(old))
-	} else if bytes.Contains(file, []byte("\r\n")) && !bytes.Contains(bytes.ReplaceAll(file, []byte("\r\n"), nil), []byte("\n")) {
-		new = strings.ReplaceAll(strings.ReplaceAll(new, "\r\n", "\n"), "\n", "\r\n")
+	if endsWithCRLF(file) {
+		old, new = toCRLF(old), toCRLF(new)
 	}
+	count := bytes.Count(file, []byte(old))
 	switch {
 	case count == 0:
 		return nil, fmt.Errorf("old is %s, which occurs 0 times; it must be a text of the file, exactly", excerpt(old))
@@ -237,6 +236,16 @@ func edit(file []byte, old, new string, all bool) ([]byte, error) {
 		return nil, fmt.Errorf("the file would have %d bytes; edit_file writes at most %d", len(text), maxWrite)
 	}
 	return text, nil
+}
+
+// endsWithCRLF reports whether each line of a text does.
+func endsWithCRLF(text []byte) bool {
+	count := bytes.Count(text, []byte("\r\n"))
+	return count > 0 && count == bytes.Count(text, []byte("\n"))
+}
+
+func toCRLF(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\n", "\r\n")
 }
 
 // occurrences returns the numbers of the first lines in which a text begins.
@@ -342,21 +351,30 @@ func random() string {
 
 var leftover = regexp.MustCompile(`^\.hermes-([0-9]{1,9})-[0-9a-f]{16}\.tmp$`)
 
-// sweep removes temporary files of processes that no longer run.
+// sweep removes temporary files of processes that no longer run, in the workspace and among the checkpoints.
 func (b *Box) sweep() {
 	defer close(b.swept)
-	w := walker{root: b.root, all: true}
-	w.walk(context.Background(), ".", func(path string, d fs.DirEntry) bool {
-		found := leftover.FindStringSubmatch(d.Name())
-		if found == nil || !d.Type().IsRegular() {
+	for _, w := range []struct {
+		walker
+		from string
+	}{
+		{walker{root: b.root, all: true}, "."},
+		{walker{root: b.checkpoints.root, all: true, depth: 1}, "."},
+		{walker{root: b.checkpoints.root, all: true, depth: 1}, keptFolder},
+	} {
+		// What a walk that ends early does not see is left for the next time.
+		_ = w.walk(context.Background(), w.from, func(path string, d fs.DirEntry) bool {
+			found := leftover.FindStringSubmatch(d.Name())
+			if found == nil || !d.Type().IsRegular() {
+				return true
+			}
+			pid, err := strconv.Atoi(found[1])
+			if err == nil && !alive(pid) {
+				_ = w.root.Remove(path)
+			}
 			return true
-		}
-		pid, err := strconv.Atoi(found[1])
-		if err == nil && !alive(pid) {
-			_ = b.root.Remove(path)
-		}
-		return true
-	})
+		})
+	}
 }
 
 // readAll reads a file up to a bound, and reports whether there was more.
