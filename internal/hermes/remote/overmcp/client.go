@@ -302,6 +302,9 @@ func (c *Client) arguments(name string, arguments any) (map[string]json.RawMessa
 	return given, nil
 }
 
+// unsent is the code by which the library marks a request that no server has answered.
+const unsent = -32005
+
 func (c *Client) call(ctx context.Context, params *mcp.CallToolParams, into any) error {
 	ctx = noted(ctx)
 	session, err := c.connected(ctx)
@@ -313,7 +316,7 @@ func (c *Client) call(ctx context.Context, params *mcp.CallToolParams, into any)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && refused.Code != unsent {
 			return &Error{Tool: params.Name, Text: refused.Message}
 		}
 		c.drop(session)
