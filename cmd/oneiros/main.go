@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/hermes/tools"
 )
 
 // version is set by the build (-ldflags "-X main.version=...").
@@ -34,6 +35,9 @@ func init() {
 }
 
 func main() {
+	if tools.Confine(os.Args) {
+		return // this process was the starter of a confined command of hermes
+	}
 	os.Exit(run())
 }
 

@@ -56,3 +56,15 @@ func AsUsage(err error) error {
 	}
 	return &Error{Code: Usage, Err: err}
 }
+
+// CodeOf is the code that an error carries; Failure where it carries none, and OK of nil.
+func CodeOf(err error) int {
+	var own *Error
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &own):
+		return own.Code
+	}
+	return Failure
+}

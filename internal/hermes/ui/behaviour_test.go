@@ -13,6 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -87,7 +88,7 @@ func TestATerminalShowsTheFrame(t *testing.T) {
 	m := shown(t, width, height, func(s *Settings) { s.Talk.Entries = conversation() })
 	in, typing := io.Pipe()
 	defer typing.Close()
-	p := tea.NewProgram(observed{m}, tea.WithInput(in), tea.WithOutput(terminal), tea.WithWindowSize(width, height),
+	p := tea.NewProgram(observed{m}, tea.WithInput(in), tea.WithOutput(cooked{terminal}), tea.WithWindowSize(width, height),
 		tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithoutSignals(), tea.WithFPS(120))
 	ended := make(chan error, 1)
 	go func() { _, err := p.Run(); ended <- err }()
@@ -108,11 +109,23 @@ func TestATerminalShowsTheFrame(t *testing.T) {
 			p.Send(press("ctrl+end"))
 		}
 		if i%10 == 9 {
-			require.Eventually(t, same, 20*time.Second, 5*time.Millisecond)
+			if !assert.Eventually(t, same, 3*time.Second, 5*time.Millisecond) {
+				want := make(chan string, 1)
+				p.Send(askFrame{want})
+				t.Fatalf("%s\n=======\n%s", terminal.String(), <-want)
+			}
 		}
 	}
 	p.Quit()
 	require.NoError(t, <-ended)
+}
+
+// cooked is a terminal that begins a new line at its left, as one does that is no longer raw.
+type cooked struct{ io.Writer }
+
+func (c cooked) Write(p []byte) (int, error) {
+	_, err := c.Writer.Write(bytes.ReplaceAll(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n")), []byte("\n"), []byte("\r\n")))
+	return len(p), err
 }
 
 type askFrame struct{ answer chan string }

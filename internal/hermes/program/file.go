@@ -1,0 +1,30 @@
+package program
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/seed-56a03226/oneiros/internal/hermes/message"
+	"github.com/seed-56a03226/oneiros/internal/hermes/session"
+)
+
+func exported(h session.Header, entries []message.Entry) string { return session.Export(h, entries) }
+
+// writeNew writes a file below a folder that is not there yet.
+func writeNew(dir, name, text string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%s is there already; name another file, such as /export talk.md", name)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written below %s: %w", name, dir, err)
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
