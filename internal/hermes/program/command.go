@@ -337,10 +337,17 @@ func sessionLines(all []session.Summary, width int) []string {
 	var lines []string
 	for _, each := range all {
 		lines = append(lines,
-			fmt.Sprintf("%s  %s  %s, %d turns", each.ID, each.Last.Local().Format("2006-01-02 15:04"), each.Agent, each.Turns),
+			fmt.Sprintf("%s  %s  %s, %s", each.ID, each.Last.Local().Format("2006-01-02 15:04"), each.Agent, turns(each.Turns)),
 			"    "+ansi.Truncate(screen.Clean(each.Workspace+": "+each.First), width-4, "…"))
 	}
 	return lines
+}
+
+func turns(n int) string {
+	if n == 1 {
+		return "1 turn"
+	}
+	return fmt.Sprintf("%d turns", n)
 }
 
 func (p Process) openStore(cmd *cobra.Command) (*session.Store, error) {

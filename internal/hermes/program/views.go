@@ -28,6 +28,7 @@ func (h *hermes) sheet(width, beat int) view.Sheet {
 
 // page is a page whose lines do not change.
 func (h *hermes) page(title string, draw func(view.Sheet) []string) ui.Page {
+	title = strings.ToUpper(title[:1]) + title[1:]
 	return ui.Page{Title: title, Draw: func(width, beat int) []string { return draw(h.sheet(width, beat)) }}
 }
 

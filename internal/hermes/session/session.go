@@ -33,7 +33,8 @@ type Header struct {
 // Session is a session that this process adds to.
 type Session struct {
 	Header
-	file *os.File
+	file  *os.File
+	empty bool // whether nothing was ever added
 }
 
 // Store has the sessions of one folder.
@@ -60,7 +61,7 @@ func (s *Store) Begin(h Header) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a session: %w", err)
 	}
-	made := &Session{Header: h, file: file}
+	made := &Session{Header: h, file: file, empty: true}
 	if err := errors.Join(lock(file), made.line(h)); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
@@ -121,6 +122,7 @@ func (s *Session) Add(e message.Entry) error {
 	if err := s.line(e); err != nil {
 		return err
 	}
+	s.empty = false
 	return s.file.Sync()
 }
 
@@ -129,8 +131,13 @@ func lock(file *os.File) error {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
-// Close lets other processes go on with the session.
-func (s *Session) Close() error { return s.file.Close() }
+// Close lets other processes go on with the session. One to which nothing was ever added is removed.
+func (s *Session) Close() error {
+	if s.empty {
+		return errors.Join(os.Remove(s.file.Name()), s.file.Close())
+	}
+	return s.file.Close()
+}
 
 func (s *Session) line(v any) error {
 	text, err := json.Marshal(v)
@@ -198,7 +205,7 @@ type Summary struct {
 }
 
 // List returns the sessions whose text contains words, the newest first; every session without words. Sessions that
-// cannot be read are left out.
+// cannot be read, or in which nothing was said, are left out.
 func (s *Store) List(words string) ([]Summary, error) {
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
@@ -211,7 +218,7 @@ func (s *Store) List(words string) ([]Summary, error) {
 			continue
 		}
 		header, entries, err := s.Read(id)
-		if err != nil || !contains(entries, words) {
+		if err != nil || len(entries) == 0 || !contains(entries, words) {
 			continue
 		}
 		all = append(all, summary(header, entries))

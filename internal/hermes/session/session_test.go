@@ -73,6 +73,20 @@ func TestALineThatWasCutShortIsCutOff(t *testing.T) {
 	}
 }
 
+func TestASessionInWhichNothingWasSaidLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s, dir := store(t)
+	made, err := s.Begin(session.Header{Agent: "iris", Begun: begun})
+	require.NoError(t, err)
+	all, err := s.List("")
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.NoError(t, made.Close())
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, files)
+}
+
 func TestWhatIsNoSessionIsRefused(t *testing.T) {
 	t.Parallel()
 	s, dir := store(t)
