@@ -42,6 +42,11 @@ oneiros:
 	@mkdir -p bin
 	@$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
 
+.PHONY: hermes
+hermes: ## Build bin/hermes, the terminal client alone (docs/hermes.md)
+	@mkdir -p bin
+	@CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags "$(STAMP)" -o bin/hermes ./cmd/hermes
+
 # The server's 900 packages are compiled once and cached by Go; -trimpath would compile them again for the tests.
 bin/temporald: $(wildcard cmd/temporald/*.go) cmd/temporald/go.mod cmd/temporald/go.sum
 	@echo "building temporald, the Temporal server: about 4 minutes on two cores the first time, seconds after that"
@@ -72,6 +77,7 @@ PACKED = oneiros_$(VERSION)_$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
 dist: $(TEMPORALD) ## Pack a release archive for this system into dist/
 	@set -e; mkdir -p '$(DIST)'; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; mkdir "$$work/$(PACKED)"; \
 	$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o "$$work/$(PACKED)/oneiros" ./cmd/oneiros; \
+	CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags "$(STAMP)" -o "$$work/$(PACKED)/hermes" ./cmd/hermes; \
 	cp '$(TEMPORALD)' "$$work/$(PACKED)/temporald"; \
 	cp LICENSE NOTICE README.md CHANGELOG.md SECURITY.md "$$work/$(PACKED)/"; \
 	tar -C "$$work" -czf '$(DIST)/$(PACKED).tar.gz' '$(PACKED)'; \

@@ -222,6 +222,10 @@ func TestEachRuleFailsWhenItIsBroken(t *testing.T) {
 			map[string]string{"internal/hermes/react/r.go": sourceOf("react", ours("internal/sqlitestore"))},
 		},
 		{
+			"a client that links a deployment", "hermes uses the API only",
+			map[string]string{"cmd/hermes/main.go": sourceOf("main", ours("internal/deploy"))},
+		},
+		{
 			"a client that starts workflows", "hermes uses the API only",
 			map[string]string{"internal/hermes/remote/r.go": sourceOf("remote", imports("go.temporal.io/sdk/client"))},
 		},

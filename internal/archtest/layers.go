@@ -178,11 +178,11 @@ var rules = []rule{
 		imports: func(p string) bool { return under(p, "go.temporal.io") },
 	},
 	{
-		name: "hermes uses the API only", packages: []string{"internal/hermes"}, through: true,
+		name: "hermes uses the API only", packages: []string{"internal/hermes", "cmd/hermes"}, through: true,
 		imports: func(p string) bool {
 			return under(p, "go.temporal.io", Module+"/internal/psyche", Module+"/activities/port/memory",
-				Module+"/internal/sqlitestore",
-				Module+"/internal/redisstore")
+				Module+"/internal/sqlitestore", Module+"/internal/redisstore", Module+"/internal/deploy",
+				Module+"/config", Module+"/starter", Module+"/workers", Module+"/workflows")
 		},
 	},
 }

@@ -199,6 +199,7 @@ func (h *home) serve(c docs.Command) {
 	h.server = address.FindString(answer.String())
 	if m := entry.FindStringSubmatch(answer.String()); m != nil {
 		h.entry = m[1]
+		h.env = append(h.env, "HERMES_SERVER="+h.entry)
 	}
 }
 

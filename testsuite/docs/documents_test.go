@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/hermes/program"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/testsuite/docs"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -26,7 +27,7 @@ var handbook = []string{
 	"docs/observer.md", "docs/memory.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/running.md", "docs/waking.md",
 	"docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md",
 	"docs/ablation.md", "docs/rooms.md", "docs/dormancy.md", "docs/mentions.md", "docs/webhooks.md",
-	"docs/serving.md", "docs/dreams-api.md", "docs/sealing.md",
+	"docs/serving.md", "docs/hermes.md", "docs/dreams-api.md", "docs/sealing.md",
 	"docs/keys.md", // the last one: from its first key on, the server refuses requests without one
 }
 
@@ -80,6 +81,12 @@ func TestConfigurationsInDocumentsAreRight(t *testing.T) {
 	files := map[string]string{}
 	for _, d := range every(t) {
 		for _, b := range d.Blocks {
+			if b.Language == "yaml" && d.Path == "docs/hermes.md" {
+				path := filepath.Join(t.TempDir(), "hermes.yaml")
+				require.NoError(t, os.WriteFile(path, []byte(strings.Join(b.Lines, "\n")), 0o600))
+				require.NoError(t, program.CheckFile(path))
+				continue
+			}
 			if b.Language == "yaml" {
 				files[d.Path+": "+b.Under+": "+b.Lines[1]] = strings.Join(b.Lines, "\n")
 			}

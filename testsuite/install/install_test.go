@@ -185,7 +185,7 @@ func TestTheReleaseArchiveRunsWhereverItIsUnpacked(t *testing.T) {
 	require.Equal(t, hex.EncodeToString(sum[:])+"  "+filepath.Base(archives[0])+"\n", string(sums))
 	names := unpack(t, body, dir)
 	top := strings.TrimSuffix(filepath.Base(archives[0]), ".tar.gz")
-	for _, name := range []string{"oneiros", "temporald", "LICENSE", "NOTICE", "README.md"} {
+	for _, name := range []string{"oneiros", "hermes", "temporald", "LICENSE", "NOTICE", "README.md"} {
 		require.Contains(t, names, top+"/"+name)
 	}
 	runs(t, filepath.Join(dir, top), "v0.0.0-dist")

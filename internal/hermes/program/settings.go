@@ -138,6 +138,17 @@ func load(env func(string) string, flags *pflag.FlagSet, file string) (settings,
 	return s, s.check()
 }
 
+// CheckFile reports what is wrong with a file of settings.
+func CheckFile(file string) error {
+	_, err := load(func(name string) string {
+		if name == "HERMES_CONFIG" {
+			return file
+		}
+		return ""
+	}, pflag.NewFlagSet("", pflag.ContinueOnError), file)
+	return err
+}
+
 func readFile(v *viper.Viper, file string, named bool) error {
 	v.SetConfigFile(file)
 	v.SetConfigType("yaml")
