@@ -150,6 +150,10 @@ func (h *hermes) client(conversation string) (*remote.Client, error) {
 
 func (h *hermes) openWorkspace(ctx context.Context) error {
 	h.Workspace = workspaceOf(h.settings)
+	if inside, err := filepath.Rel(h.Workspace, h.state); err == nil && filepath.IsLocal(inside) {
+		return exit.Usagef("hermes does not work in %s, which has its own sessions in it and probably your keys; "+
+			"go to a smaller folder, or name one with --workspace", h.Workspace)
+	}
 	var err error
 	h.store, err = session.Open(cmp.Or(h.Sessions, filepath.Join(h.state, "sessions")))
 	if err != nil {
