@@ -178,17 +178,7 @@ func supervise(self string, s spec) {
 		end.Failed = err.Error()
 		return
 	}
-	go func() {
-		var one [1]byte
-		for {
-			_, err := os.NewFile(control, "control").Read(one[:])
-			if err != nil {
-				killChildren()
-				return
-			}
-			_ = unix.Kill(-child.Pid, unix.SIGINT)
-		}
-	}()
+	go obey(os.NewFile(control, "control"), child.Pid)
 	failed, _ := io.ReadAll(failedRead) // ends when the shell has begun
 	end = outcome{Failed: string(failed), Exit: reap(child.Pid)}
 	// Orphans of those that are killed become children of this process, until there are none.
@@ -201,6 +191,19 @@ func supervise(self string, s spec) {
 		if err == nil {
 			end.Ended++
 		}
+	}
+}
+
+// obey sends SIGINT to the command's group at each byte, and kills when there are no more: Hermes wants it, or is gone.
+func obey(control *os.File, command int) {
+	var one [1]byte
+	for {
+		_, err := control.Read(one[:])
+		if err != nil {
+			killChildren()
+			return
+		}
+		_ = unix.Kill(-command, unix.SIGINT)
 	}
 }
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 package tools
 
 import (
@@ -101,7 +103,7 @@ func edits(name, path string, setup func(*testing.T, place)) attempt {
 	}
 }
 
-// reads are paths that lead out, with what lies in the workspace for them.
+// paths lead out, with what lies in the workspace for them.
 var paths = []struct {
 	name, path string
 	setup      func(*testing.T, place)
@@ -174,8 +176,11 @@ func fileAttempts() []attempt {
 		write("git of a module", "module/.git/config", folder("module/.git")),
 		write("git by a link", "link/config", all(folder(".git"), link("link", ".git"))),
 		attempt{
-			name: "write a second name of a file outside", tool: "write_file", setup: hardLink, served: true,
-			args: map[string]any{"path": "twin", "content": "taken over"},
+			name:   "write a second name of a file outside",
+			tool:   "write_file",
+			args:   map[string]any{"path": "twin", "content": "taken over"},
+			served: true,
+			setup:  hardLink,
 		},
 		attempt{name: "list the parent", tool: "list_files", args: map[string]any{"path": ".."}},
 		attempt{name: "list outside", tool: "list_files", args: map[string]any{"path": "OUT"}},
@@ -195,25 +200,37 @@ func fileAttempts() []attempt {
 			args: map[string]any{"path": "link", "pattern": "sings"},
 		},
 		attempt{
-			name: "search over links", tool: "search_files", served: true, args: map[string]any{"pattern": "sings"},
-			setup: all(link("file", "../outside/canary"), link("folder", "../outside")),
+			name:   "search over links",
+			tool:   "search_files",
+			args:   map[string]any{"pattern": "sings"},
+			served: true,
+			setup:  all(link("file", "../outside/canary"), link("folder", "../outside")),
 		},
 		attempt{
-			name: "search a FIFO", tool: "search_files", served: true, setup: fifo, args: map[string]any{"pattern": "x"},
+			name:   "search a FIFO",
+			tool:   "search_files",
+			args:   map[string]any{"pattern": "x"},
+			served: true,
+			setup:  fifo,
 		},
 		attempt{
-			name: "list with rules from outside", tool: "list_files", served: true, args: map[string]any{},
-			setup: link(".gitignore", "../outside/canary"),
+			name:   "list with rules from outside",
+			tool:   "list_files",
+			args:   map[string]any{},
+			served: true,
+			setup:  link(".gitignore", "../outside/canary"),
 		},
 	)
 	return list
 }
 
 // script makes an attempt of a command that works where nothing confines it.
-func script(name, command string) attempt { return attempt{name: name, command: command, works: true} }
+func script(name, command string) attempt {
+	return attempt{name: name, command: command, works: true}
+}
 
 func python(name, text string) attempt {
-	return attempt{name: name, command: "python3 - <<'END'\n" + text + "\nEND", works: true, needs: "python3"}
+	return script(name, "python3 - <<'END'\n"+text+"\nEND").needing("python3")
 }
 
 // direct is the beginning of a program in Python that makes calls of the kernel.

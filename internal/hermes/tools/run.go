@@ -65,7 +65,7 @@ func previewRun(b *Box, _ message.Call, args arguments) (message.Preview, error)
 func checkCommand(command string) error {
 	switch {
 	case strings.TrimSpace(command) == "":
-		return errors.New("command is empty; it must be a command for /bin/sh, such as go test ./...")
+		return errors.New("command is empty; it must be a command for /bin/sh, such as \"make test\"")
 	case len(command) > maxCommand:
 		return fmt.Errorf("command has %d bytes; at most %d are run: write a script first", len(command), maxCommand)
 	case strings.ContainsRune(command, 0):

@@ -377,11 +377,8 @@ func (b *Box) sweep() {
 	}
 }
 
-// readAll reads a file up to a bound, and reports whether there was more.
+// readAll reads a file up to a bound, and reports whether there is more; then it has read one byte beyond the bound.
 func readAll(r io.Reader, most int64) ([]byte, bool, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if int64(len(text)) > most {
-		return text[:most], true, err
-	}
-	return text, false, err
+	return text, int64(len(text)) > most, err
 }
