@@ -62,8 +62,9 @@ func (c *Client) completion(r message.Request) openai.ChatCompletionRequest {
 		Model:         c.s.Agent,
 		Stream:        true,
 		StreamOptions: &openai.StreamOptions{IncludeUsage: true},
-		MaxTokens:     r.MaxTokens,
 	}
+	//lint:ignore SA1019 every server has this field; few have the one that OpenAI put in its place
+	body.MaxTokens = r.MaxTokens
 	for _, m := range r.Messages {
 		out := openai.ChatCompletionMessage{Role: m.Role, Content: m.Content, ToolCallID: m.CallID}
 		if m.Role == message.FromTool && m.Content == "" {

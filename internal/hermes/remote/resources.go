@@ -207,10 +207,10 @@ func (c *Client) CancelDream(ctx context.Context, id string) (d api.Dream, err e
 }
 
 // mostUnmeasured is how many of the newest dreams are asked for their quality.
-const mostUnmeasured = 5
+const mostUnmeasured = 10
 
-// Quality is what the newest dreams yield, as the newest dream that was measured announced it; nil when none was. Needs
-// the role operator, without which the server leaves such events out.
+// Quality is what the newest dreams yield, as the newest dream that was measured announced it. It is nil when none was,
+// as until the fifth dream. Needs the role operator, without which the server leaves such events out.
 func (c *Client) Quality(ctx context.Context) (*api.Quality, error) {
 	dreams, err := list[api.Dream](ctx, c, "dreams", "/dreams",
 		url.Values{"agent": {c.s.Agent}, "status": {"completed"}}, mostUnmeasured)

@@ -16,13 +16,16 @@ import (
 // passingWealth is the wealth from which on a claim may pass.
 const passingWealth = 25
 
-// standings are the groups of claims, in the order in which they are shown.
-var standings = []struct {
+// standing is a group of claims.
+type standing struct {
 	title    string
 	statuses []string
 	mark     string
 	ink      screen.Ink
-}{
+}
+
+// standings are the groups in the order in which they are shown.
+var standings = []standing{
 	{"In the playbook: it beat chance", []string{"passed"}, "+", screen.Green},
 	{"Still tried", []string{"tried"}, "?", screen.Blue},
 	{"No longer believed", []string{"retired", "lapsed"}, "-", screen.Amber},
@@ -35,7 +38,6 @@ func Claims(claims []api.Claim, s Sheet) []string {
 	if len(claims) == 0 {
 		return d.nothing("Nothing is claimed yet. Dreams foretell, and what they foretell is tried; begin one with /dream.")
 	}
-	shown := map[string]bool{}
 	for _, g := range standings {
 		titled := false
 		for _, c := range claims {
@@ -46,21 +48,21 @@ func Claims(claims []api.Claim, s Sheet) []string {
 				d.heading(g.title)
 				titled = true
 			}
-			shown[c.ID] = true
 			d.item(g.mark, g.ink, c.Says)
 			d.note(standingOf(c, d) + " · " + c.ID)
 		}
 	}
 	titled := false
-	for _, c := range claims { // of a status that a newer server has
-		if !shown[c.ID] {
-			if !titled {
-				d.heading("Of another status")
-				titled = true
-			}
-			d.item("·", screen.Unpainted, c.Says)
-			d.note(c.Status + " · " + standingOf(c, d) + " · " + c.ID)
+	for _, c := range claims {
+		if slices.ContainsFunc(standings, func(g standing) bool { return slices.Contains(g.statuses, c.Status) }) {
+			continue
 		}
+		if !titled { // a newer server has further statuses
+			d.heading("Of another status")
+			titled = true
+		}
+		d.item("·", screen.Unpainted, c.Says)
+		d.note(c.Status + " · " + standingOf(c, d) + " · " + c.ID)
 	}
 	return d.lines
 }

@@ -236,7 +236,7 @@ func recallOf(r api.RecallCounts) string {
 func Metrics(q *api.Quality, s Sheet) []string {
 	d := draw(s)
 	if q == nil || len(q.Metrics) == 0 {
-		return d.nothing("No dream was measured yet. A dream that runs to its end is; begin one with /dream.")
+		return d.nothing("No dream was measured yet: an agent's dreams are, from the fifth on that runs to its end. Begin one with /dream.")
 	}
 	var rows [][]string
 	var inks []screen.Ink

@@ -121,7 +121,7 @@ func TestFollowingAnyEventsEndsInADrawing(t *testing.T) {
 		n := view.NightOf(api.Dream{Dream: "dream/iris/0001", Agent: "iris", Status: "running"})
 		seq := int64(0)
 		for range rapid.IntRange(0, 40).Draw(t, "events") {
-			var p event.Payload = rapid.SampledFrom(catalogue).Draw(t, "type").Payload
+			p := rapid.SampledFrom(catalogue).Draw(t, "type").Payload
 			if rapid.Bool().Draw(t, "tally") {
 				p = event.Spent{Tally: dream.Tally{
 					Phase: rapid.SampledFrom(append(dream.Phases, "")).Draw(t, "phase"),
