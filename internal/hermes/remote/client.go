@@ -47,6 +47,8 @@ type connection struct {
 	http *http.Client
 	kind atomic.Int32 // Kind of the server, as far as known
 	wait func(context.Context, time.Duration) bool
+
+	silence time.Duration // without any byte after which a stream counts as dead
 }
 
 // New checks the settings. It asks nothing of the server yet.
@@ -68,7 +70,13 @@ func New(s Settings) (*Client, error) {
 			return nil, err
 		}
 	}
-	c := &connection{s: s, base: base, http: s.HTTP, wait: wait}
+	c := &connection{
+		s:       s,
+		base:    base,
+		http:    s.HTTP,
+		wait:    wait,
+		silence: usualSilence,
+	}
 	if c.http == nil {
 		c.http = &http.Client{}
 	}

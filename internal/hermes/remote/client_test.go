@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -493,6 +495,7 @@ func TestAHoldEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	err := s.client().Hold(ctx, func(h remote.Holding) {
+		require.NotEqual(t, remote.Lost, h.Presence, "it was let go, not lost")
 		if h.Presence == remote.Held {
 			require.Equal(t, "ses_1", h.Session.ID)
 			cancel()
@@ -505,6 +508,136 @@ func TestAHoldEndsWithItsContext(t *testing.T) {
 		t.Fatal("the server was not told that the client has closed")
 	}
 }
+
+// refusing refuses so many connections before it passes requests on.
+type refusing struct {
+	left  int
+	tried int
+}
+
+func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.tried++
+	if r.tried <= r.left {
+		return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	}
+	return http.DefaultTransport.RoundTrip(req)
+}
+
+func TestAReadIsTriedOnceMoreAndNothingElseIs(t *testing.T) {
+	t.Parallel()
+	s := serve(t, true)
+	s.answer("GET /v1/agents/iris/status", 200, `{"state":"awake"}`)
+	s.answer("POST /v1/agents/iris/memories", 201, `{"id":"ep_1"}`)
+	try := func(refused int) (*remote.Client, *refusing) {
+		transport := &refusing{left: refused}
+		c := s.client(func(s *remote.Settings) { s.HTTP = &http.Client{Transport: transport} })
+		remote.AtOnce(c)
+		return c, transport
+	}
+	c, _ := try(1)
+	status, err := c.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "awake", status.State)
+	c, transport := try(9)
+	_, err = c.Status(t.Context())
+	require.ErrorContains(t, err, "nothing listens at")
+	require.Equal(t, 2, transport.tried)
+	c, transport = try(1)
+	_, err = c.Remember(t.Context(), "x")
+	require.ErrorContains(t, err, "nothing listens at")
+	require.Equal(t, 1, transport.tried)
+	c, transport = try(1)
+	_, err = c.Chat(t.Context(), question("x"), nil)
+	require.ErrorContains(t, err, "nothing listens at")
+	require.Equal(t, 1, transport.tried)
+}
+
+func TestEventsEndWithARefusalThatIsFinal(t *testing.T) {
+	t.Parallel()
+	s := serve(t, true)
+	rounds := 0
+	s.mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, _ *http.Request) {
+		rounds++
+		if rounds == 1 {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, event(4, "AgentAwake", "{}"))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":{"message":"the key k was revoked","code":"invalid_api_key"}}`)
+	})
+	c := s.client()
+	remote.AtOnce(c)
+	err := c.Events(t.Context(), remote.Filter{}, remote.FromNow, func(api.Event) {})
+	require.EqualError(t, err, "the server refuses the key: the key k was revoked")
+	require.Equal(t, 2, rounds)
+}
+
+func TestAStreamThatFallsSilentIsLost(t *testing.T) {
+	t.Parallel()
+	s := serve(t, true)
+	s.mux.HandleFunc("GET /v1/agents/iris/session", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	c := s.client()
+	remote.Silence(c, 20*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	err := c.Hold(ctx, func(h remote.Holding) {
+		if h.Presence == remote.Lost {
+			require.ErrorContains(t, h.Err, "nothing came from "+c.URL()+" for 20ms")
+			cancel()
+		}
+	})
+	require.Equal(t, context.Canceled, err)
+}
+
+func TestAServerThatDescribesAnotherAPIIsPlain(t *testing.T) {
+	t.Parallel()
+	s := serve(t, false)
+	s.answer("GET /v1/openapi.json", 200, `{"openapi":"3.1.0","info":{"title":"Some server"}}`)
+	s.answer("GET /v1/models", 200, `{"data":[{"id":"tiny"}]}`)
+	got, err := s.client().Probe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, remote.Plain, got.Kind)
+	lines := s.client().Check(t.Context())
+	require.Contains(t, lines[3].Says, "it has no memory, no dreams and no presence")
+}
+
+func TestACheckWarnsOfClocksApartAndAKeyInClear(t *testing.T) {
+	t.Parallel()
+	s := serve(t, true)
+	s.mux.HandleFunc("GET /v1/{rest...}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	late := time.Now().Add(-10 * time.Minute).UTC().Format(http.TimeFormat)
+	shifted := transport(func(r *http.Request) (*http.Response, error) {
+		r.URL.Host = strings.TrimPrefix(s.http.URL, "http://")
+		res, err := http.DefaultTransport.RoundTrip(r)
+		if err == nil {
+			res.Header.Set("Date", late)
+		}
+		return res, err
+	})
+	c, err := remote.New(remote.Settings{
+		URL: "http://oneiros.example", Key: "oneiros_k", Agent: "iris", HTTP: &http.Client{Transport: shifted},
+	})
+	require.NoError(t, err)
+	var warnings []string
+	for _, line := range c.Check(t.Context()) {
+		if line.Level == api.Warning && line.Fix != "" {
+			warnings = append(warnings, line.Says)
+		}
+	}
+	require.Len(t, warnings, 2)
+	require.Equal(t, "the key crosses the network unencrypted", warnings[0])
+	require.Regexp(t, `^the server's clock is 1[01] minutes behind ours$`, warnings[1])
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) { return t(r) }
 
 func TestACheckOfADeploymentThatIsWell(t *testing.T) {
 	t.Parallel()

@@ -9,3 +9,6 @@ import (
 func AtOnce(c *Client) {
 	c.wait = func(ctx context.Context, _ time.Duration) bool { return ctx.Err() == nil }
 }
+
+// Silence sets after which time without any byte a stream counts as dead.
+func Silence(c *Client, d time.Duration) { c.silence = d }

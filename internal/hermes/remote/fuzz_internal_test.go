@@ -5,11 +5,56 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/hermes/api"
 )
+
+func TestServerSentEventsAreReadAsTheStandardHasThem(t *testing.T) {
+	t.Parallel()
+	events := newSentEvents(strings.NewReader("retry: 5\n\n: c\n\nid\n\nid: 1\ndata: a\ndata:b\ndata\n\nevent: x\r\ndata:  two spaces\r\n\r\ndata: cut off"))
+	for _, want := range []sent{
+		{retry: "5"},
+		{comment: true},
+		{hasID: true},
+		{id: "1", hasID: true, data: []byte("a\nb\n")},
+		{name: "x", data: []byte(" two spaces")},
+	} {
+		e, err := events.next()
+		require.NoError(t, err)
+		require.Equal(t, want, e)
+	}
+	_, err := events.next()
+	require.ErrorIs(t, err, io.EOF)
+	_, err = newSentEvents(io.LimitReader(endless{}, 2*longestEvent)).next()
+	require.ErrorIs(t, err, errLongEvent)
+}
+
+// endless is a line without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
+
+func TestPausesGrowAndBeginAnew(t *testing.T) {
+	t.Parallel()
+	pause := time.Duration(0)
+	for _, want := range []time.Duration{1, 2, 4, 8, 16, 32, 60, 60} {
+		pause = nextPause(pause, false, io.EOF)
+		require.Equal(t, want*firstPause, pause)
+	}
+	require.Equal(t, firstPause, nextPause(pause, true, io.EOF))
+	require.Equal(t, time.Minute, nextPause(0, false, &api.Error{Status: 503, Retry: time.Minute}))
+}
 
 // However a stream is broken into lines, reading it ends, and what was read is the same for both line ends.
 func FuzzServerSentEvents(f *testing.F) {

@@ -20,9 +20,9 @@ import (
 const (
 	firstPause   = 500 * time.Millisecond
 	longestPause = 30 * time.Second
-	// silence is the time without any byte after which a stream counts as dead. The server sends a comment every 15
-	// seconds in a stream of events, and one at a third of a lease while it holds a session.
-	silence = time.Minute
+	// The server sends a comment every 15 seconds in a stream of events, and one at a third of a lease while it holds a
+	// session.
+	usualSilence = time.Minute
 )
 
 // Presence is whether the agent is held awake.
@@ -229,7 +229,7 @@ func (c *connection) follow(ctx context.Context, what, path string, query url.Va
 	}
 	r.Header.Set("Accept", "text/event-stream")
 	set(r.Header, "Last-Event-ID", last)
-	limit := silence
+	limit := c.silence
 	var dead atomic.Bool
 	watch := time.AfterFunc(limit, func() {
 		dead.Store(true)

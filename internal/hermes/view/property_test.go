@@ -173,6 +173,12 @@ func TestTheDepthIsFollowedAndPulsesAtThePeak(t *testing.T) {
 	require.Equal(t, first, view.Dream(n, s))
 	require.False(t, past().Pulses())
 	require.False(t, woken().Pulses())
+	still := live()
+	still.Waits = true
+	require.False(t, still.Pulses(), "it was interrupted at the peak")
+	still = live()
+	still.Dream.Status = "completed"
+	require.False(t, still.Pulses(), "it is over")
 	require.Equal(t, dream.Peak, past().Deepest)
 	require.Contains(t, strings.Join(view.Dream(woken(), s), "\n"), "depth: awake; the dream may go on until")
 
@@ -180,6 +186,27 @@ func TestTheDepthIsFollowedAndPulsesAtThePeak(t *testing.T) {
 	require.False(t, resumed.Waits)
 	require.Equal(t, 1, resumed.Dream.Resumes)
 	require.Empty(t, resumed.Agent.Type)
+}
+
+// Two nights that follow one another's events share nothing.
+func TestANightThatIsFollowedStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	l := &log{dream: "dream/iris/0042", seq: 20, at: evening}
+	interrupted := woken()
+	resumed := view.Follow(interrupted, l.next(event.DreamResumed{Stretch: 2}, ""))
+	require.True(t, interrupted.Breaks[0].Open)
+	require.False(t, resumed.Breaks[0].Open)
+	n := live()
+	for range 8 { // until there is room behind the newest
+		n = view.Follow(n, l.next(event.PatternFound{Prediction: "p"}, ""))
+		first := view.Follow(n, l.next(event.PatternFound{Prediction: "first"}, ""))
+		view.Follow(n, l.next(event.PatternFound{Prediction: "second"}, ""))
+		require.Contains(t, string(first.Recent[len(first.Recent)-1].Data), "first")
+	}
+	for range 200 {
+		n = view.Follow(n, l.next(event.PatternFound{Prediction: "p"}, ""))
+	}
+	require.Len(t, n.Recent, 64)
 }
 
 func TestANewDreamTakesThePlaceOfTheFormer(t *testing.T) {
