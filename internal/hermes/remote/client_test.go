@@ -476,7 +476,12 @@ func TestAHoldIsTakenUpAgainUntilItIsRefused(t *testing.T) {
 	_, err := c.Probe(t.Context())
 	require.NoError(t, err)
 	var states []string
-	err = c.Hold(t.Context(), func(h remote.Holding) { states = append(states, h.Presence.String()) })
+	err = c.Hold(t.Context(), func(h remote.Holding) {
+		states = append(states, h.Presence.String())
+		if h.Presence == remote.Lost {
+			require.EqualError(t, h.Err, "the server has ended the connection")
+		}
+	})
 	require.EqualError(t, err, "The agent was removed")
 	require.Equal(t, []string{"connecting", "held", "lost", "connecting", "held", "lost", "connecting", "refused"}, states)
 }

@@ -76,12 +76,18 @@ func (c *Client) Hold(ctx context.Context, report func(Holding)) error {
 			return err
 		}
 		pause = nextPause(pause, held, err)
+		if err == nil {
+			err = errEnded
+		}
 		report(Holding{Presence: Lost, Err: err, Again: pause})
 		if !c.wait(ctx, pause) {
 			return ctx.Err()
 		}
 	}
 }
+
+// errEnded is why a session was lost whose stream the server has ended, as one that is stopped does.
+var errEnded = errors.New("the server has ended the connection")
 
 // nextPause doubles, begins anew after a connection that stood, and is at least what the server asks for.
 func nextPause(before time.Duration, stood bool, err error) time.Duration {

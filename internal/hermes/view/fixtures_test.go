@@ -416,6 +416,11 @@ func views() map[string]func(view.Sheet) []string {
 			free.Dream, free.Outcome, free.Record = "dream/iris/0039", "empty", &api.Record{}
 			return view.Dreams([]api.Dream{live().Dream, pastDream(), client, failed, free}, s)
 		},
+		"dreams-limited": func(s view.Sheet) []string {
+			d := pastDream()
+			d.Record = nil
+			return view.Dreams([]api.Dream{d}, s)
+		},
 		"journal": func(s view.Sheet) []string {
 			return view.Journal([]api.JournalEntry{
 				{

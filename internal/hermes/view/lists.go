@@ -25,11 +25,11 @@ func Dreams(dreams []api.Dream, s Sheet) []string {
 		{head: "DREAM"},
 		{head: "BEGUN"},
 		{head: "HOW"},
-		{head: "LASTED", right: true, drop: 3},
-		{head: "KEPT", right: true, drop: 2},
-		{head: "SPENT", right: true, drop: 1},
+		{head: "LASTED", right: true, drop: 5},
+		{head: "KEPT", right: true, drop: 3},
+		{head: "SPENT", right: true, drop: 2},
 		{head: "INSIGHTS", right: true, drop: 4},
-		{head: "THEME", flex: true, drop: 5},
+		{head: "THEME", flex: true, drop: 1},
 	}
 	var rows [][]string
 	var inks []screen.Ink
@@ -47,6 +47,10 @@ func Dreams(dreams []api.Dream, s Sheet) []string {
 		rows, inks = append(rows, row), append(inks, ink)
 	}
 	d.table(columns, rows, inks)
+	if !slices.ContainsFunc(dreams, func(each api.Dream) bool { return each.Record != nil }) {
+		d.blank()
+		d.text("", "What they kept, cost and were about is shown to a key of the role operator.", screen.Faint)
+	}
 	return d.lines
 }
 
