@@ -325,7 +325,7 @@ func (m *model) print() tea.Cmd {
 	var lines []string
 	for m.printed < len(m.transcript.items) {
 		i := m.transcript.items[m.printed]
-		if i.grows || i.kind == tool && (i.state == runs || i.state == waits) {
+		if i.grows || i.kind == tool && (i.state == comes || i.state == runs || i.state == waits) {
 			break
 		}
 		lines = append(lines, m.transcript.linesOf(i)...)

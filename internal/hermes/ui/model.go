@@ -303,7 +303,7 @@ func (m *model) replied(e react.Replied) {
 	}
 	m.answer = nil
 	for _, c := range e.Reply.Message.Calls {
-		m.transcript.add(&item{kind: tool, id: c.ID, title: callTitle(c), state: runs})
+		m.transcript.add(&item{kind: tool, id: c.ID, title: callTitle(c), state: comes})
 	}
 	if n := e.Reply.Notes; n.Woke {
 		m.tell(m.Agent+" was asleep and woke up for this.", false)

@@ -22,6 +22,7 @@ const (
 
 // How a tool stands.
 const (
+	comes       = "to come"
 	waits       = "waits for you"
 	runs        = "runs"
 	done        = "done"
