@@ -88,6 +88,10 @@ func TestHermesWakesADreamingAgentHoldsItAndSeesTheDreamToItsEnd(t *testing.T) {
 	require.Contains(t, drawn, "iris · "+begun.Dream+" · dreaming")
 	require.Contains(t, drawn, "theme “the harbour”")
 	require.Regexp(t, `depth: (shallow|transitional|peak), H\d`, drawn)
+	sofar, err := c.Past(ctx, remote.Filter{Dream: begun.ID})
+	require.NoError(t, err)
+	require.NotEmpty(t, sofar, "what there is of a dream that goes on")
+	require.NotEqual(t, "DreamEnded", sofar[len(sofar)-1].Type)
 
 	holding, letGo := context.WithCancel(ctx)
 	defer letGo()

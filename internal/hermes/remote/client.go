@@ -49,6 +49,7 @@ type connection struct {
 	wait func(context.Context, time.Duration) bool
 
 	silence time.Duration // without any byte after which a stream counts as dead
+	moment  time.Duration // without any byte after which all events so far have come
 }
 
 // New checks the settings. It asks nothing of the server yet.
@@ -76,6 +77,7 @@ func New(s Settings) (*Client, error) {
 		http:    s.HTTP,
 		wait:    wait,
 		silence: usualSilence,
+		moment:  usualMoment,
 	}
 	if c.http == nil {
 		c.http = &http.Client{}

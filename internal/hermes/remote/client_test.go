@@ -456,6 +456,32 @@ func TestEventsGoOnBehindTheLastOneThatCame(t *testing.T) {
 	require.Equal(t, []string{"4 DreamStarted", "5 Spent", "4 Rewound", "5 DreamEnded"}, got)
 }
 
+func TestThePastOfADreamThatGoesOnIsWhatThereIsSoFar(t *testing.T) {
+	t.Parallel()
+	s := serve(t, true)
+	s.answer("GET /v1/dreams/dream_iris_0001", 200, `{"id":"dream_iris_0001","status":"running"}`)
+	s.answer("GET /v1/dreams/dream_iris_0002", 200, `{"id":"dream_iris_0002","status":"completed"}`)
+	s.mux.HandleFunc("GET /v1/events", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "retry: 2000\n\n"+event(1, "DreamStarted", "{}")+event(2, "Spent", "{}"))
+		if r.URL.Query().Get("dream") == "dream_iris_0001" {
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}
+	})
+	c := s.client()
+	remote.Moment(c, 20*time.Millisecond)
+	for _, id := range []string{"dream_iris_0001", "dream_iris_0002"} {
+		events, err := c.Past(t.Context(), remote.Filter{Dream: id})
+		require.NoError(t, err)
+		require.Len(t, events, 2, id)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Past(ctx, remote.Filter{Dream: "dream_iris_0002"})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
 func TestAHoldIsTakenUpAgainUntilItIsRefused(t *testing.T) {
 	t.Parallel()
 	s := serve(t, true)

@@ -12,3 +12,6 @@ func AtOnce(c *Client) {
 
 // Silence sets after which time without any byte a stream counts as dead.
 func Silence(c *Client, d time.Duration) { c.silence = d }
+
+// Moment sets after which time without any byte all events so far have come.
+func Moment(c *Client, d time.Duration) { c.moment = d }

@@ -221,10 +221,10 @@ func (c *Client) Quality(ctx context.Context) (*api.Quality, error) {
 		if d.Record == nil { // the server shows records to operators only
 			return nil, api.RoleError{Need: "operator"}
 		}
-		events, err := c.Past(ctx, Filter{
+		events, err := c.past(ctx, Filter{
 			Dream: cmp.Or(d.ID, d.Dream),
 			Types: []string{event.DreamQuality{}.EventType()},
-		})
+		}, true)
 		if err != nil {
 			return nil, err
 		}

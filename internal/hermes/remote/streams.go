@@ -23,6 +23,8 @@ const (
 	// The server sends a comment every 15 seconds in a stream of events, and one at a third of a lease while it holds a
 	// session.
 	usualSilence = time.Minute
+	// The server sends the events that there are at once, page by page.
+	usualMoment = 400 * time.Millisecond
 )
 
 // Presence is whether the agent is held awake.
@@ -163,13 +165,33 @@ func (c *Client) Events(ctx context.Context, f Filter, after int64, each func(ap
 	}
 }
 
-// Past are the events of a dream that is over, in order. Of a dream that goes on they are those so far, and the call
-// lasts until it is over.
+// Past are the events of a dream so far, in order. Of a dream that goes on they are those that come without a pause;
+// Events goes on behind the last of them.
 func (c *Client) Past(ctx context.Context, f Filter) ([]api.Event, error) {
+	d, err := c.Dream(ctx, f.Dream)
+	if err != nil {
+		return nil, err
+	}
+	return c.past(ctx, f, d.Over())
+}
+
+// past reads a stream to its end, or of a dream that is not over until nothing more comes for a moment.
+func (c *connection) past(ctx context.Context, f Filter, over bool) ([]api.Event, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var paused atomic.Bool
+	pause := time.AfterFunc(time.Hour, func() {
+		paused.Store(true)
+		cancel()
+	})
+	defer pause.Stop()
 	var events []api.Event
 	query := c.filter(f)
 	query.Set("after", "0")
 	err := c.follow(ctx, "events", "/events", query, "", func(e sent, _ time.Time) (time.Duration, error) {
+		if !over {
+			pause.Reset(c.moment)
+		}
 		if len(e.data) == 0 {
 			return 0, nil
 		}
@@ -177,7 +199,7 @@ func (c *Client) Past(ctx context.Context, f Filter) ([]api.Event, error) {
 		events = append(events, ev)
 		return 0, err
 	})
-	if errors.Is(err, errOver) {
+	if errors.Is(err, errOver) || paused.Load() {
 		err = nil
 	}
 	return events, err

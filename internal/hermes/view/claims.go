@@ -16,16 +16,16 @@ import (
 // passingWealth is the wealth from which on a claim may pass.
 const passingWealth = 25
 
-// standing is a group of claims.
-type standing struct {
+// claimGroup is a group of claims.
+type claimGroup struct {
 	title    string
 	statuses []string
 	mark     string
 	ink      screen.Ink
 }
 
-// standings are the groups in the order in which they are shown.
-var standings = []standing{
+// claimGroups are the groups in the order in which they are shown.
+var claimGroups = []claimGroup{
 	{"In the playbook: it beat chance", []string{"passed"}, "+", screen.Green},
 	{"Still tried", []string{"tried"}, "?", screen.Blue},
 	{"No longer believed", []string{"retired", "lapsed"}, "-", screen.Amber},
@@ -38,7 +38,7 @@ func Claims(claims []api.Claim, s Sheet) []string {
 	if len(claims) == 0 {
 		return d.nothing("Nothing is claimed yet. Dreams foretell, and what they foretell is tried; begin one with /dream.")
 	}
-	for _, g := range standings {
+	for _, g := range claimGroups {
 		titled := false
 		for _, c := range claims {
 			if !slices.Contains(g.statuses, c.Status) {
@@ -54,7 +54,7 @@ func Claims(claims []api.Claim, s Sheet) []string {
 	}
 	titled := false
 	for _, c := range claims {
-		if slices.ContainsFunc(standings, func(g standing) bool { return slices.Contains(g.statuses, c.Status) }) {
+		if slices.ContainsFunc(claimGroups, func(g claimGroup) bool { return slices.Contains(g.statuses, c.Status) }) {
 			continue
 		}
 		if !titled { // a newer server has further statuses
