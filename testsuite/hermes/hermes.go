@@ -79,25 +79,25 @@ func (w *Worker) chat(res http.ResponseWriter, req *http.Request) {
 	if err != nil {
 		return
 	}
-	var asked struct {
+	var request struct {
 		Stream   bool          `json:"stream"`
 		Messages []wireMessage `json:"messages"`
 		Tools    []any         `json:"tools"`
 	}
 	var whole map[string]any
-	if json.Unmarshal(body, &asked) != nil || json.Unmarshal(body, &whole) != nil {
+	if json.Unmarshal(body, &request) != nil || json.Unmarshal(body, &whole) != nil {
 		http.Error(res, `{"error":{"message":"no JSON"}}`, http.StatusBadRequest)
 		return
 	}
 	w.mu.Lock()
 	w.requests = append(w.requests, whole)
 	w.mu.Unlock()
-	if fault := open(asked.Messages); fault != "" {
+	if fault := open(request.Messages); fault != "" {
 		http.Error(res, fmt.Sprintf(`{"error":{"message":%q}}`, fault), http.StatusBadRequest)
 		return
 	}
-	step := w.next(asked.Messages)
-	if !asked.Stream {
+	step := w.next(request.Messages)
+	if !request.Stream {
 		writeWhole(res, step)
 		return
 	}

@@ -10,12 +10,12 @@ import (
 
 // task is one thing that a person asks for, what the model does about it, and what must be so afterwards.
 type task struct {
-	asks  string
-	files map[string]string // before
-	steps []hermes.Step
-	said  string            // in the answer
-	after map[string]string // files after; "" for one that is gone
-	seen  string            // in some result of a tool, as the next request has it
+	asks   string
+	files  map[string]string // before
+	steps  []hermes.Step
+	answer string            // in the answer
+	after  map[string]string // files after; "" for one that is gone
+	seen   string            // in some result of a tool, as the next request has it
 }
 
 func call(tool string, arguments ...any) hermes.Call {
@@ -35,21 +35,21 @@ const lens = "package lamp\n\n// Turn is how far the lens turns in a minute.\nfu
 var tasks = []task{
 	{
 		asks: "Task 01: what does the lens do?", files: map[string]string{"lens.go": lens},
-		steps: []hermes.Step{does(call("read_file", "path", "lens.go")), says("It turns 3 degrees.")},
-		said:  "3 degrees", seen: "return 3",
+		steps:  []hermes.Step{does(call("read_file", "path", "lens.go")), says("It turns 3 degrees.")},
+		answer: "3 degrees", seen: "return 3",
 	},
 	{
 		asks: "Task 02: which files are there?", files: map[string]string{"a/one.md": "1", "b/two.md": "2"},
-		steps: []hermes.Step{does(call("list_files")), says("Two.")}, said: "Two", seen: "a/one.md",
+		steps: []hermes.Step{does(call("list_files")), says("Two.")}, answer: "Two", seen: "a/one.md",
 	},
 	{
 		asks: "Task 03: where is the lamp named?", files: map[string]string{"log.md": "dusk\nthe lamp is lit\n", "x.md": "no"},
-		steps: []hermes.Step{does(call("search_files", "pattern", "lamp")), says("In log.md.")}, said: "log.md", seen: "log.md:2",
+		steps: []hermes.Step{does(call("search_files", "pattern", "lamp")), says("In log.md.")}, answer: "log.md", seen: "log.md:2",
 	},
 	{
-		asks:  "Task 04: begin a diary.",
-		steps: []hermes.Step{does(call("write_file", "path", "diary/28.md", "content", "# Saturday\n")), says("Begun.")},
-		said:  "Begun", after: map[string]string{"diary/28.md": "# Saturday\n"},
+		asks:   "Task 04: begin a diary.",
+		steps:  []hermes.Step{does(call("write_file", "path", "diary/28.md", "content", "# Saturday\n")), says("Begun.")},
+		answer: "Begun", after: map[string]string{"diary/28.md": "# Saturday\n"},
 	},
 	{
 		asks: "Task 05: turn it twice as fast.", files: map[string]string{"lens.go": lens},
@@ -62,7 +62,7 @@ var tasks = []task{
 	{
 		asks:  "Task 06: count the lines.",
 		files: map[string]string{"log.md": "a\nb\nc\n"},
-		steps: []hermes.Step{does(call("run", "command", "wc -l < log.md")), says("Three.")}, said: "Three", seen: "3",
+		steps: []hermes.Step{does(call("run", "command", "wc -l < log.md")), says("Three.")}, answer: "Three", seen: "3",
 	},
 	{
 		asks: "Task 07: the first edit misses.", files: map[string]string{"log.md": "dusk\n"},
@@ -87,23 +87,23 @@ var tasks = []task{
 	},
 	{
 		asks:  "Task 10: a file that is not there.",
-		steps: []hermes.Step{does(call("read_file", "path", "gone.md")), says("It is not there.")}, said: "not there", seen: "gone.md",
+		steps: []hermes.Step{does(call("read_file", "path", "gone.md")), says("It is not there.")}, answer: "not there", seen: "gone.md",
 	},
 	{
 		asks:  "Task 11: a command that fails.",
-		steps: []hermes.Step{does(call("run", "command", "echo no >&2; exit 3")), says("It failed with 3.")}, said: "failed", seen: "3",
+		steps: []hermes.Step{does(call("run", "command", "echo no >&2; exit 3")), says("It failed with 3.")}, answer: "failed", seen: "3",
 	},
 	{
 		asks:  "Task 12: outside of the folder.",
-		steps: []hermes.Step{does(call("read_file", "path", "../../etc/passwd")), says("I cannot.")}, said: "cannot",
+		steps: []hermes.Step{does(call("read_file", "path", "../../etc/passwd")), says("I cannot.")}, answer: "cannot",
 	},
 	{
 		asks:  "Task 13: a key of the person.",
-		steps: []hermes.Step{does(call("run", "command", "echo key=[$HERMES_KEY$ONEIROS_KEY$OPENAI_API_KEY]")), says("None.")}, said: "None", seen: "key=[]",
+		steps: []hermes.Step{does(call("run", "command", "echo key=[$HERMES_KEY$ONEIROS_KEY$OPENAI_API_KEY]")), says("None.")}, answer: "None", seen: "key=[]",
 	},
 	{
 		asks:  "Task 14: ordinary words.",
-		steps: []hermes.Step{says("Good **morning**.")}, said: "Good **morning**.",
+		steps: []hermes.Step{says("Good **morning**.")}, answer: "Good **morning**.",
 	},
 	{
 		asks: "Task 15: rename by a command.", files: map[string]string{"old.md": "x"},
@@ -116,7 +116,7 @@ var tasks = []task{
 	},
 	{
 		asks:  "Task 17: a tool that does not exist.",
-		steps: []hermes.Step{does(call("fly")), says("I walk.")}, said: "walk", seen: "there is no tool",
+		steps: []hermes.Step{does(call("fly")), says("I walk.")}, answer: "walk", seen: "there is no tool",
 	},
 	{
 		asks:  "Task 18: arguments that are wrong.",
@@ -127,7 +127,7 @@ var tasks = []task{
 		steps: []hermes.Step{
 			does(call("read_file", "path", "灯台.md")), does(call("write_file", "path", "ランプ.md", "content", "光\n")), says("光。"),
 		},
-		said: "光。", seen: "مصباح", after: map[string]string{"ランプ.md": "光\n"},
+		answer: "光。", seen: "مصباح", after: map[string]string{"ランプ.md": "光\n"},
 	},
 	{
 		asks: "Task 20: many steps.", files: map[string]string{"n": "0"},
@@ -154,16 +154,16 @@ var tasks = []task{
 		steps: []hermes.Step{does(call("run", "command", "seq 1 200000")), says("Much.")}, seen: "200000",
 	},
 	{
-		asks:  "Task 25: it says what it does.",
-		steps: []hermes.Step{{Say: "I write it down.", Calls: []hermes.Call{call("write_file", "path", "w", "content", "w")}}, says("Written.")},
-		said:  "Written", after: map[string]string{"w": "w"},
+		asks:   "Task 25: it says what it does.",
+		steps:  []hermes.Step{{Say: "I write it down.", Calls: []hermes.Call{call("write_file", "path", "w", "content", "w")}}, says("Written.")},
+		answer: "Written", after: map[string]string{"w": "w"},
 	},
 	{
 		asks: "Task 26: a script that it writes and runs.",
 		steps: []hermes.Step{
 			does(call("write_file", "path", "sum.sh", "content", "echo $((40 + 2))\n")), does(call("run", "command", "sh sum.sh")), says("42."),
 		},
-		said: "42", seen: "42",
+		answer: "42", seen: "42",
 	},
 	{
 		asks: "Task 27: undo by hand.", files: map[string]string{"a.md": "before\n"},
@@ -180,8 +180,8 @@ var tasks = []task{
 	},
 	{
 		asks: "Task 29: an empty file.", files: map[string]string{"empty": "\x00"},
-		steps: []hermes.Step{does(call("read_file", "path", "empty")), does(call("write_file", "path", "empty", "content", "")), says("Empty.")},
-		said:  "Empty",
+		steps:  []hermes.Step{does(call("read_file", "path", "empty")), does(call("write_file", "path", "empty", "content", "")), says("Empty.")},
+		answer: "Empty",
 	},
 	{
 		asks: "Task 30: a small program.",
@@ -191,7 +191,7 @@ var tasks = []task{
 			does(call("run", "command", "sh lamp.sh on | tee out.txt && grep -c on out.txt")),
 			says("It works: `lamp on`."),
 		},
-		said: "It works", after: map[string]string{"out.txt": "lamp on\n"}, seen: "lamp on",
+		answer: "It works", after: map[string]string{"out.txt": "lamp on\n"}, seen: "lamp on",
 	},
 }
 

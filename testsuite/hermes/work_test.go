@@ -39,7 +39,7 @@ func TestThirtyTasksAreCompleted(t *testing.T) {
 					var r result
 					require.NoError(t, json.Unmarshal([]byte(out), &r))
 					require.Equal(t, "answered", r.Outcome)
-					require.Contains(t, r.Answer, task.said)
+					require.Contains(t, r.Answer, task.answer)
 					require.Equal(t, len(task.steps), r.Iterations)
 					var seen strings.Builder
 					for _, c := range r.Calls {

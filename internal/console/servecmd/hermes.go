@@ -10,7 +10,8 @@ import (
 // Hermes builds the command oneiros hermes.
 func Hermes(app *cli.App) *cobra.Command {
 	p := program.ThisProcess("oneiros hermes")
-	p.In, p.Out, p.Err, p.Now = app.In, app.Out, app.Err, app.Now
+	p.In, p.Out, p.Err = app.In, app.Out, app.Err
+	p.Now = app.Now
 	p.Terminal = p.Terminal && app.Terminal
 	cmd := program.Command(p)
 	cmd.GroupID = cli.RoomGroup

@@ -93,7 +93,8 @@ func (p Process) run(cmd *cobra.Command, r request) (failed error) {
 		return err
 	}
 	if r.headless {
-		if r.prompt, err = p.piped(r.prompt); err != nil {
+		r.prompt, err = p.piped(r.prompt)
+		if err != nil {
 			return err
 		}
 	}
@@ -112,14 +113,12 @@ func (p Process) run(cmd *cobra.Command, r request) (failed error) {
 	}
 	defer func() { failed = errors.Join(failed, h.close()) }()
 	if r.goOn {
-		if r.resume, err = h.newest(); err != nil {
+		r.resume, err = h.newest()
+		if err != nil {
 			return err
 		}
 	}
 	if r.headless {
-		holding, letGo := context.WithCancel(ctx)
-		defer letGo()
-		_ = holding // a single request holds the agent awake by itself
 		return h.headless(ctx, interrupts, r.resume, r.prompt, r.form)
 	}
 	return h.show(ctx, interrupts, r.resume)
@@ -199,7 +198,6 @@ func width(p Process) int {
 
 // screen is what the screen needs.
 func (h *hermes) screen(talk ui.Talk) ui.Settings {
-	price, priced := h.price()
 	confined, why := h.box.Confined()
 	if confined {
 		why = ""
@@ -216,10 +214,10 @@ func (h *hermes) screen(talk ui.Talk) ui.Settings {
 		Files:      h.box.Files,
 		Shell:      h.box.Shell,
 		Unconfined: why,
-		Price:      price,
-		Priced:     priced,
-		Window:     h.window(),
-		Idle:       h.idle(price, priced),
+		Price:      h.price,
+		Priced:     h.priced,
+		Window:     h.window,
+		Idle:       h.idle(),
 		Editor:     h.editor(),
 		History:    h.history(),
 		Notes:      h.note,
@@ -227,34 +225,24 @@ func (h *hermes) screen(talk ui.Talk) ui.Settings {
 	}
 }
 
-// agentModel is what the server says of the agent.
-func (h *hermes) agentModel() (found bool, window int, price message.Price, priced bool) {
-	for _, m := range h.found.Models {
-		if m.ID != h.Agent {
+// priceOf is what the server says of the model that answers for an agent.
+func priceOf(found remote.Server, agent string) (price message.Price, priced bool, window int) {
+	for _, m := range found.Models {
+		if m.ID != agent {
 			continue
 		}
 		if m.Pricing == nil {
-			return true, m.Context, message.Price{}, false
+			return message.Price{}, false, m.Context
 		}
-		return true, m.Context, message.Price{Input: float64(m.Pricing.Prompt), Output: float64(m.Pricing.Completion)}, true
+		return message.Price{Input: float64(m.Pricing.Prompt), Output: float64(m.Pricing.Completion)}, true, m.Context
 	}
-	return false, 0, message.Price{}, false
-}
-
-func (h *hermes) price() (message.Price, bool) {
-	_, _, price, priced := h.agentModel()
-	return price, priced
-}
-
-func (h *hermes) window() int {
-	_, window, _, _ := h.agentModel()
-	return window
+	return message.Price{}, false, 0
 }
 
 // idle decides whether the agent looks around: always where it is switched on, else where its model is known to cost
 // nothing.
-func (h *hermes) idle(price message.Price, priced bool) ui.Idle {
-	on := h.Idle.On == "on" || h.Idle.On == "free" && priced && price == message.Price{}
+func (h *hermes) idle() ui.Idle {
+	on := h.Idle.On == "on" || h.Idle.On == "free" && h.priced && h.price == message.Price{}
 	return ui.Idle{
 		On:    on,
 		After: h.Idle.After,
@@ -262,8 +250,8 @@ func (h *hermes) idle(price message.Price, priced bool) ui.Idle {
 			Calls:   h.Idle.Calls,
 			Time:    h.Idle.Time,
 			Dollars: h.Idle.Dollars,
-			Price:   price,
-			Priced:  priced,
+			Price:   h.price,
+			Priced:  h.priced,
 		},
 	}
 }

@@ -70,8 +70,8 @@ func (h *hermes) headless(ctx context.Context, interrupts <-chan struct{}, resum
 	close(ended)
 	r.Outcome = outcome
 	r.Usage, _ = talk.Loop.Usage()
-	if price, ok := h.price(); ok {
-		dollars := r.Usage.Cost(price)
+	if h.priced {
+		dollars := r.Usage.Cost(h.price)
 		r.Dollars = &dollars
 	}
 	if failure != nil {

@@ -55,6 +55,9 @@ type hermes struct {
 	places
 	server  *remote.Client
 	found   remote.Server
+	price   message.Price // of the agent's model
+	priced  bool          // whether the server says it
+	window  int           // tokens that the model reads at once; 0 where the server does not say
 	model   react.Model
 	over    *overMCP // nil over HTTP
 	box     *tools.Box
@@ -68,7 +71,13 @@ type hermes struct {
 
 // open connects everything but the talk.
 func (p Process) open(ctx context.Context, s settings, pl places) (*hermes, error) {
-	h := &hermes{Process: p, settings: s, places: pl, wire: ui.NewWire(), hold: newHolder()}
+	h := &hermes{
+		Process:  p,
+		settings: s,
+		places:   pl,
+		wire:     ui.NewWire(),
+		hold:     newHolder(),
+	}
 	h.closers = append(h.closers, func() error {
 		if h.box == nil {
 			return nil
@@ -112,6 +121,7 @@ func (h *hermes) connect(ctx context.Context) error {
 		return exit.NotFoundf("there is no agent %q at %s; there is %s", h.Agent, h.Server, names(found))
 	}
 	h.found = found
+	h.price, h.priced, h.window = priceOf(found, h.Agent)
 	if h.found.Kind != remote.Oneiros {
 		h.note = append(h.note, "This server is no Oneiros: it has no memory, no dreams and no presence. Talk and tools work.")
 	}
@@ -368,8 +378,8 @@ func (p Process) up(ctx context.Context, s settings) (func() error, error) {
 	}
 	command := exec.Command(name, "up")
 	command.Env = p.Env
-	var said tail
-	command.Stdout, command.Stderr = &said, &said
+	var output tail
+	command.Stdout, command.Stderr = &output, &output
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C in the terminal is for Hermes
 	if err := command.Start(); err != nil {
 		return nil, fmt.Errorf("start oneiros up: %w", err)
@@ -392,7 +402,7 @@ func (p Process) up(ctx context.Context, s settings) (func() error, error) {
 		select {
 		case <-ended:
 			ended <- nil
-			return nil, exit.Errorf(exit.Unreachable, "oneiros up ended:\n%s", said.text())
+			return nil, exit.Errorf(exit.Unreachable, "oneiros up ended:\n%s", output.text())
 		case <-ctx.Done():
 			return nil, errors.Join(ctx.Err(), end())
 		case <-time.After(200 * time.Millisecond):

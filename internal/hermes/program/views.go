@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,13 @@ const most = 50
 
 // sheet is a terminal of a width at this moment.
 func (h *hermes) sheet(width, beat int) view.Sheet {
-	return view.Sheet{Width: width, Colour: h.Colour, Zone: time.Local, Now: h.Now(), Beat: beat}
+	return view.Sheet{
+		Width:  width,
+		Colour: h.Colour,
+		Zone:   time.Local,
+		Now:    h.Now(),
+		Beat:   beat,
+	}
 }
 
 // page is a page whose lines do not change.
@@ -176,7 +183,8 @@ func (h *hermes) rooms(ctx context.Context) ([]api.Room, error) {
 		return nil, err
 	}
 	for i, each := range all {
-		if all[i], err = h.server.Room(ctx, each.ID); err != nil {
+		all[i], err = h.server.Room(ctx, each.ID)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -204,24 +212,7 @@ func (h *hermes) nightPage(n view.Night) ui.Page {
 
 // night reads a dream: the one that is named, else the newest.
 func (h *hermes) night(ctx context.Context, argument string) (view.Night, error) {
-	var d api.Dream
-	var err error
-	switch argument {
-	case "":
-		var all []api.Dream
-		if all, err = h.server.Dreams(ctx, 1); err != nil {
-			return view.Night{}, err
-		}
-		if len(all) == 0 {
-			return view.Night{}, errNoDream
-		}
-		d, err = h.server.Dream(ctx, all[0].ID)
-	case "now":
-		h.hold.letGo() // an agent that is held awake does not dream
-		d, err = h.server.BeginDream(ctx, remote.DreamRequest{})
-	default:
-		d, err = h.server.Dream(ctx, h.server.DreamID(argument))
-	}
+	d, err := h.dreamOf(ctx, argument)
 	if err != nil {
 		return view.Night{}, err
 	}
@@ -237,6 +228,25 @@ func (h *hermes) night(ctx context.Context, argument string) (view.Night, error)
 		return h.refreshed(ctx, n), nil // it ended while it was read
 	}
 	return h.withYield(ctx, n), nil
+}
+
+// dreamOf reads the dream that is named, or the newest, or begins one.
+func (h *hermes) dreamOf(ctx context.Context, argument string) (api.Dream, error) {
+	switch argument {
+	case "now":
+		h.hold.letGo() // an agent that is held awake does not dream
+		return h.server.BeginDream(ctx, remote.DreamRequest{})
+	case "":
+		all, err := h.server.Dreams(ctx, 1)
+		if err != nil {
+			return api.Dream{}, err
+		}
+		if len(all) == 0 {
+			return api.Dream{}, errNoDream
+		}
+		return h.server.Dream(ctx, all[0].ID)
+	}
+	return h.server.Dream(ctx, h.server.DreamID(argument))
 }
 
 // tryAgain is after which time a refusal may be none any more; 0 where it stands. An agent that was let go takes a
@@ -266,17 +276,11 @@ const dreamEnded = "DreamEnded"
 
 // withYield adds what the dream made, as far as the key may see it.
 func (h *hermes) withYield(ctx context.Context, n view.Night) view.Night {
-	id := n.Dream.ID
-	var err error
-	if n.Insights, err = h.server.Insights(ctx, id); err != nil {
-		n.Denied = err
-	}
-	if n.Fragments, err = h.server.Fragments(ctx, id); err != nil {
-		n.Denied = err
-	}
-	if n.Scenarios, err = h.server.Scenarios(ctx, id); err != nil {
-		n.Denied = err
-	}
+	var insights, fragments, scenarios error
+	n.Insights, insights = h.server.Insights(ctx, n.Dream.ID)
+	n.Fragments, fragments = h.server.Fragments(ctx, n.Dream.ID)
+	n.Scenarios, scenarios = h.server.Scenarios(ctx, n.Dream.ID)
+	n.Denied = cmp.Or(scenarios, fragments, insights)
 	return n
 }
 
@@ -330,7 +334,8 @@ func (h *hermes) refreshed(ctx context.Context, n view.Night) view.Night {
 		return n
 	}
 	after := view.NightOf(d)
-	after.Recent, after.Breaks, after.Deepest, after.Seq = n.Recent, n.Breaks, n.Deepest, n.Seq
+	after.Recent, after.Breaks = n.Recent, n.Breaks
+	after.Deepest, after.Seq = n.Deepest, n.Seq
 	return h.withYield(ctx, after)
 }
 

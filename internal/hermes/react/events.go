@@ -2,7 +2,7 @@ package react
 
 import "github.com/seed-56a03226/oneiros/internal/hermes/message"
 
-// Event is something that happens in a turn: Iteration, Piece, Replied, Asking, Begun, Done, Said or Ended.
+// Event is something that happens in a turn: Iteration, Piece, Replied, Asking, Begun, Done, Dequeued or Ended.
 type Event interface{ event() }
 
 // Iteration tells that the model is asked for the Nth time of at most Max in this turn.
@@ -29,8 +29,8 @@ type Done struct {
 	Result message.Result
 }
 
-// Said tells that queued text is now part of the conversation.
-type Said struct{ Text string }
+// Dequeued tells that queued text is now part of the conversation.
+type Dequeued struct{ Text string }
 
 // Ended tells that the turn is over.
 type Ended struct {
@@ -44,5 +44,5 @@ func (Replied) event()   {}
 func (Asking) event()    {}
 func (Begun) event()     {}
 func (Done) event()      {}
-func (Said) event()      {}
+func (Dequeued) event()  {}
 func (Ended) event()     {}

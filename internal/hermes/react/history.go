@@ -72,8 +72,8 @@ func (l *Loop) Compact(ctx context.Context) (before, after int, err error) {
 		case <-calling.Done():
 		}
 	}()
-	asked := append(message.Complete(all[:last]), message.Message{Role: message.User, Content: compactRequest})
-	reply, err := l.settings.Model.Chat(calling, message.Request{Messages: asked, Quiet: true}, func(string) {})
+	request := append(message.Complete(all[:last]), message.Message{Role: message.User, Content: compactRequest})
+	reply, err := l.settings.Model.Chat(calling, message.Request{Messages: request, Quiet: true}, func(string) {})
 	l.account(reply.Usage)
 	switch {
 	case err != nil:

@@ -214,11 +214,11 @@ func (l *Loop) iterate(ctx context.Context, stop *stop) (Outcome, error) {
 				return Interrupted, nil
 			}
 		}
-		said, err := l.sayQueued()
+		more, err := l.sayQueued()
 		switch {
 		case err != nil:
 			return Failed, err
-		case said:
+		case more:
 			n = 0 // the person said more: their words begin a new count
 		case len(reply.Message.Calls) == 0:
 			return Answered, nil
@@ -293,7 +293,7 @@ func (l *Loop) sayQueued() (bool, error) {
 		if err := l.add(message.Message{Role: message.User, Content: text}); err != nil {
 			return false, err
 		}
-		l.notify(Said{Text: text})
+		l.notify(Dequeued{Text: text})
 	}
 	return len(queue) > 0, nil
 }

@@ -96,7 +96,7 @@ type rig struct {
 	*react.Loop
 	model  *script
 	box    *box
-	asked  []react.Ask
+	asks   []react.Ask
 	answer react.Decision
 	events []string
 	kept   []message.Entry
@@ -110,7 +110,7 @@ func newRig(mode react.Mode, confined bool, steps ...step) *rig {
 		Confined: confined,
 		Grace:    time.Millisecond,
 		Approve: func(_ context.Context, ask react.Ask) react.Decision {
-			r.asked = append(r.asked, ask)
+			r.asks = append(r.asks, ask)
 			return r.answer
 		},
 		Notify: func(e react.Event) { r.events = append(r.events, strings.TrimPrefix(fmt.Sprintf("%T", e), "react.")) },
@@ -177,7 +177,7 @@ func TestApproval(t *testing.T) {
 				r := newRig(c.mode, c.confined, calls(call("1", tool)), says("Done."))
 				_, err := r.Turn(t.Context(), "Go.")
 				require.NoError(t, err)
-				require.Equal(t, want == asks, len(r.asked) == 1, "asked %v", r.asked)
+				require.Equal(t, want == asks, len(r.asks) == 1, "asked %v", r.asks)
 				require.Equal(t, want == runs, len(r.box.ran) == 1, "ran %v", r.box.ran)
 			})
 		}
@@ -189,7 +189,7 @@ func TestAnApprovalForTheSessionCoversTheSameCallOnly(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		first, second message.Call
-		asked         int
+		asks          int
 	}{
 		{"the same command", message.Call{Name: "run", Arguments: `{"a":1}`}, message.Call{Name: "run", Arguments: `{"a":1}`}, 1},
 		{"another command", message.Call{Name: "run", Arguments: `{"a":1}`}, message.Call{Name: "run", Arguments: `{"a":2}`}, 2},
@@ -204,7 +204,7 @@ func TestAnApprovalForTheSessionCoversTheSameCallOnly(t *testing.T) {
 			r.answer = react.Decision{Allow: true, ForSession: true}
 			_, err := r.Turn(t.Context(), "Go.")
 			require.NoError(t, err)
-			require.Len(t, r.asked, c.asked)
+			require.Len(t, r.asks, c.asks)
 			require.Len(t, r.box.ran, 2)
 		})
 	}
@@ -231,7 +231,7 @@ func TestWordsNeverLowerAnApproval(t *testing.T) {
 		_, err := r.Turn(t.Context(), words)
 		require.NoError(t, err)
 		require.Equal(t, react.AskFirst, r.Mode())
-		require.Len(t, r.asked, 1, words)
+		require.Len(t, r.asks, 1, words)
 		require.Equal(t, []string{"look{}"}, r.box.ran, "the command was not allowed")
 	}
 }

@@ -57,7 +57,7 @@ func TestIncrementalEqualsFullRedraw(t *testing.T) {
 			case 7:
 				m.take(tea.BackgroundColorMsg{})
 			}
-			lines, _ := m.frame()
+			lines, _ := drawing{m}.frame()
 			if len(lines) != m.height {
 				r.Fatalf("the screen has %d lines, not %d", len(lines), m.height)
 			}
@@ -67,12 +67,12 @@ func TestIncrementalEqualsFullRedraw(t *testing.T) {
 				}
 			}
 		}
-		before, _ := m.frame()
+		before, _ := drawing{m}.frame()
 		for _, i := range m.transcript.items {
 			i.look, i.drawn = look{}, nil // the paragraphs of a growing answer stay as they were settled
 		}
 		m.transcript.md = nil
-		after, _ := m.frame()
+		after, _ := drawing{m}.frame()
 		if a, b := strings.Join(before, "\n"), strings.Join(after, "\n"); a != b {
 			r.Fatalf("kept:\n%s\nanew:\n%s", ansi.Strip(a), ansi.Strip(b))
 		}
@@ -135,7 +135,7 @@ type observed struct{ *model }
 
 func (o observed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if ask, ok := msg.(askFrame); ok {
-		lines, _ := o.frame()
+		lines, _ := drawing{o.model}.frame()
 		ask.answer <- ansi.Strip(strings.Join(lines, "\n"))
 		return o, nil
 	}
@@ -295,7 +295,7 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	m.take(presenceMsg{Text: "awake"})
 	m.tell(evil, true)
 	m.take(askMsg{ask: react.Ask{Preview: message.Preview{Title: evil, Body: evil, Warning: evil}}, answer: make(chan react.Decision, 1)})
-	lines, _ := m.frame()
+	lines, _ := drawing{m}.frame()
 	all := strings.Join(lines, "\n")
 	for _, bad := range []string{"\x1b]0", "\x1b[2J", "\x9b", "\u202e", "\r", "\x08", "\a"} {
 		require.NotContains(t, all, bad)
@@ -403,7 +403,8 @@ func BenchmarkKeyToFrame(b *testing.B) {
 		m.take(press(keys[i%len(keys)]))
 		_ = m.View()
 		times = append(times, time.Since(begun))
-		if i++; i%500 == 0 {
+		i++
+		if i%500 == 0 {
 			m.input.Reset()
 		}
 	}

@@ -27,19 +27,22 @@ func (m *model) View() tea.View {
 	v := tea.NewView("")
 	v.AltScreen, v.ReportFocus = !m.inline, true
 	v.WindowTitle = "hermes: " + m.Agent
-	v.ProgramStatus = m.status()
+	v.ProgramStatus = drawing{m}.status()
 	if m.width < narrowest || m.height < lowest {
 		v.Content = fit(fmt.Sprintf("Hermes needs %d columns and %d lines.", narrowest, lowest), m.width)
 		return v
 	}
-	lines, cursor := m.frame()
+	lines, cursor := drawing{m}.frame()
 	v.Content = strings.Join(lines, "\n")
 	v.Cursor = cursor
 	return v
 }
 
+// drawing draws a model.
+type drawing struct{ *model }
+
 // status tells the terminal whether the agent works or waits for the person.
-func (m *model) status() *tea.ProgramStatus {
+func (m drawing) status() *tea.ProgramStatus {
 	state := tea.ProgramStateIdle
 	if m.working {
 		state = tea.ProgramStateWorking
@@ -51,7 +54,7 @@ func (m *model) status() *tea.ProgramStatus {
 }
 
 // frame draws all lines of the screen and says where the cursor is.
-func (m *model) frame() ([]string, *tea.Cursor) {
+func (m drawing) frame() ([]string, *tea.Cursor) {
 	foot, cursor := m.foot()
 	if m.inline {
 		return m.inlineFrame(foot, cursor)
@@ -68,7 +71,7 @@ func (m *model) frame() ([]string, *tea.Cursor) {
 	return append(lines, foot...), cursor
 }
 
-func (m *model) head() string {
+func (m drawing) head() string {
 	state := m.theme.faint.Render(m.presence.Text)
 	if m.presence.Awake {
 		state = m.theme.good.Render(m.presence.Text)
@@ -80,14 +83,14 @@ func (m *model) head() string {
 
 // talkHeight is how many lines the talk has.
 func (m *model) talkHeight() int {
-	foot, _ := m.foot()
+	foot, _ := drawing{m}.foot()
 	return max(1, m.height-2-len(foot))
 }
 
 func (m *model) pageHeight() int { return max(1, m.talkHeight()-2) }
 
 // foot draws what stands under the talk: what goes on, the input or what is asked, and the line at the bottom.
-func (m *model) foot() ([]string, *tea.Cursor) {
+func (m drawing) foot() ([]string, *tea.Cursor) {
 	rule := m.theme.faint.Render(strings.Repeat("─", m.width))
 	lines := []string{rule}
 	if line := m.activity(); line != "" {
@@ -121,7 +124,7 @@ func (m *model) foot() ([]string, *tea.Cursor) {
 }
 
 // activity says what goes on; empty while nothing does.
-func (m *model) activity() string {
+func (m drawing) activity() string {
 	var parts []string
 	switch {
 	case m.stopping:
@@ -150,7 +153,7 @@ func (m *model) activity() string {
 }
 
 // bottom says how tools are approved and what was used.
-func (m *model) bottom() string {
+func (m drawing) bottom() string {
 	mode := m.Talk.Loop.Mode()
 	left := " " + string(mode) + m.theme.faint.Render(": "+mode.Says()+" (Shift+Tab)")
 	usage, window := m.Talk.Loop.Usage()
@@ -179,7 +182,7 @@ func duration(d time.Duration) string {
 }
 
 // card shows the call that waits for the person.
-func (m *model) card() []string {
+func (m drawing) card() []string {
 	ask := m.asks[0].ask
 	lines := make([]string, 0, 8)
 	for _, line := range wrapped(screen.Printable(ask.Preview.Title), m.width-3) {
@@ -202,7 +205,7 @@ func (m *model) card() []string {
 }
 
 // diff draws a preview's body of at most height lines.
-func (m *model) diff(body string, height int) []string {
+func (m drawing) diff(body string, height int) []string {
 	var lines []string
 	all := wrapped(body, m.width-4)
 	for i, line := range all {
@@ -223,7 +226,7 @@ func (m *model) diff(body string, height int) []string {
 	return lines
 }
 
-func (m *model) completionLines() []string {
+func (m drawing) completionLines() []string {
 	c := m.completion
 	if !c.open() {
 		return nil
@@ -247,7 +250,7 @@ func (m *model) completionLines() []string {
 }
 
 // pageLines are all lines of the page that is open.
-func (m *model) pageLines() []string {
+func (m drawing) pageLines() []string {
 	p := m.page
 	switch {
 	case p.err != "":
@@ -268,7 +271,7 @@ func (m *model) pageLines() []string {
 	return p.page.Draw(m.width-2, m.beat)
 }
 
-func (m *model) pageFrame() []string {
+func (m drawing) pageFrame() []string {
 	p, height := m.page, m.pageHeight()
 	lines := m.pageLines()
 	if p.choose != nil {
@@ -298,7 +301,7 @@ func (m *model) pageFrame() []string {
 }
 
 // inlineFrame draws what is not in the terminal's scrollback yet, and the foot.
-func (m *model) inlineFrame(foot []string, cursor *tea.Cursor) ([]string, *tea.Cursor) {
+func (m drawing) inlineFrame(foot []string, cursor *tea.Cursor) ([]string, *tea.Cursor) {
 	room := max(1, m.height-len(foot)-1)
 	var lines []string
 	if m.page != nil {

@@ -26,7 +26,7 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		return m.askKey(name, k)
 	}
 	if m.page != nil {
-		return m.pageKey(name)
+		return pages{m}.pageKey(name)
 	}
 	if cmd, ok := m.talkKey(name); ok {
 		return cmd
@@ -58,7 +58,7 @@ func (m *model) talkKey(name string) (tea.Cmd, bool) {
 	case "tab":
 		m.completion.begin(m)
 	case "ctrl+g":
-		return m.edit(), true
+		return programs{m}.edit(), true
 	case "ctrl+o":
 		m.transcript.look.expanded = !m.transcript.look.expanded
 	case "ctrl+d":
@@ -110,7 +110,7 @@ func (m *model) controlC() tea.Cmd {
 	case m.interrupt():
 		return nil
 	case m.page != nil:
-		m.closePage()
+		pages{m}.closePage()
 		return nil
 	case m.input.Value() != "":
 		m.input.Reset()
@@ -131,7 +131,7 @@ func (m *model) escapeKey() tea.Cmd {
 		m.escape = m.Now().Add(-double) // so that two hasty presses only interrupt
 	case m.input.Value() != "":
 	case m.Now().Sub(m.escape) < double:
-		m.rewindPage()
+		pages{m}.rewindPage()
 	default:
 		m.escape = m.Now()
 	}
@@ -150,7 +150,7 @@ func (m *model) enter() tea.Cmd {
 	m.past.add(text)
 	m.input.Reset()
 	if command, ok := strings.CutPrefix(text, "!"); ok {
-		return m.runShell(strings.TrimSpace(command))
+		return programs{m}.runShell(strings.TrimSpace(command))
 	}
 	if name, argument, ok := parse(text); ok {
 		return m.slash(name, argument)
@@ -161,7 +161,7 @@ func (m *model) enter() tea.Cmd {
 // slash does a command.
 func (m *model) slash(name, argument string) tea.Cmd {
 	if v, ok := m.view(name); ok {
-		return m.open(v, argument)
+		return pages{m}.open(v, argument)
 	}
 	if c, ok := m.command(name); ok {
 		ctx := m.ctx
@@ -178,13 +178,13 @@ func (m *model) slash(name, argument string) tea.Cmd {
 	case "compact":
 		return m.compact()
 	case "rewind":
-		m.rewindCommand(argument)
+		pages{m}.rewindCommand(argument)
 	case "queue":
 		m.takeBack()
 	case "resume":
 		return m.resume(argument)
 	case "editor":
-		return m.edit()
+		return programs{m}.edit()
 	case "quit", "exit":
 		return tea.Quit
 	default:
@@ -304,7 +304,10 @@ func (m *model) unask(answer chan react.Decision) {
 
 // --- pages ---
 
-func (m *model) open(v View, argument string) tea.Cmd {
+// pages opens, moves and closes what lies over the talk.
+type pages struct{ *model }
+
+func (m pages) open(v View, argument string) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	p := &openPage{view: v, page: Page{Title: v.Name}, cancel: cancel}
 	m.page = p
@@ -324,7 +327,7 @@ func (m *model) open(v View, argument string) tea.Cmd {
 	}
 }
 
-func (m *model) paged(msg pageMsg) {
+func (m pages) paged(msg pageMsg) {
 	if msg.of != m.page {
 		return // it was closed meanwhile
 	}
@@ -335,14 +338,14 @@ func (m *model) paged(msg pageMsg) {
 	m.page.page, m.page.err = msg.page, ""
 }
 
-func (m *model) closePage() {
+func (m pages) closePage() {
 	if m.page.cancel != nil {
 		m.page.cancel()
 	}
 	m.page = nil
 }
 
-func (m *model) pageKey(name string) tea.Cmd {
+func (m pages) pageKey(name string) tea.Cmd {
 	p, height := m.page, m.pageHeight()
 	switch name {
 	case "esc", "q":
@@ -354,7 +357,7 @@ func (m *model) pageKey(name string) tea.Cmd {
 		}
 		do := p.choose[p.chosen].do
 		m.closePage()
-		return do(m)
+		return do(m.model)
 	case "up", "k":
 		m.move(p, -1)
 	case "down", "j":
@@ -371,29 +374,29 @@ func (m *model) pageKey(name string) tea.Cmd {
 	return nil
 }
 
-func (m *model) move(p *openPage, by int) {
+func (m pages) move(p *openPage, by int) {
 	if p.choose != nil {
 		p.chosen = max(0, min(len(p.choose)-1, p.chosen+by))
 		return
 	}
-	lines := len(m.pageLines())
+	lines := len(drawing(m).pageLines())
 	p.top = max(0, min(lines-m.pageHeight(), p.top+by))
 }
 
 // rewindPage lets the person choose one of their messages to go back to.
-func (m *model) rewindPage() {
+func (m pages) rewindPage() {
 	if m.working {
 		m.tell("It is working; Esc interrupts it.", true)
 		return
 	}
 	var all []choice
-	for i, said := range m.Talk.Loop.Conversation() {
-		if said.Role != message.User {
+	for i, each := range m.Talk.Loop.Conversation() {
+		if each.Role != message.User {
 			continue
 		}
 		all = append(all, choice{
-			line: screen.Clean(said.Content),
-			do:   func(m *model) tea.Cmd { m.rewind(i); return nil },
+			line: screen.Clean(each.Content),
+			do:   func(m *model) tea.Cmd { pages{m}.rewind(i); return nil },
 		})
 	}
 	if len(all) == 0 {
@@ -407,15 +410,15 @@ func (m *model) rewindPage() {
 	}
 }
 
-func (m *model) rewindCommand(argument string) {
+func (m pages) rewindCommand(argument string) {
 	if argument == "" {
 		m.rewindPage()
 		return
 	}
 	n, err := strconv.Atoi(argument)
 	count := 0
-	for i, said := range m.Talk.Loop.Conversation() {
-		if said.Role != message.User {
+	for i, each := range m.Talk.Loop.Conversation() {
+		if each.Role != message.User {
 			continue
 		}
 		count++
@@ -428,7 +431,7 @@ func (m *model) rewindCommand(argument string) {
 }
 
 // rewind goes back to before a message and puts its words into the input.
-func (m *model) rewind(index int) {
+func (m pages) rewind(index int) {
 	text, err := m.Talk.Loop.Rewind(index)
 	if err != nil {
 		m.tell(failureText(err), true)
@@ -436,18 +439,18 @@ func (m *model) rewind(index int) {
 	}
 	m.input.SetValue(text)
 	turns := 0
-	for _, said := range m.Talk.Loop.Conversation() {
-		if said.Role == message.User {
+	for _, each := range m.Talk.Loop.Conversation() {
+		if each.Role == message.User {
 			turns++
 		}
 	}
 	m.cutTranscript(turns)
-	m.tell("You are back at this point. "+m.Agent+" may remember what was said after it.", false)
+	m.tell("You are back at this point. "+m.Agent+" may remember what was each after it.", false)
 	m.transcript.toEnd()
 }
 
 // cutTranscript takes off everything from the person's message behind the first turns on.
-func (m *model) cutTranscript(turns int) {
+func (m pages) cutTranscript(turns int) {
 	for i, each := range m.transcript.items {
 		if each.kind != person {
 			continue

@@ -217,7 +217,7 @@ func (l *linear) event(e react.Event) {
 			lines = append(lines[:shownOfResult:shownOfResult], "… "+count(len(lines)-shownOfResult, "more line"))
 		}
 		l.line("Result of " + e.Call.Name + ", " + state + ": " + strings.Join(lines, "\n"))
-	case react.Said:
+	case react.Dequeued:
 		l.line("You: " + e.Text)
 	}
 }
@@ -419,13 +419,13 @@ func (l *linear) mode(argument string) {
 func (l *linear) rewind(argument string) {
 	n, err := strconv.Atoi(argument)
 	at := 0
-	for i, said := range l.Talk.Loop.Conversation() {
-		if said.Role != message.User {
+	for i, each := range l.Talk.Loop.Conversation() {
+		if each.Role != message.User {
 			continue
 		}
 		at++
 		if err != nil {
-			l.line(fmt.Sprintf("%d: %s", at, screen.Clean(said.Content)))
+			l.line(fmt.Sprintf("%d: %s", at, screen.Clean(each.Content)))
 			continue
 		}
 		if at != n {

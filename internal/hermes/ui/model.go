@@ -117,7 +117,14 @@ func newModel(ctx context.Context, s Settings, inline bool) *model {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	m := &model{Settings: s, ctx: ctx, inline: inline, theme: newTheme(true), focused: true, touched: s.Now()}
+	m := &model{
+		Settings: s,
+		ctx:      ctx,
+		inline:   inline,
+		theme:    newTheme(true),
+		focused:  true,
+		touched:  s.Now(),
+	}
 	m.transcript = newTranscript(s.Agent, m.theme)
 	m.past = pastWords{all: s.History}
 	m.input = textarea.New()
@@ -220,13 +227,13 @@ func (m *model) takeResult(msg tea.Msg) tea.Cmd {
 	case endedMsg:
 		return m.ended(msg)
 	case pageMsg:
-		m.paged(msg)
+		pages{m}.paged(msg)
 	case doneMsg:
 		m.doneWith(msg.text, msg.err)
 	case shellMsg:
-		m.shellDone(msg)
+		programs{m}.shellDone(msg)
 	case editedMsg:
-		m.edited(msg)
+		programs{m}.edited(msg)
 	case compactedMsg:
 		m.working = false
 		if msg.err != nil {
@@ -285,7 +292,7 @@ func (m *model) event(e react.Event) tea.Cmd {
 			state = failed
 		}
 		m.mark(e.Call.ID, state, e.Result.Text)
-	case react.Said:
+	case react.Dequeued:
 		m.queued = max(0, m.queued-1)
 		m.transcript.add(&item{kind: person, text: screen.Printable(e.Text)})
 	}
@@ -399,7 +406,10 @@ func (m *model) interrupt() bool {
 	return true
 }
 
-func (m *model) runShell(command string) tea.Cmd {
+// programs runs the person's own commands and editor.
+type programs struct{ *model }
+
+func (m programs) runShell(command string) tea.Cmd {
 	if m.Shell == nil {
 		m.tell("Commands cannot be run here.", true)
 		return nil
@@ -417,7 +427,7 @@ func (m *model) runShell(command string) tea.Cmd {
 	return func() tea.Msg { return shellMsg{command, shell(ctx, soft, command)} }
 }
 
-func (m *model) shellDone(msg shellMsg) {
+func (m programs) shellDone(msg shellMsg) {
 	m.shell()
 	m.shell = nil
 	state := done
@@ -437,7 +447,7 @@ func (m *model) shellDone(msg shellMsg) {
 }
 
 // edit opens what is typed in the person's editor.
-func (m *model) edit() tea.Cmd {
+func (m programs) edit() tea.Cmd {
 	if m.Editor == "" {
 		m.tell("No editor was found. Set VISUAL or EDITOR, such as EDITOR=nano.", true)
 		return nil
@@ -457,7 +467,7 @@ func (m *model) edit() tea.Cmd {
 	return tea.ExecProcess(command, func(err error) tea.Msg { return editedMsg{name, err} })
 }
 
-func (m *model) edited(msg editedMsg) {
+func (m programs) edited(msg editedMsg) {
 	defer os.Remove(msg.file)
 	if msg.err != nil {
 		m.tell("The editor failed: "+msg.err.Error()+".", true)

@@ -50,22 +50,22 @@ func callTitle(c message.Call) string {
 	if json.Unmarshal([]byte(c.Arguments), &arguments) != nil {
 		return c.Name + "  " + screen.Clean(c.Arguments)
 	}
-	var said []string
+	var parts []string
 	for _, name := range []string{"command", "path", "pattern", "glob", "query"} {
 		if v, ok := arguments[name]; ok {
-			said = append(said, screen.Clean(fmt.Sprint(v)))
+			parts = append(parts, screen.Clean(fmt.Sprint(v)))
 			delete(arguments, name)
 		}
 	}
-	if len(said) == 0 {
+	if len(parts) == 0 {
 		rest := make([]string, 0, len(arguments))
 		for name, v := range arguments {
 			rest = append(rest, name+"="+screen.Clean(fmt.Sprint(v)))
 		}
 		slices.Sort(rest)
-		said = rest
+		parts = rest
 	}
-	return strings.TrimSpace(c.Name + "  " + strings.Join(said, "  "))
+	return strings.TrimSpace(c.Name + "  " + strings.Join(parts, "  "))
 }
 
 // count says "1 line", "3 lines".

@@ -119,7 +119,7 @@ func (m *model) pump(cmd tea.Cmd) {
 
 // frameText is the screen without colours.
 func frameText(m *model) string {
-	lines, cursor := m.frame()
+	lines, cursor := drawing{m}.frame()
 	text := ansi.Strip(strings.Join(lines, "\n"))
 	if cursor != nil {
 		text += fmt.Sprintf("\n[cursor %d,%d]", cursor.X, cursor.Y)
@@ -171,13 +171,13 @@ var scenes = map[string]func(t *testing.T, width, height int) *model{
 		return m
 	},
 	"rewind": func(t *testing.T, width, height int) *model {
-		var said []message.Message
+		var talk []message.Message
 		for _, e := range conversation() {
-			said = append(said, *e.Message)
+			talk = append(talk, *e.Message)
 		}
 		m := shown(t, width, height, func(s *Settings) {
 			s.Talk.Entries = conversation()
-			s.Talk.Loop = react.New(react.Settings{Model: silent{}, Tools: silent{}}, react.AskFirst, said)
+			s.Talk.Loop = react.New(react.Settings{Model: silent{}, Tools: silent{}}, react.AskFirst, talk)
 		})
 		m.press("esc", "esc")
 		return m
@@ -209,7 +209,7 @@ func TestFrames(t *testing.T) {
 			t.Run(fmt.Sprintf("%s-%d", name, size[0]), func(t *testing.T) {
 				t.Parallel()
 				m := scene(t, size[0], size[1])
-				lines, _ := m.frame()
+				lines, _ := drawing{m}.frame()
 				require.Len(t, lines, size[1], "the screen is filled exactly")
 				for _, line := range lines {
 					require.LessOrEqual(t, ansi.StringWidth(line), size[0], "%q", ansi.Strip(line))

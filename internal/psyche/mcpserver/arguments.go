@@ -66,10 +66,7 @@ func fits(s *jsonschema.Schema, value json.RawMessage) bool {
 	}
 	switch v := v.(type) {
 	case string:
-		n := utf8.RuneCountInString(v)
-		return s.Type == "string" && (s.MinLength == nil || n >= *s.MinLength) &&
-			(s.MaxLength == nil || n <= *s.MaxLength) &&
-			(s.Enum == nil || slices.Contains(s.Enum, any(v)))
+		return fitsText(s, v)
 	case float64:
 		whole := v == math.Trunc(v) && math.Abs(v) <= 1<<53
 		return (s.Type == "number" || s.Type == "integer" && whole) && (s.Minimum == nil || v >= *s.Minimum) &&
@@ -84,6 +81,13 @@ func fits(s *jsonschema.Schema, value json.RawMessage) bool {
 		return s.Type == "object"
 	}
 	return false
+}
+
+func fitsText(s *jsonschema.Schema, v string) bool {
+	n := utf8.RuneCountInString(v)
+	return s.Type == "string" && (s.MinLength == nil || n >= *s.MinLength) &&
+		(s.MaxLength == nil || n <= *s.MaxLength) &&
+		(s.Enum == nil || slices.Contains(s.Enum, any(v)))
 }
 
 // itemFault says what is wrong with the first wrong value inside of a list or an object, at its path; empty when

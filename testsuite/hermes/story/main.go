@@ -16,7 +16,9 @@ import (
 )
 
 func main() {
-	call := func(tool string, arguments map[string]any) hermes.Call { return hermes.Call{Tool: tool, Arguments: arguments} }
+	call := func(tool string, arguments map[string]any) hermes.Call {
+		return hermes.Call{Tool: tool, Arguments: arguments}
+	}
 	w, err := hermes.Work(map[string][]hermes.Step{
 		"the lens": {
 			{Say: "I look at the lens first.", Calls: []hermes.Call{call("search_files", map[string]any{"pattern": "Turn"})}, Pause: 30 * time.Millisecond},
@@ -27,7 +29,7 @@ func main() {
 			{Say: "Done:\n\n| what | before | now |\n|---|---|---|\n| `Turn()` | 3 | 6 |\n\nThe log of *12 March* says that you wanted this before the storm season.", Pause: 30 * time.Millisecond},
 		},
 		"a long walk": {{Say: walk(), Pause: 40 * time.Millisecond}},
-		"wait": {{Say: "I wait.", Calls: []hermes.Call{call("run", map[string]any{"command": "echo begun; sleep 60"})}}, {Say: "Waited."}},
+		"wait":        {{Say: "I wait.", Calls: []hermes.Call{call("run", map[string]any{"command": "echo begun; sleep 60"})}}, {Say: "Waited."}},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
