@@ -55,6 +55,7 @@ func newMarkdown(width int, dark bool) (*markdown, error) {
 	style.Document.Color = nil // the terminal's own
 	style.CodeBlock.Margin = &none
 	style.Code.Prefix, style.Code.Suffix = "", ""
+	style.Code.Color, style.Code.BackgroundColor = ptr("6"), nil // red would look like an error
 	heading := ansi.StylePrimitive{Bold: ptr(true)}
 	style.H1.StylePrimitive = heading
 	style.H1.Prefix = "# "

@@ -1,9 +1,7 @@
 // Command story is the model of the session that docs/hermes.svg shows: it follows a script, and the rest of the picture
 // is real. It prints its address and answers until it is interrupted.
 //
-// The picture is made in a terminal of 80 columns, with serve.model set to this model:
-//
-//	tmux capture-pane -e -p | go run ./testsuite/docs/picture -title 'bin/oneiros hermes' >docs/hermes.svg
+// The picture is made in a terminal of 80 columns, with serve.model set to this model (see testsuite/docs/picture).
 package main
 
 import (
