@@ -72,6 +72,7 @@ type Box struct {
 	checkpoints *journal
 	shown       map[message.Call]state // by call: its file when Preview showed it
 	swept       chan struct{}          // closed when leftovers of dead processes are removed
+	stopSweep   context.CancelFunc
 }
 
 // Open opens the workspace and the checkpoints of the session.
@@ -137,7 +138,9 @@ func Open(s Settings) (*Box, error) {
 	}
 	b.confined, b.why = confinement()
 	removeLeftovers(s.State)
-	go b.sweep()
+	ctx, cancel := context.WithCancel(context.Background())
+	b.stopSweep = cancel
+	go b.sweep(ctx)
 	return b, nil
 }
 
@@ -170,6 +173,7 @@ func within(path, folder string) bool {
 
 // Close waits for what is being written, and closes the workspace.
 func (b *Box) Close() error {
+	b.stopSweep()
 	<-b.swept
 	b.writing.Lock()
 	defer b.writing.Unlock()

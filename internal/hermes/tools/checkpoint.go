@@ -91,12 +91,14 @@ type entry struct {
 // time; the Box guards it.
 type journal struct {
 	root    *os.Root
+	lock    *os.File // held while the journal is open
 	file    *os.File
 	entries []entry
 }
 
 const (
 	journalFile = "checkpoints.jsonl"
+	lockFile    = "lock"
 	keptFolder  = "kept"
 )
 
@@ -105,10 +107,19 @@ func openJournal(folder string) (*journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the folder %q of checkpoints cannot be opened: %w", folder, err)
 	}
-	j := &journal{root: root}
+	held, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE, 0o600)
+	if err == nil {
+		err = lock(held)
+	}
+	if err != nil {
+		held.Close()
+		root.Close()
+		return nil, fmt.Errorf("the folder %q of checkpoints is used by another process, or cannot be locked: %w", folder, err)
+	}
+	j := &journal{root: root, lock: held}
 	err = j.load()
 	if err != nil {
-		root.Close()
+		j.close()
 		return nil, fmt.Errorf("the checkpoints in %q: %w", filepath.Join(folder, journalFile), err)
 	}
 	return j, nil
@@ -206,7 +217,13 @@ func (j *journal) rewrite() error {
 	return errors.Join(err, j.reopen())
 }
 
-func (j *journal) close() error { return errors.Join(j.file.Close(), j.root.Close()) }
+func (j *journal) close() error {
+	var err error
+	if j.file != nil {
+		err = j.file.Close()
+	}
+	return errors.Join(err, j.lock.Close(), j.root.Close())
+}
 
 func (j *journal) last() int {
 	if len(j.entries) == 0 {

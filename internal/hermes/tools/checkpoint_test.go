@@ -68,6 +68,16 @@ func TestCheckpointsSurviveARestart(t *testing.T) {
 	require.EqualError(t, err, "there is no checkpoint 99; the newest is 5")
 }
 
+func TestAStateIsUsedByOneProcess(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	_, err := Open(p.settings)
+	require.ErrorContains(t, err, "is used by another process")
+	require.ErrorContains(t, err, p.state)
+	require.NoError(t, p.Close())
+	p.open(t)
+}
+
 func TestWhatOthersChangedIsLeftAndNamed(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

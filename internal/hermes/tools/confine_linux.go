@@ -23,6 +23,9 @@ import (
 // marker is the first argument of a process that Confine takes over.
 const marker = "hermes-confined-command"
 
+// running is the program of this process, even when a command has put another one in the place of its file.
+const running = "/proc/self/exe"
+
 // fullABI is the first version of Landlock that confines files, TCP, signals and abstract sockets (Linux 6.12).
 const fullABI = 6
 
@@ -72,7 +75,12 @@ func start(s Settings, folder string, what spec, env []string, out io.Writer) (p
 	if err != nil {
 		return nil, errors.Join(err, controlRead.Close(), controlWrite.Close())
 	}
-	c := exec.Command(s.Self, marker, string(text))
+	program := s.Self
+	executable, err := os.Executable()
+	if err == nil && executable == s.Self {
+		program = running
+	}
+	c := exec.Command(program, marker, string(text))
 	c.Dir = folder
 	c.Env = env
 	c.Stdout, c.Stderr = out, out
@@ -164,11 +172,7 @@ func supervise(self string, s spec) {
 		end.Failed = err.Error()
 		return
 	}
-	executable, err := os.Executable()
-	if err != nil {
-		executable = self
-	}
-	child, err := os.StartProcess(executable, []string{self, marker, string(text)}, &os.ProcAttr{
+	child, err := os.StartProcess(running, []string{self, marker, string(text)}, &os.ProcAttr{
 		Env:   os.Environ(),
 		Files: []*os.File{nil, os.Stdout, os.Stderr, failedWrite},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: unix.SIGKILL},

@@ -25,7 +25,7 @@ import (
 
 // A test starts itself again with these variables, as a Hermes that is killed.
 const (
-	helperTask  = "TEST_TOOLS_TASK" // "write" or "run"
+	helperTask  = "TEST_TOOLS_TASK" // "write", "run" or "replace"
 	helperPlace = "TEST_TOOLS_PLACE"
 	helperStep  = "TEST_TOOLS_STEP" // the step of a write at which the helper kills itself; empty: none
 	helperSize  = "TEST_TOOLS_SIZE" // bytes that it writes
@@ -45,6 +45,11 @@ func help(task string) int {
 	if task == "run" {
 		b.Shell(context.Background(), nil, "setsid sh -c 'echo begun; exec sleep 1000' >pipe & sleep 1000")
 		return 1
+	}
+	if task == "replace" {
+		b.Shell(context.Background(), nil, "cp other new && mv -f new "+filepath.Base(self))
+		fmt.Print(b.Shell(context.Background(), nil, "echo as before").Text)
+		return 0
 	}
 	deadly, err := strconv.Atoi(os.Getenv(helperStep))
 	if err != nil {
@@ -166,6 +171,7 @@ func (p place) requireOldOrNew(t *testing.T, old *string, size int, about string
 	}
 	// The next Hermes sweeps, sees the checkpoints, and puts the file back.
 	b := p.open(t)
+	<-b.swept
 	require.NoError(t, b.Close())
 	for _, folder := range []string{"workspace/a", "workspace", "state", "state/kept"} {
 		left, err := filepath.Glob(filepath.Join(filepath.Dir(p.workspace), folder, ".hermes-*"))
@@ -347,3 +353,25 @@ type endsOnSecondLook struct {
 
 func (c *endsOnSecondLook) Done() <-chan struct{} { return c.done }
 func (c *endsOnSecondLook) Err() error            { return context.Canceled }
+
+func TestACommandCannotReplaceTheProgramThatConfinesIt(t *testing.T) {
+	t.Parallel()
+	p := bare(t)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	text, err := os.ReadFile(self)
+	require.NoError(t, err)
+	own := filepath.Join(p.workspace, "hermes")
+	require.NoError(t, os.WriteFile(own, text, 0o755))
+	// What would run without any confinement, if it were started.
+	outside := filepath.Join(filepath.Dir(p.workspace), "outside")
+	p.file(t, "other", "#!/bin/sh\necho escaped >"+outside+"\n")
+	require.NoError(t, os.Chmod(filepath.Join(p.workspace, "other"), 0o755))
+	c := helper(t, p, "replace")
+	c.Path = own
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Equal(t, "as before\n", string(out))
+	require.NoFileExists(t, outside)
+	require.Equal(t, p.text(t, "other"), p.text(t, "hermes"))
+}

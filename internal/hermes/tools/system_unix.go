@@ -32,3 +32,6 @@ func keepOwner(f *os.File, other fs.FileInfo) {
 	}
 	_ = f.Chown(int(stat.Uid), int(stat.Gid))
 }
+
+// lock takes a file for this process, until it is closed or the process ends. It does not wait.
+func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

@@ -352,7 +352,7 @@ func random() string {
 var leftover = regexp.MustCompile(`^\.hermes-([0-9]{1,9})-[0-9a-f]{16}\.tmp$`)
 
 // sweep removes temporary files of processes that no longer run, in the workspace and among the checkpoints.
-func (b *Box) sweep() {
+func (b *Box) sweep(ctx context.Context) {
 	defer close(b.swept)
 	for _, w := range []struct {
 		walker
@@ -363,7 +363,7 @@ func (b *Box) sweep() {
 		{walker{root: b.checkpoints.root, all: true, depth: 1}, keptFolder},
 	} {
 		// What a walk that ends early does not see is left for the next time.
-		_ = w.walk(context.Background(), w.from, func(path string, d fs.DirEntry) bool {
+		_ = w.walk(ctx, w.from, func(path string, d fs.DirEntry) bool {
 			found := leftover.FindStringSubmatch(d.Name())
 			if found == nil || !d.Type().IsRegular() {
 				return true
