@@ -222,7 +222,7 @@ func (j *journal) close() error {
 	if j.file != nil {
 		err = j.file.Close()
 	}
-	return errors.Join(err, j.lock.Close(), j.root.Close())
+	return errors.Join(err, unlock(j.lock), j.root.Close())
 }
 
 func (j *journal) last() int {

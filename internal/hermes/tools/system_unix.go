@@ -35,3 +35,8 @@ func keepOwner(f *os.File, other fs.FileInfo) {
 
 // lock takes a file for this process, until it is closed or the process ends. It does not wait.
 func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
+
+// unlock gives a file back. Closing it would not be enough while a child of this process is being started.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
