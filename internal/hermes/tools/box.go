@@ -8,10 +8,11 @@
 //
 // Commands are run by /bin/sh and confined by the kernel where it can (see [Box.Confined]): by Landlock and seccomp. A
 // confined command reads and writes the workspace, a folder for temporary files and one for caches. It reads and runs
-// what the system and the toolchains of PATH have. It opens nothing else, /proc among it. It makes no sockets unless
-// Settings.RunNetwork is set, and then none of Unix, so that it reaches no agent, bus or daemon of the person. It
-// signals and traces only programs of its own. It has no key in its environment and no terminal. It and all its
-// descendants end with it, those in sessions of their own as well, and when Hermes is killed.
+// what the system and the toolchains of PATH have, the person's settings of git, and what /proc and /sys say of the
+// machine. It opens nothing else: no process in /proc, no /tmp, no home. It makes no sockets unless Settings.RunNetwork
+// is set, and then none of Unix, so that it reaches no agent, bus or daemon of the person. It signals and traces only
+// programs of its own. It has no key in its environment and no terminal. It and all its descendants end with it, those
+// in sessions of their own as well, and when Hermes is killed.
 //
 // What is not confined: a command can see that a name outside exists (stat, readlink), and can change mode, owner, times
 // and attributes of files outside as far as the person may (chmod, chown, utime, setxattr). It can use all processors,

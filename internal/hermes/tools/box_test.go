@@ -304,7 +304,10 @@ func (p place) swap(t *testing.T, one, other string) {
 
 func TestNamesThatAreSwappedDuringACallLeadNowhere(t *testing.T) {
 	t.Parallel()
-	const rounds = 300
+	rounds := 100
+	if full {
+		rounds = 2000
+	}
 	p := newPlace(t)
 	p.plant(t)
 	p.file(t, "folder/canary", "inside\n")

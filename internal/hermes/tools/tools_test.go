@@ -14,6 +14,9 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hermes/message"
 )
 
+// full reports whether the long proofs run in full.
+var full = os.Getenv("PROVE") == "full"
+
 func TestMain(m *testing.M) {
 	if Confine(os.Args) {
 		return
