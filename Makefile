@@ -246,6 +246,10 @@ bench-phases: bin/temporald ## What each phase of a dream adds with the built-in
 bench-phases-small: bin/temporald ## The same with the small model that SMALL names, such as http://127.0.0.1:8089/v1 of `oneiros llama --name tiny`; half an hour
 	@SMALL='$(SMALL)' SMALL_DIR='$(CURDIR)/bin/phases-small' $(GO) test -count=1 -timeout 3h -v -run OnASmallModel ./testsuite/phases
 
+.PHONY: bench-hermes-small
+bench-hermes-small: ## What the small model that SMALL names makes of Hermes' thirty tasks, as it is
+	@SMALL='$(SMALL)' $(GO) test -count=1 -timeout 2h -v -run '^TestASmallModelTries' ./testsuite/hermes | grep -vE '^(=== |--- PASS|PASS$$)'
+
 .PHONY: bench-observing
 bench-observing: ## What the observer keeps of texts labelled by construction, in docs/measurements/observer.md; LOCOMO adds files of dialogues
 	@LOCOMO='$(LOCOMO)' UPDATE=table $(GO) test -count=1 -timeout 60m -run '^(TestTheObserverTells|TestMarkersFire)' ./testsuite/observing

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/seed-56a03226/oneiros/internal/hermes/message"
 )
 
 // ErrMissing is what every MissingError is.
@@ -88,6 +90,16 @@ func (e *Error) Error() string {
 		text += "; try again in " + Span(e.Retry)
 	}
 	return text
+}
+
+// toolless are the words by which servers refuse tools: Ollama "does not support tools", llama.cpp "tools param requires",
+// vLLM "tool choice requires", OpenRouter "no endpoints found that support tool use".
+var toolless = regexp.MustCompile(`(?i)\b(no|not|requires?|unsupported)\b.*\btools?\b|\btools?\b.*\b(not|requires?|unsupported)\b`)
+
+// Is reports whether target is message.ErrNoTools and the server refuses tools.
+func (e *Error) Is(target error) bool {
+	return target == message.ErrNoTools && (e.Status < 500 && e.Status != 401 && e.Status != 429 || e.Status == 500) &&
+		toolless.MatchString(e.Message)
 }
 
 // words is what a status means, where the server's own words may not say it.

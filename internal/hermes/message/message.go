@@ -2,7 +2,13 @@
 // and what became of a call.
 package message
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+)
+
+// ErrNoTools is what an error is where a model that was offered tools takes none.
+var ErrNoTools = errors.New("this model takes no tools")
 
 // Roles of a message, as the chat completions API has them.
 const (

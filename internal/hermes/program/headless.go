@@ -113,6 +113,8 @@ func (p *printer) event(e react.Event) {
 		p.r.Woke = p.r.Woke || e.Reply.Notes.Woke
 		p.line("reply", e.Reply.Message)
 		p.breakLine()
+	case react.NoTools:
+		p.tell("this model takes no tools")
 	case react.Begun:
 		p.tell("runs " + e.Call.Name + " " + e.Call.Arguments)
 		p.line("call", e.Call)

@@ -3,6 +3,8 @@ package program
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -199,7 +201,7 @@ func (h *hermes) openBox(id string) error {
 			return err
 		}
 	}
-	box, err := boxOf(h.settings, h.Workspace, filepath.Join(h.state, "checkpoints", id))
+	box, err := boxOf(h.settings, h.Workspace, filepath.Join(h.state, "checkpoints", id), h.cacheOf(h.Workspace))
 	if err != nil {
 		return exit.AsUsage(err)
 	}
@@ -207,8 +209,8 @@ func (h *hermes) openBox(id string) error {
 	return nil
 }
 
-// boxOf opens the tools of a workspace, whose checkpoints lie in a folder.
-func boxOf(s settings, workspace, checkpoints string) (*tools.Box, error) {
+// boxOf opens the tools of a workspace, with folders for checkpoints and for the caches of toolchains.
+func boxOf(s settings, workspace, checkpoints, cache string) (*tools.Box, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -216,12 +218,19 @@ func boxOf(s settings, workspace, checkpoints string) (*tools.Box, error) {
 	return tools.Open(tools.Settings{
 		Workspace:  workspace,
 		State:      checkpoints,
+		Cache:      cache,
 		RunLimit:   s.Run.Limit,
 		RunNetwork: s.Run.Network,
 		RunRead:    s.Run.Read,
 		RunEnv:     s.Run.Env,
 		Self:       self,
 	})
+}
+
+// cacheOf is the folder for caches of one workspace, so that no other workspace's commands write what it builds with.
+func (p places) cacheOf(workspace string) string {
+	sum := sha256.Sum256([]byte(workspace))
+	return filepath.Join(p.state, "cache", hex.EncodeToString(sum[:8]))
 }
 
 // workspaceOf is the folder that the settings name, else the current one.

@@ -352,7 +352,7 @@ func (p Process) own(s settings, pl places) []api.Line {
 		{Name: "sessions", Level: api.OK, Says: "kept in " + pl.state},
 	}
 	commands := api.Line{Name: "commands", Level: api.OK, Says: "confined to the workspace by the kernel"}
-	box, err := boxOf(s, workspaceOf(s), filepath.Join(pl.state, "doctor"))
+	box, err := boxOf(s, workspaceOf(s), filepath.Join(pl.state, "doctor"), pl.cacheOf(workspaceOf(s)))
 	if err != nil {
 		commands.Level, commands.Says = api.Failure, err.Error()
 		return append(lines, commands)

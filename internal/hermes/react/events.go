@@ -2,7 +2,7 @@ package react
 
 import "github.com/seed-56a03226/oneiros/internal/hermes/message"
 
-// Event is something that happens in a turn: Iteration, Piece, Replied, Asking, Begun, Done, Dequeued or Ended.
+// Event is something that happens in a turn: Iteration, Piece, Replied, Asking, Begun, Done, Dequeued, NoTools or Ended.
 type Event interface{ event() }
 
 // Iteration tells that the model is asked for the Nth time of at most Max in this turn.
@@ -32,6 +32,9 @@ type Done struct {
 // Dequeued tells that queued text is now part of the conversation.
 type Dequeued struct{ Text string }
 
+// NoTools tells that the model takes no tools, and is asked without them from now on.
+type NoTools struct{}
+
 // Ended tells that the turn is over.
 type Ended struct {
 	Outcome Outcome
@@ -45,4 +48,5 @@ func (Asking) event()    {}
 func (Begun) event()     {}
 func (Done) event()      {}
 func (Dequeued) event()  {}
+func (NoTools) event()   {}
 func (Ended) event()     {}

@@ -66,6 +66,7 @@ type Loop struct {
 	allowed      map[string]bool // calls that the person allowed for the session
 	usage        message.Usage   // of the session
 	window       int             // tokens of the newest request's prompt
+	toolless     bool // whether the model takes no tools
 	running      bool
 	stop         *stop // of the turn under way
 }
@@ -239,11 +240,16 @@ func (l *Loop) generate(ctx context.Context, stop *stop) (message.Reply, error) 
 		case <-calling.Done():
 		}
 	}()
-	reply, err := l.settings.Model.Chat(calling, l.request(), func(piece string) {
+	piece := func(text string) {
 		if !stop.requested() { // at a boundary of tokens
-			l.notify(Piece{Text: piece})
+			l.notify(Piece{Text: text})
 		}
-	})
+	}
+	reply, err := l.settings.Model.Chat(calling, l.request(), piece)
+	if errors.Is(err, message.ErrNoTools) && l.withoutTools() {
+		l.notify(NoTools{})
+		reply, err = l.settings.Model.Chat(calling, l.request(), piece)
+	}
 	reply.Message.Role = message.Assistant
 	interrupted := err != nil && stop.requested() && ctx.Err() == nil
 	if err != nil {
@@ -262,16 +268,29 @@ func (l *Loop) generate(ctx context.Context, stop *stop) (message.Reply, error) 
 	return reply, nil
 }
 
+// withoutTools offers no tools from now on. It reports false where none were offered before.
+func (l *Loop) withoutTools() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	offered := !l.toolless
+	l.toolless = true
+	return offered
+}
+
 func (l *Loop) request() message.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	tools := offered(l.settings.Tools.Tools(), l.mode)
+	if l.toolless {
+		tools = nil
+	}
 	var all []message.Message
 	if l.settings.Instructions != "" {
 		all = append(all, message.Message{Role: message.System, Content: l.settings.Instructions})
 	}
 	return message.Request{
 		Messages: append(all, l.conversation...),
-		Tools:    offered(l.settings.Tools.Tools(), l.mode),
+		Tools:    tools,
 	}
 }
 

@@ -425,6 +425,23 @@ func TestWhatCannotBeKeptIsNotSaid(t *testing.T) {
 	require.Empty(t, l.Conversation())
 }
 
+func TestAModelWithoutToolsIsAskedWithoutThem(t *testing.T) {
+	t.Parallel()
+	refuses := func(_ context.Context, q message.Request, _ func(string)) (message.Reply, error) {
+		require.NotEmpty(t, q.Tools)
+		return message.Reply{}, fmt.Errorf("400: %w", message.ErrNoTools)
+	}
+	r := newRig(react.AskFirst, true, refuses, says("Just words."), says("More words."))
+	for range 2 {
+		outcome, err := r.Turn(t.Context(), "Hello.")
+		require.NoError(t, err)
+		require.Equal(t, react.Answered, outcome)
+	}
+	require.Empty(t, r.model.requests[1].Tools)
+	require.Empty(t, r.model.requests[2].Tools, "it is not tried again")
+	require.Equal(t, 1, strings.Count(strings.Join(r.events, " "), "NoTools"))
+}
+
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	r := newRig(react.Auto, true, says("One."), says("Two."), says("Three."))

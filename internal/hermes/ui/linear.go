@@ -217,6 +217,8 @@ func (l *linear) event(e react.Event) {
 			lines = append(lines[:shownOfResult:shownOfResult], "… "+count(len(lines)-shownOfResult, "more line"))
 		}
 		l.line("Result of " + e.Call.Name + ", " + state + ": " + strings.Join(lines, "\n"))
+	case react.NoTools:
+		l.line("Note: " + noTools)
 	case react.Dequeued:
 		l.line("You: " + e.Text)
 	}

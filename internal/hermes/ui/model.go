@@ -292,12 +292,17 @@ func (m *model) event(e react.Event) tea.Cmd {
 			state = failed
 		}
 		m.mark(e.Call.ID, state, e.Result.Text)
+	case react.NoTools:
+		m.tell(noTools, false)
 	case react.Dequeued:
 		m.queued = max(0, m.queued-1)
 		m.transcript.add(&item{kind: person, text: screen.Printable(e.Text)})
 	}
 	return nil
 }
+
+// noTools is what a person is told of a model that takes no tools.
+const noTools = "This model takes no tools: it can talk, and cannot read or change anything here."
 
 func (m *model) replied(e react.Replied) {
 	text := screen.Printable(e.Reply.Message.Content)

@@ -28,7 +28,7 @@ func main() {
 		lines = crop(lines, *fragments)
 	case "life":
 		lines = cropLife(lines, *fragments)
-	case "screen":
+	case "screen": // kept whole
 	default:
 		err = fmt.Errorf("-of is %q; it must be report, life or screen", *of)
 	}
