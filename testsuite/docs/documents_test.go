@@ -174,7 +174,8 @@ func TestTheSearchAttributesToCreateAreOurs(t *testing.T) {
 func TestThePicturesAreSmallAndOfRealRuns(t *testing.T) {
 	t.Parallel()
 	for path, shown := range map[string][]string{
-		"docs/night.svg": {"bin/oneiros dream --demo", "Built-in model, for trying things out"},
+		"docs/hermes.svg": {"bin/oneiros hermes", "Turn the lens twice as fast.", "edit_file", "Shift+Tab"},
+		"docs/night.svg":  {"bin/oneiros dream --demo", "Built-in model, for trying things out"},
 		"docs/demo.svg": {
 			"bin/oneiros demo", "NIGHT  DAY", "+ passed: ", "From here on no dream: these days only judge.",
 			"In the last 14 days, which no dream knew of:", "Question: What comes with smoke?", "the same days, and no night",

@@ -50,6 +50,8 @@ type Settings struct {
 	Keep func(message.Entry) error
 	// Checkpoint is called before each turn with the person's words. May be nil.
 	Checkpoint func(label string) error
+	// Attach returns what a person's words name and the model is given beside them, such as files. May be nil.
+	Attach func(text string) []string
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -66,7 +68,7 @@ type Loop struct {
 	allowed      map[string]bool // calls that the person allowed for the session
 	usage        message.Usage   // of the session
 	window       int             // tokens of the newest request's prompt
-	toolless     bool // whether the model takes no tools
+	toolless     bool            // whether the model takes no tools
 	running      bool
 	stop         *stop // of the turn under way
 }
@@ -135,7 +137,7 @@ func (l *Loop) Turn(ctx context.Context, text string) (Outcome, error) {
 			return Failed, fmt.Errorf("keep a checkpoint of the files: %w", err)
 		}
 	}
-	if err := l.add(message.Message{Role: message.User, Content: text}); err != nil {
+	if err := l.addWords(text); err != nil {
 		return Failed, err
 	}
 	outcome, err := l.iterate(ctx, stop)
@@ -309,12 +311,24 @@ func (l *Loop) account(u message.Usage) {
 func (l *Loop) sayQueued() (bool, error) {
 	queue := l.Unqueue()
 	for _, text := range queue {
-		if err := l.add(message.Message{Role: message.User, Content: text}); err != nil {
+		if err := l.addWords(text); err != nil {
 			return false, err
 		}
 		l.notify(Dequeued{Text: text})
 	}
 	return len(queue) > 0, nil
+}
+
+// addWords adds a person's words, and before them what they attach: it is no part of what the person said.
+func (l *Loop) addWords(text string) error {
+	if l.settings.Attach != nil {
+		for _, attached := range l.settings.Attach(text) {
+			if err := l.add(message.Message{Role: message.System, Content: attached}); err != nil {
+				return err
+			}
+		}
+	}
+	return l.add(message.Message{Role: message.User, Content: text})
 }
 
 // add keeps a message and makes it part of the conversation.

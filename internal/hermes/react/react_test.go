@@ -442,6 +442,20 @@ func TestAModelWithoutToolsIsAskedWithoutThem(t *testing.T) {
 	require.Equal(t, 1, strings.Count(strings.Join(r.events, " "), "NoTools"))
 }
 
+func TestWhatAPersonAttachesIsNotTheirWords(t *testing.T) {
+	t.Parallel()
+	r := newRig(react.AskFirst, true)
+	r.model.steps = []step{says("I see.")}
+	l := react.New(react.Settings{
+		Model: r.model, Tools: r.box,
+		Attach: func(text string) []string { return []string{"the file of " + text} },
+	}, react.AskFirst, nil)
+	_, err := l.Turn(t.Context(), "@a")
+	require.NoError(t, err)
+	require.Equal(t, message.Message{Role: message.System, Content: "the file of @a"}, l.Conversation()[0])
+	require.Equal(t, message.Message{Role: message.User, Content: "@a"}, l.Conversation()[1])
+}
+
 func TestRewind(t *testing.T) {
 	t.Parallel()
 	r := newRig(react.Auto, true, says("One."), says("Two."), says("Three."))
