@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -128,7 +129,7 @@ func load(env func(string) string, flags *pflag.FlagSet, file string) (settings,
 	}
 	var s settings
 	hook := viper.DecodeHook(mapstructure.ComposeDecodeHookFunc(
-		mapstructure.StringToTimeDurationHookFunc(), mapstructure.StringToSliceHookFunc(",")))
+		durations, mapstructure.StringToSliceHookFunc(",")))
 	if err := v.UnmarshalExact(&s, hook); err != nil {
 		return settings{}, exit.Usagef("the settings of Hermes: %w", err)
 	}
@@ -136,6 +137,18 @@ func load(env func(string) string, flags *pflag.FlagSet, file string) (settings,
 		s.Plain = true
 	}
 	return s, s.check()
+}
+
+// durations reads a duration from text.
+func durations(from, to reflect.Type, value any) (any, error) {
+	if to != reflect.TypeFor[time.Duration]() || from.Kind() != reflect.String {
+		return value, nil
+	}
+	d, err := time.ParseDuration(value.(string))
+	if err != nil {
+		return nil, fmt.Errorf("%q is no duration; one looks like 90s or 10m", value)
+	}
+	return d, nil
 }
 
 // CheckFile reports what is wrong with a file of settings.
