@@ -1,6 +1,6 @@
 # Oneiros. `make` alone prints what there is. Only Go, git, make and a POSIX shell are needed; `make race` also needs C, and
-# `make test`, `make prove` and `make bench` need a redis-server, `make clients` needs npm and `make matrix` a C compiler, which they install
-# where they are allowed to.
+# `make test`, `make prove` and `make bench` need a redis-server, the first two tmux, `make clients` npm and `make matrix` a
+# C compiler, which they install where they are allowed to.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -91,7 +91,7 @@ check: lint ## Before a commit: format, vet, lint, unit and replay tests; no ser
 	$(TEST) -short -timeout 10m ./...
 
 .PHONY: test
-test: lint bin/temporald redis ## Everything: lint, all tests, real servers, each heavy proof in its reduced form
+test: lint bin/temporald redis tmux ## Everything: lint, all tests, real servers, each heavy proof in its reduced form
 	$(TEST) -timeout 40m ./...
 	$(GO) -C cmd/temporald test -timeout 10m ./...
 	$(GO) -C tools/distill test -timeout 10m ./...
@@ -109,6 +109,18 @@ redis: ## Install the system's redis-server when it is missing (apt-get as root 
 	apt install -y -q redis-server || { apt update -q && apt install -y -q redis-server; } || may=no; fi; \
 	[ $$may = yes ] || echo "redis-server is missing and could not be installed here, so the tests of the Redis store will fail: install the package \
 	redis-server, redis or valkey of your system, or set ONEIROS_REDIS_SERVER to the program"
+
+# Tests that need it are skipped without it, and say so.
+.PHONY: tmux
+tmux: ## Install the system's tmux when it is missing, for the tests of the terminal client (apt-get as root or by sudo without a password)
+	@command -v tmux >/dev/null && exit; sudo=; \
+	if [ "$$(id -u)" != 0 ]; then sudo="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || sudo -n true 2>/dev/null; }; then \
+	echo "tmux is missing: installing the package tmux with apt-get (our tests start servers of their own and end them)"; \
+	apt() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get "$$@"; }; \
+	apt install -y -q tmux || { apt update -q && apt install -y -q tmux; } || true; fi; \
+	command -v tmux >/dev/null || echo "tmux is missing and could not be installed here, so the tests of the terminal client in a real terminal are skipped: \
+	install the package tmux of your system"
 
 # Node 22 comes with the packages where there is one for the system; npm itself may run on an older one.
 .PHONY: clients
@@ -203,7 +215,7 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 
 # The status of the left side of a pipe is carried in a file: POSIX sh has no pipefail.
 .PHONY: prove
-prove: bin/temporald redis ## The proofs in full, about an hour; written to docs/measurements/
+prove: bin/temporald redis tmux ## The proofs in full, about an hour; written to docs/measurements/
 	@mkdir -p docs/measurements bin
 	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... ./internal/eval ./internal/psyche/rooms 2>&1; \
 	echo $$? >bin/prove.status; } | \

@@ -29,6 +29,7 @@ type machine struct {
 	env    []string
 	worker *hermes.Worker
 	base   string // of the server
+	agent  string
 	up     *exec.Cmd
 }
 
@@ -38,7 +39,7 @@ func build(t *testing.T, tasks map[string][]hermes.Step, settings, command strin
 	if testing.Short() {
 		t.Skip("starts real servers")
 	}
-	m := &machine{T: t, dir: t.TempDir()}
+	m := &machine{T: t, dir: t.TempDir(), agent: "iris"}
 	var err error
 	m.worker, err = hermes.Work(tasks)
 	require.NoError(t, err)
@@ -92,9 +93,25 @@ func (m *machine) must(args ...string) string {
 	return out
 }
 
-// hermes runs hermes in a folder with the server's address.
+// hermes are the words that start hermes with the machine's server and agent.
 func (m *machine) hermes(args ...string) []string {
-	return append([]string{"hermes", "--server", m.base, "--agent", "iris"}, args...)
+	return append([]string{"hermes", "--server", m.base, "--agent", m.agent}, args...)
+}
+
+// in is the machine within another test.
+func (m *machine) in(t *testing.T) *machine {
+	other := *m
+	other.T = t
+	return &other
+}
+
+// with is the machine within another test, with an agent of that test's own.
+func (m *machine) with(t *testing.T, agent string) *machine {
+	t.Helper()
+	other := m.in(t)
+	other.must("agents", "add", agent, "--persona", "a quiet companion")
+	other.agent = agent
+	return other
 }
 
 type output struct {
@@ -138,7 +155,7 @@ func (m *machine) serve(command string) {
 	require.NotEmpty(m, m.base, "%s", &out)
 }
 
-// status is what the server says of iris.
+// status is what the server says of the agent.
 func (m *machine) status() (s struct {
 	State    string
 	Leases   int
@@ -146,7 +163,7 @@ func (m *machine) status() (s struct {
 },
 ) {
 	m.Helper()
-	res, err := http.Get(m.base + "/v1/agents/iris/status")
+	res, err := http.Get(m.base + "/v1/agents/" + m.agent + "/status")
 	require.NoError(m, err)
 	defer res.Body.Close()
 	require.NoError(m, json.NewDecoder(res.Body).Decode(&s))

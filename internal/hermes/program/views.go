@@ -301,7 +301,7 @@ func (h *hermes) followDream(ctx context.Context, argument string, update func(u
 		update(ui.Page{Title: "Dream", Draw: func(int, int) []string {
 			return []string{"No dream yet. One that begins is shown here; /dream now begins one."}
 		}})
-		n = view.Night{}
+		n = view.Night{Dream: api.Dream{Agent: h.Agent}}
 	case err != nil:
 		page, err := h.trouble("dreams", err)
 		if err == nil {
@@ -320,6 +320,9 @@ func (h *hermes) followDream(ctx context.Context, argument string, update func(u
 	}
 	return h.server.Events(ctx, filter, n.Seq, func(e api.Event) {
 		n = view.Follow(n, e)
+		if n.Dream.Dream == "" {
+			return // what the agent does before its first dream
+		}
 		if e.Type == dreamEnded {
 			n = h.refreshed(ctx, n)
 		}
@@ -400,7 +403,7 @@ func (h *hermes) restore(_ context.Context, argument string) (string, error) {
 				fmt.Fprintf(&b, "     %s\n", f)
 			}
 		}
-		return b.String(), nil
+		return strings.TrimRight(b.String(), "\n"), nil
 	}
 	var n int
 	if _, err := fmt.Sscanf(argument, "%d", &n); err != nil {

@@ -115,9 +115,12 @@ func TestTheListIsSearched(t *testing.T) {
 		require.NoError(t, made.Add(e))
 		require.NoError(t, made.Close())
 	}
+	silent, err := s.Begin(session.Header{Agent: "iris", Begun: begun.Add(3 * time.Hour)})
+	require.NoError(t, err)
+	require.NoError(t, silent.Close())
 	all, err := s.List("")
 	require.NoError(t, err)
-	require.Len(t, all, 2)
+	require.Len(t, all, 2, "a session in which nobody said anything is none to go on with")
 	require.Equal(t, "The harbour.", all[0].First, "the newest first")
 	some, err := s.List("LIGHT")
 	require.NoError(t, err)

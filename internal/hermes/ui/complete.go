@@ -21,6 +21,9 @@ func (c *completion) move(by int) {
 	c.chosen = (c.chosen + by + len(c.found)) % len(c.found)
 }
 
+// typed reports that what is chosen is what was typed, such as /dream where there is /dreams, too.
+func (c *completion) typed() bool { return c.open() && c.found[c.chosen] == c.word }
+
 // begin completes the word before the cursor. The only one that fits is taken at once.
 func (c *completion) begin(m *model) {
 	if c.open() {

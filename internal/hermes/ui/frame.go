@@ -126,6 +126,10 @@ func (m drawing) foot() ([]string, *tea.Cursor) {
 // activity says what goes on; empty while nothing does.
 func (m drawing) activity() string {
 	var parts []string
+	interrupts := "Esc interrupts"
+	if len(m.asks) > 0 {
+		interrupts = "Ctrl+C interrupts" // Esc refuses the call
+	}
 	switch {
 	case m.stopping:
 		parts = append(parts, m.theme.amber.Render("stopping"))
@@ -133,9 +137,9 @@ func (m drawing) activity() string {
 		parts = append(parts, m.theme.amber.Render("your command runs"), "Esc interrupts")
 	case m.working && m.iteration.N > 0:
 		parts = append(parts, m.theme.amber.Render(fmt.Sprintf("iteration %d of %d", m.iteration.N, m.iteration.Max)),
-			duration(m.Now().Sub(m.began)), "Esc interrupts")
+			duration(m.Now().Sub(m.began)), interrupts)
 	case m.working:
-		parts = append(parts, m.theme.amber.Render("working"), "Esc interrupts")
+		parts = append(parts, m.theme.amber.Render("working"), interrupts)
 	case m.idle != nil:
 		parts = append(parts, m.theme.faint.Render("looks around while you are away; any key stops it"))
 	case m.Now().Sub(m.leave) < double:

@@ -44,7 +44,7 @@ func (m *model) talkKey(name string) (tea.Cmd, bool) {
 	}
 	switch name {
 	case "enter":
-		if m.completion.open() {
+		if m.completion.open() && !m.completion.typed() {
 			m.completion.take(m)
 			return nil, true
 		}
