@@ -249,7 +249,7 @@ func files(m *machine) {
 	term.press("C-u")
 	term.says("Task lens")
 	term.shows("It turns three degrees.")
-	var asked struct {
+	var request struct {
 		Messages []struct{ Role, Content string }
 	}
 	require.NoError(m, json.Unmarshal([]byte(m.lastSaid("Task lens")), &request))

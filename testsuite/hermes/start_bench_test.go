@@ -40,8 +40,8 @@ func TestTheSmallProgramIsSmall(t *testing.T) {
 	require.Less(t, size, int64(25_000_000))
 }
 
-// terminal opens a pseudo terminal of 80 by 24.
-func terminal(tb testing.TB) (master, slave *os.File) {
+// pseudoTerminal opens a pseudo terminal of 80 by 24.
+func pseudoTerminal(tb testing.TB) (master, slave *os.File) {
 	tb.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(tb, err)
@@ -65,7 +65,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 	home, folder := b.TempDir(), b.TempDir()
 	var times []time.Duration
 	for b.Loop() {
-		master, slave := terminal(b)
+		master, slave := pseudoTerminal(b)
 		cmd := exec.Command(program, "--server", worker.URL, "--agent", "worker", "--workspace", folder)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, os.Stderr
 		cmd.Env = []string{"HOME=" + home, "TERM=xterm-256color", "PATH=" + os.Getenv("PATH")}

@@ -131,7 +131,7 @@ func (p Process) piped(prompt string) (string, error) {
 		return prompt, nil
 	}
 	info, err := file.Stat()
-	if err != nil || info.Mode()&(os.ModeNamedPipe) == 0 && !info.Mode().IsRegular() {
+	if err != nil || info.Mode()&os.ModeNamedPipe == 0 && !info.Mode().IsRegular() {
 		return prompt, nil
 	}
 	const most = 1 << 20

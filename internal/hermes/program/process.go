@@ -116,6 +116,9 @@ func (h *hermes) connect(ctx context.Context) error {
 	if err != nil {
 		return exit.Errorf(exit.Unreachable, "%w%s", err, h.howToStart())
 	}
+	if len(found.Models) == 0 && found.Kind == remote.Oneiros {
+		return exit.NotFoundf("there is no agent at %s yet; add one with: oneiros agents add iris --persona \"...\"", h.Server)
+	}
 	if h.Agent == "" {
 		if len(found.Models) != 1 {
 			return exit.Usagef("say with --agent which one you want to talk to: %s", names(found))
@@ -133,9 +136,6 @@ func (h *hermes) connect(ctx context.Context) error {
 }
 
 func names(s remote.Server) string {
-	if len(s.Models) == 0 {
-		return "none yet; add one with: oneiros agents add NAME --persona \"...\""
-	}
 	var all []string
 	for _, m := range s.Models {
 		all = append(all, m.ID)

@@ -337,6 +337,7 @@ func (m *teller) Chat(_ context.Context, _ message.Request, piece func(string)) 
 type clockBox struct{ silent }
 
 func (clockBox) Tools() []message.Tool { return []message.Tool{{Name: "run", Effect: message.Runs}} }
+
 func (clockBox) Preview(c message.Call) (message.Preview, error) {
 	return message.Preview{Title: "run: date", Warning: "Commands are not confined here."}, nil
 }
