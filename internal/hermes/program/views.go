@@ -379,7 +379,7 @@ func (h *hermes) commands(talk ui.Talk) []ui.Command {
 
 func (h *hermes) remember(ctx context.Context, text string) (string, error) {
 	if text == "" {
-		return "", errors.New("say what to keep, such as /remember The bakery closes on Mondays.")
+		return "", errors.New("say what to keep, such as: /remember The bakery closes on Mondays")
 	}
 	_, err := h.server.Remember(ctx, text)
 	if err != nil {

@@ -135,7 +135,7 @@ type observed struct{ *model }
 
 func (o observed) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if ask, ok := msg.(askFrame); ok {
-		lines, _ := drawing{o.model}.frame()
+		lines, _ := drawing(o).frame()
 		ask.answer <- ansi.Strip(strings.Join(lines, "\n"))
 		return o, nil
 	}
