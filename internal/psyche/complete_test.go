@@ -107,6 +107,12 @@ func TestACompletionPutsToolCallsTogether(t *testing.T) {
 			answer: event(`{"id":"c1","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}`) +
 				event(`{"id":"c2","function":{"name":"list","arguments":"{}"}}`) + end,
 		},
+		"pieces without an index": {
+			stream: true,
+			answer: event(`{"id":"c1","function":{"name":"read","arguments":"{\"path\""}}`) +
+				event(`{"function":{"arguments":":\"a\"}"}}`) +
+				event(`{"id":"c2","function":{"name":"list","arguments":"{}"}}`) + end,
+		},
 		"the same index for every call": {
 			stream: true,
 			answer: event(`{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":\"a\"}"}}`) +
@@ -128,6 +134,17 @@ func TestACompletionPutsToolCallsTogether(t *testing.T) {
 			require.Equal(t, "tool_calls", answer.Finish)
 		})
 	}
+}
+
+func TestCallsInOnePieceWithoutIDsStayApart(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer = func(inference.RelayRequest) (int, string, io.ReadCloser) {
+		return http.StatusOK, "application/json", io.NopCloser(strings.NewReader(
+			`{"choices":[{"message":{"tool_calls":[{"function":{"name":"a","arguments":"{}"}},{"function":{"name":"b","arguments":"{}"}}]}}]}`))
+	}
+	answer, _ := r.completed(question(false), psyche.Switches{}, nil)
+	require.Equal(t, []psyche.ToolCall{{Name: "a", Arguments: "{}"}, {Name: "b", Arguments: "{}"}}, answer.Calls)
 }
 
 func TestARefusedCompletionSaysWhy(t *testing.T) {

@@ -231,7 +231,7 @@ func TestOtherToolsAreCalledForTheAgent(t *testing.T) {
 // unreliable fails the requests for one tool while it is set to.
 type unreliable struct {
 	fails    atomic.Bool
-	failed   chan struct{}
+	failed   chan struct{} // gets each request that failed
 	answered chan struct{}
 }
 
@@ -248,13 +248,19 @@ func (u *unreliable) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// next waits for an answer. A request that had begun before may still fail.
-func (u *unreliable) next() {
+// set lets requests fail from now on, or not, and waits for the first for which that holds. One that had begun before
+// may still end otherwise.
+func (u *unreliable) set(fails bool) {
+	u.fails.Store(fails)
+	awaited, other := u.answered, u.failed
+	if fails {
+		awaited, other = other, awaited
+	}
 	for {
 		select {
-		case <-u.failed:
-		case <-u.answered:
+		case <-awaited:
 			return
+		case <-other:
 		}
 	}
 }
@@ -268,17 +274,22 @@ func TestAHoldKeepsTheAgentAwakeAcrossALostConnectionAndLetsItGo(t *testing.T) {
 	defer cancel()
 	network.fails.Store(true)
 	ended := make(chan error, 1)
-	go func() { ended <- c.HoldFor(ctx, 30*time.Millisecond) }()
-	<-network.failed
+	go func() {
+		err := c.HoldRenewed(ctx, 10*time.Millisecond)
+		if ctx.Err() == nil {
+			t.Errorf("the hold ended by itself: %v", err)
+			close(network.failed) // so that nobody waits for it
+			close(network.answered)
+		}
+		ended <- err
+	}()
+	network.set(true)
 	require.Zero(t, s.leases("iris"))
-	network.fails.Store(false)
-	network.next()
+	network.set(false)
 	require.Equal(t, 1, s.leases("iris"))
-	network.fails.Store(true)
-	<-network.failed
-	<-network.failed
-	network.fails.Store(false)
-	network.next()
+	network.set(true)
+	network.set(true)
+	network.set(false)
 	require.Equal(t, 1, s.leases("iris"), "the same hold")
 	cancel()
 	for over := false; !over; {

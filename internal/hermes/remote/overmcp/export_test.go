@@ -5,5 +5,5 @@ import (
 	"time"
 )
 
-// HoldFor is Hold with another time.
-func (c *Client) HoldFor(ctx context.Context, hold time.Duration) error { return c.holdFor(ctx, hold) }
+// HoldRenewed is Hold, renewed so often.
+func (c *Client) HoldRenewed(ctx context.Context, every time.Duration) error { return c.hold(ctx, every) }

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// holdFor is how long the agent stays awake when the client is lost. It is renewed three times as often.
-	holdFor = time.Minute
+	holdFor    = time.Minute // how long the agent stays awake when the client is lost
+	renewEvery = holdFor / 3
 
 	leaveWithin = 2 * time.Second // after that the hold ends by itself
 )
 
 // Hold keeps the agent awake until the context ends, and lets it rest then. A connection that is lost is tried again.
 // The error is nil then, or what the server said when it refused the first time.
-func (c *Client) Hold(ctx context.Context) error { return c.holdFor(ctx, holdFor) }
+func (c *Client) Hold(ctx context.Context) error { return c.hold(ctx, renewEvery) }
 
-func (c *Client) holdFor(ctx context.Context, hold time.Duration) error {
+func (c *Client) hold(ctx context.Context, every time.Duration) error {
 	session := map[string]any{"session": "hermes-" + rand.Text()} // ours, so that it can be ended when no answer came
 	defer func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveWithin)
@@ -27,8 +27,8 @@ func (c *Client) holdFor(ctx context.Context, hold time.Duration) error {
 		_ = c.Call(ending, "leave", session, nil)
 	}()
 	connect := maps.Clone(session)
-	connect["seconds"] = max(1, int(hold/time.Second))
-	tick := time.NewTicker(hold / 3)
+	connect["seconds"] = int(holdFor / time.Second)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for held := false; ; {
 		err := c.Call(ctx, "connect", connect, nil)
