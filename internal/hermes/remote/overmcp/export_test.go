@@ -6,4 +6,6 @@ import (
 )
 
 // HoldRenewed is Hold, renewed so often.
-func (c *Client) HoldRenewed(ctx context.Context, every time.Duration) error { return c.hold(ctx, every) }
+func (c *Client) HoldRenewed(ctx context.Context, every time.Duration) error {
+	return c.hold(ctx, every)
+}
