@@ -147,6 +147,7 @@ func newHome(t *testing.T) *home {
 		env: []string{
 			"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
 			"ONEIROS_SERVE_LISTEN=127.0.0.1:0",
+			"XDG_STATE_HOME=" + t.TempDir(),   // Hermes keeps its sessions out of the folder that it works in
 			"ONEIROS_SERVE_RECALL_BUDGET=10s", // a busy machine finds what a quiet one finds
 		},
 	}

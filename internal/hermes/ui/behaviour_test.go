@@ -384,6 +384,37 @@ func TestTheLinearRenderer(t *testing.T) {
 
 // --- speed ---
 
+// A session of 10,000 messages keeps no more drawings than a few screens of them, however far somebody scrolls.
+func TestDrawingsThatAreOutOfSightAreForgotten(t *testing.T) {
+	t.Parallel()
+	m := shown(t, 80, 24, func(s *Settings) {
+		for len(s.Talk.Entries) < 10_000 {
+			s.Talk.Entries = append(s.Talk.Entries, conversation()...)
+		}
+	})
+	drawn := func() (n int) {
+		for _, i := range m.transcript.items {
+			if i.drawn != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for range 3 * keptDrawings {
+		m.press("pgup")
+		m.frameLines()
+	}
+	require.LessOrEqual(t, drawn(), keptDrawings)
+	require.Positive(t, drawn())
+	m.press("ctrl+end")
+	require.Contains(t, frameText(m), "Then make it 6.")
+}
+
+func (m *model) frameLines() []string {
+	lines, _ := drawing{m}.frame()
+	return lines
+}
+
 // BenchmarkKeyToFrame measures from a key to the drawn frame in a session of 10,000 messages, and what it keeps in
 // memory.
 func BenchmarkKeyToFrame(b *testing.B) {

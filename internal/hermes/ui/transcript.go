@@ -65,7 +65,12 @@ type transcript struct {
 	follows   bool
 	top, line int
 	unseen    int // items that came while the end was out of sight
+
+	recent []*item // those with drawings, the oldest drawing first; at most keptDrawings
 }
+
+// keptDrawings is how many items keep their drawing, so that a long session does not fill the memory.
+const keptDrawings = 512
 
 func newTranscript(name string, t theme) *transcript {
 	return &transcript{name: name, theme: t, follows: true, look: look{dark: t.dark}}
@@ -146,8 +151,21 @@ func (t *transcript) linesOf(i *item) []string {
 	if i.look.width != t.look.width {
 		i.settled, i.kept = 0, nil
 	}
+	if i.drawn == nil {
+		t.recent = append(t.recent, i)
+		if len(t.recent) > keptDrawings {
+			t.recent[0].forget()
+			t.recent = t.recent[1:]
+		}
+	}
 	i.drawn, i.look = t.draw(i), t.look
 	return i.drawn
+}
+
+// forget drops a drawing.
+func (i *item) forget() {
+	i.drawn, i.kept = nil, nil
+	i.look, i.settled = look{}, 0
 }
 
 func (t *transcript) draw(i *item) []string {
