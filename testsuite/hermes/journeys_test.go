@@ -64,7 +64,7 @@ func TestJourneys(t *testing.T) {
 }
 
 // at opens hermes at 80x24 in a folder with a file.
-func (m *machine) at(args ...string) (*terminal, string) {
+func (m *machine) at(args ...string) (*pane, string) {
 	m.Helper()
 	dir := m.folder(m.agent)
 	require.NoError(m, os.WriteFile(filepath.Join(dir, "lens.go"), []byte(lens), 0o644))

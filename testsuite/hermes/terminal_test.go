@@ -18,8 +18,8 @@ import (
 // patience is how long a test waits for what must come.
 const patience = time.Minute
 
-// terminal is a real terminal of its own, of a fixed size, in which a program runs.
-type terminal struct {
+// pane is a real terminal of its own, of a fixed size, in which a program runs.
+type pane struct {
 	*testing.T
 	socket string
 }
@@ -28,20 +28,20 @@ type terminal struct {
 const left = "[left with "
 
 // open runs hermes in a new terminal, with further variables of its environment.
-func (m *machine) open(t *testing.T, width, height int, env []string, args ...string) *terminal {
+func (m *machine) open(t *testing.T, width, height int, env []string, args ...string) *pane {
 	t.Helper()
 	return openTerminal(t, width, height, m.dir, append(append([]string(nil), m.env...), env...),
 		append([]string{program.Oneiros(t)}, m.hermes(args...)...))
 }
 
-func openTerminal(t *testing.T, width, height int, dir string, env, command []string) *terminal {
+func openTerminal(t *testing.T, width, height int, dir string, env, command []string) *pane {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed; make tmux installs it where it may")
 	}
 	folder, err := os.MkdirTemp("", "hermes-tmux-")
 	require.NoError(t, err)
-	term := &terminal{T: t, socket: filepath.Join(folder, "s")}
+	term := &pane{T: t, socket: filepath.Join(folder, "s")}
 	args := []string{
 		"new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "-c", dir,
 		"env", "-i", "TERM=tmux-256color", "LANG=C.UTF-8",
@@ -63,7 +63,7 @@ func openTerminal(t *testing.T, width, height int, dir string, env, command []st
 	return term
 }
 
-func (x *terminal) tmux(args ...string) string {
+func (x *pane) tmux(args ...string) string {
 	x.Helper()
 	out, err := exec.Command("tmux", append([]string{"-u", "-S", x.socket, "-f", "/dev/null"}, args...)...).CombinedOutput()
 	require.NoError(x, err, "tmux %v: %s", args, out)
@@ -71,25 +71,25 @@ func (x *terminal) tmux(args ...string) string {
 }
 
 // types types text.
-func (x *terminal) types(text string) { x.tmux("send-keys", "-l", "--", text) }
+func (x *pane) types(text string) { x.tmux("send-keys", "-l", "--", text) }
 
 // press presses keys, such as Enter or C-c.
-func (x *terminal) press(keys ...string) { x.tmux(append([]string{"send-keys"}, keys...)...) }
+func (x *pane) press(keys ...string) { x.tmux(append([]string{"send-keys"}, keys...)...) }
 
 // says types text and Enter.
-func (x *terminal) says(text string) {
+func (x *pane) says(text string) {
 	x.types(text)
 	x.press("Enter")
 }
 
 // screen is what the terminal shows.
-func (x *terminal) screen() string { return x.tmux("capture-pane", "-p") }
+func (x *pane) screen() string { return x.tmux("capture-pane", "-p") }
 
 // history is what the terminal shows, with what was scrolled out of it.
-func (x *terminal) history() string { return x.tmux("capture-pane", "-p", "-J", "-S", "-") }
+func (x *pane) history() string { return x.tmux("capture-pane", "-p", "-J", "-S", "-") }
 
 // until waits until the screen is as it should be and returns it.
-func (x *terminal) until(what string, ok func(screen string) bool) string {
+func (x *pane) until(what string, ok func(screen string) bool) string {
 	x.Helper()
 	var now string
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -103,13 +103,13 @@ func (x *terminal) until(what string, ok func(screen string) bool) string {
 }
 
 // shows waits until each text stands on the screen.
-func (x *terminal) shows(texts ...string) string {
+func (x *pane) shows(texts ...string) string {
 	x.Helper()
 	return x.until(strings.Join(texts, " and "), func(screen string) bool { return hasAll(screen, texts) })
 }
 
 // hides waits until a text is gone.
-func (x *terminal) hides(text string) string {
+func (x *pane) hides(text string) string {
 	x.Helper()
 	return x.until("lost "+text, func(screen string) bool { return !strings.Contains(screen, text) })
 }
@@ -125,7 +125,7 @@ func hasAll(screen string, texts []string) bool {
 
 // twice presses a key until a text appears that takes two presses shortly after one another: a slow machine may make
 // them too slow.
-func (x *terminal) twice(key, after, text string) {
+func (x *pane) twice(key, after, text string) {
 	x.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); {
 		x.press(key)
@@ -141,7 +141,7 @@ func (x *terminal) twice(key, after, text string) {
 }
 
 // leaves waits until the program has ended, which must be with a status.
-func (x *terminal) leaves(status int) string {
+func (x *pane) leaves(status int) string {
 	x.Helper()
 	screen := x.shows(left)
 	require.Contains(x, screen, left+strconv.Itoa(status)+"]")
