@@ -142,13 +142,13 @@ func (c *child) recorded() (id string, all []message.Message) {
 	return strings.TrimSuffix(filepath.Base(files[0]), ".jsonl"), all
 }
 
-// running are the programs that have the workspace in their arguments.
+// running are the programs that have the workspace in their arguments, without the terminal and its shell.
 func (c *child) running() []string {
 	var found []string
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range all {
 		text, err := os.ReadFile(name)
-		if err == nil && strings.Contains(string(text), c.dir) {
+		if err == nil && strings.Contains(string(text), c.dir) && !strings.Contains(string(text), left) {
 			found = append(found, strings.ReplaceAll(string(text), "\x00", " "))
 		}
 	}

@@ -69,8 +69,8 @@ type Loop struct {
 	usage        message.Usage   // of the session
 	window       int             // tokens of the newest request's prompt
 	toolless     bool            // whether the model takes no tools
-	running      bool
-	stop         *stop // of the turn under way
+	running      chan struct{}   // closed when what runs has ended; nil while nothing does
+	stop         *stop           // of the turn under way
 }
 
 // stop is how a turn is interrupted.
@@ -148,10 +148,10 @@ func (l *Loop) Turn(ctx context.Context, text string) (Outcome, error) {
 func (l *Loop) begin() (*stop, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.running {
+	if l.running != nil {
 		return nil, ErrBusy
 	}
-	l.running = true
+	l.running = make(chan struct{})
 	l.stop = &stop{soft: make(chan struct{})}
 	return l.stop, nil
 }
@@ -159,7 +159,18 @@ func (l *Loop) begin() (*stop, error) {
 func (l *Loop) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.running, l.stop = false, nil
+	close(l.running)
+	l.running, l.stop = nil, nil
+}
+
+// Wait returns when no turn runs any more.
+func (l *Loop) Wait() {
+	l.mu.Lock()
+	running := l.running
+	l.mu.Unlock()
+	if running != nil {
+		<-running
+	}
 }
 
 // Interrupt stops the turn under way: a generation at once, a running tool after its grace at the latest, and tools that
@@ -179,7 +190,7 @@ func (l *Loop) Interrupt() bool {
 func (l *Loop) Queue(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !l.running {
+	if l.running == nil {
 		return false
 	}
 	l.queue = append(l.queue, text)

@@ -26,6 +26,7 @@ func Run(ctx context.Context, s Settings, t Terminal) error {
 	go s.Wire.attach(func(v any) { p.Send(v) })
 	_, err := p.Run()
 	m.Talk.Loop.Interrupt()
+	m.Talk.Loop.Wait()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
 		return nil
 	}
