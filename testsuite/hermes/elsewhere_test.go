@@ -22,7 +22,7 @@ func TestAnotherServerHasTalkAndTools(t *testing.T) {
 	term.press("y")
 	term.shows("Edited it.")
 	term.says("/journal")
-	term.shows("the dream journal", "Esc closes")
+	term.shows("The journal cannot be shown: this server is no Oneiros", "Esc closes")
 	term.press("Escape")
 	term.shows("> Say something")
 	term.says("/quit")

@@ -50,7 +50,7 @@ func reading[T any](
 		Load: func(ctx context.Context, argument string) (ui.Page, error) {
 			got, err := read(ctx, argument)
 			if err != nil {
-				return h.trouble(says, err)
+				return h.trouble(name, err)
 			}
 			return h.page(says, func(s view.Sheet) []string { return draw(got, argument, s) }), nil
 		},
