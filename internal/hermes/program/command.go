@@ -209,7 +209,7 @@ func (h *hermes) screen(talk ui.Talk) ui.Settings {
 		Talk:       talk,
 		Wire:       h.wire,
 		Views:      h.views(),
-		Commands:   h.commands(talk),
+		Commands:   h.commands(),
 		Open:       h.talk,
 		Files:      h.box.Files,
 		Shell:      h.box.Shell,

@@ -4,12 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/seed-56a03226/oneiros/internal/hermes/message"
-	"github.com/seed-56a03226/oneiros/internal/hermes/session"
 )
-
-func exported(h session.Header, entries []message.Entry) string { return session.Export(h, entries) }
 
 // writeNew writes a file below a folder that is not there yet.
 func writeNew(dir, name, text string) error {

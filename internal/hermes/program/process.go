@@ -67,6 +67,7 @@ type hermes struct {
 	box     *tools.Box
 	plugins *plugin.Set
 	store   *session.Store
+	session string // the id of the one under way
 	wire    *ui.Wire
 	hold    *holder
 	note    []string
@@ -276,6 +277,7 @@ func (h *hermes) talkWith(id string, notify func(react.Event), approve func(cont
 	if err := h.speaker(made.ID); err != nil {
 		return ui.Talk{}, err
 	}
+	h.session = made.ID
 	confined, why := h.box.Confined()
 	if !confined {
 		h.note = append(h.note, "Commands are not confined on this machine ("+why+"), so that each needs your approval.")

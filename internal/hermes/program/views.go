@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/hermes/api"
 	"github.com/seed-56a03226/oneiros/internal/hermes/remote"
+	"github.com/seed-56a03226/oneiros/internal/hermes/session"
 	"github.com/seed-56a03226/oneiros/internal/hermes/ui"
 	"github.com/seed-56a03226/oneiros/internal/hermes/view"
 	"github.com/seed-56a03226/oneiros/internal/screen"
@@ -368,11 +369,11 @@ func (p Process) own(s settings, pl places) []api.Line {
 }
 
 // commands are what a person can ask for besides views.
-func (h *hermes) commands(talk ui.Talk) []ui.Command {
+func (h *hermes) commands() []ui.Command {
 	return []ui.Command{
 		{Name: "remember", Argument: "TEXT", Says: "tell the agent something to keep", Do: h.remember},
 		{Name: "restore", Argument: "[N]", Says: "put files back as they were at a checkpoint", Do: h.restore},
-		{Name: "export", Argument: "[FILE]", Says: "write the session as Markdown", Do: h.exporter(talk.ID)},
+		{Name: "export", Argument: "[FILE]", Says: "write the session as Markdown", Do: h.export},
 		{Name: "cancel-dream", Says: "end the dream under way with what it has", Do: h.cancelDream},
 	}
 }
@@ -442,19 +443,17 @@ func (h *hermes) cancelDream(ctx context.Context, _ string) (string, error) {
 	return "Dream " + d.Dream + " ends with what it has.", nil
 }
 
-// exporter writes the session into a file of the workspace.
-func (h *hermes) exporter(id string) func(context.Context, string) (string, error) {
-	return func(_ context.Context, file string) (string, error) {
-		if file == "" {
-			file = "hermes-" + id + ".md"
-		}
-		header, entries, err := h.store.Read(id)
-		if err != nil {
-			return "", err
-		}
-		if err := writeNew(h.Workspace, file, exported(header, entries)); err != nil {
-			return "", err
-		}
-		return "Written to " + file + ".", nil
+// export writes the session under way into a file of the workspace.
+func (h *hermes) export(_ context.Context, file string) (string, error) {
+	if file == "" {
+		file = "hermes-" + h.session + ".md"
 	}
+	header, entries, err := h.store.Read(h.session)
+	if err != nil {
+		return "", err
+	}
+	if err := writeNew(h.Workspace, file, session.Export(header, entries)); err != nil {
+		return "", err
+	}
+	return "Written to " + file + ".", nil
 }

@@ -50,7 +50,7 @@ func Linear(ctx context.Context, s Settings, in io.Reader, out io.Writer, width 
 	lines := make(chan string)
 	var reading error
 	var running sync.WaitGroup
-	defer running.Wait()
+	defer l.leave(&running)
 	defer s.Talk.Loop.Interrupt()
 	go func() {
 		reading = readLines(ctx, in, lines)
@@ -78,6 +78,9 @@ func Linear(ctx context.Context, s Settings, in io.Reader, out io.Writer, width 
 			return nil
 		case m := <-l.messages:
 			l.take(m)
+			if _, ok := m.(shellMsg); ok && lines == nil && !l.working {
+				return reading
+			}
 		case e := <-l.ended:
 			l.drain()
 			l.turnEnded(e, &running)
@@ -91,7 +94,7 @@ func Linear(ctx context.Context, s Settings, in io.Reader, out io.Writer, width 
 		case text, ok := <-lines:
 			if !ok {
 				lines = nil
-				if !l.working {
+				if !l.working && l.shell == nil {
 					return reading
 				}
 				continue
@@ -99,6 +102,26 @@ func Linear(ctx context.Context, s Settings, in io.Reader, out io.Writer, width 
 			if l.input(text, &running) {
 				return nil
 			}
+		}
+	}
+}
+
+// leave ends the person's own command and waits until nothing runs, while it shows what is still sent.
+func (l *linear) leave(running *sync.WaitGroup) {
+	if l.shell != nil {
+		l.shell()
+	}
+	ended := make(chan struct{})
+	go func() {
+		running.Wait()
+		close(ended)
+	}()
+	for {
+		select {
+		case m := <-l.messages:
+			l.take(m)
+		case <-ended:
+			return
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"time"
 
 	"charm.land/bubbles/v2/textarea"
@@ -39,6 +40,7 @@ type model struct {
 	queued    int
 	shell     context.CancelFunc // of the person's own command; nil while none runs
 	shellSoft chan struct{}
+	running   sync.WaitGroup // the person's own command
 
 	page       *openPage
 	completion completion
@@ -48,7 +50,8 @@ type model struct {
 	leave   time.Time // when Ctrl+C was pressed with nothing to stop
 	touched time.Time // when a key was pressed
 	idle    context.CancelFunc
-	idled   bool // whether the agent has looked around since the last key
+	later   []string // what the model is told when no turn runs
+	idled   bool     // whether the agent has looked around since the last key
 	beat    int
 	focused bool
 	printed int // items of the inline screen that are in the terminal's own scrollback
@@ -199,7 +202,7 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 		return nil
 	case beatMsg:
 		m.beat++
-		return tea.Batch(m.nextBeat(), m.maybeExplore())
+		return tea.Batch(m.nextBeat(), away{m}.maybeExplore())
 	}
 	return m.takeResult(msg)
 }
@@ -242,7 +245,7 @@ func (m *model) takeResult(msg tea.Msg) tea.Cmd {
 		}
 		m.tell(fmt.Sprintf("Compacted: %s are now %d.", count(msg.before, "message"), msg.after), false)
 	case exploredMsg:
-		m.explored(msg)
+		away{m}.explored(msg)
 	case talkMsg:
 		m.switchTo(msg)
 	}
@@ -367,6 +370,7 @@ func (m *model) ended(e endedMsg) tea.Cmd {
 	case react.Failed:
 		m.tell(failureText(e.err), true)
 	}
+	m.tellLater()
 	// What was queued in the last moment is said now.
 	if rest := m.Talk.Loop.Unqueue(); len(rest) > 0 {
 		m.queued = 0
@@ -428,8 +432,9 @@ func (m programs) runShell(command string) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	soft := make(chan struct{})
 	m.shell, m.shellSoft = cancel, soft
-	shell := m.Shell
-	return func() tea.Msg { return shellMsg{command, shell(ctx, soft, command)} }
+	done := make(chan shellMsg, 1)
+	m.running.Go(func() { done <- shellMsg{command, m.Shell(ctx, soft, command)} })
+	return func() tea.Msg { return <-done }
 }
 
 func (m programs) shellDone(msg shellMsg) {
@@ -507,8 +512,11 @@ func (m *model) touch() {
 	}
 }
 
+// away is what happens while the person presses no key.
+type away struct{ *model }
+
 // maybeExplore lets the agent look around when the person has pressed no key for long enough.
-func (m *model) maybeExplore() tea.Cmd {
+func (m away) maybeExplore() tea.Cmd {
 	if !m.Idle.On || m.idled || m.idle != nil || m.working || m.shell != nil ||
 		m.Now().Sub(m.touched) < m.Idle.After || len(m.Talk.Loop.Conversation()) == 0 {
 		return nil
@@ -522,7 +530,7 @@ func (m *model) maybeExplore() tea.Cmd {
 	}
 }
 
-func (m *model) explored(msg exploredMsg) {
+func (m away) explored(msg exploredMsg) {
 	m.idle()
 	m.idle = nil
 	if msg.err != nil {
@@ -536,10 +544,21 @@ func (m *model) explored(msg exploredMsg) {
 			m.tell("That was not kept: "+err.Error()+".", true)
 		}
 	}
-	if msg.found.Found == "" || m.working {
+	if msg.found.Found == "" {
 		return
 	}
-	if err := m.Talk.Loop.Tell(exploredNote(msg.found)); err != nil {
-		m.tell("The agent was not told of it: "+err.Error()+".", true)
+	m.later = append(m.later, exploredNote(msg.found))
+	if !m.working {
+		m.tellLater()
 	}
+}
+
+// tellLater gives the model what had to wait until no turn ran.
+func (m *model) tellLater() {
+	for _, text := range m.later {
+		if err := m.Talk.Loop.Tell(text); err != nil {
+			m.tell("The agent was not told of it: "+err.Error()+".", true)
+		}
+	}
+	m.later = nil
 }

@@ -25,6 +25,10 @@ func Run(ctx context.Context, s Settings, t Terminal) error {
 	p := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(t.In), tea.WithOutput(t.Out), tea.WithEnvironment(t.Env))
 	go s.Wire.attach(func(v any) { p.Send(v) })
 	_, err := p.Run()
+	if m.shell != nil {
+		m.shell()
+	}
+	m.running.Wait()
 	m.Talk.Loop.Interrupt()
 	m.Talk.Loop.Wait()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
