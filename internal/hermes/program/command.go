@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,17 +108,14 @@ func (p Process) run(cmd *cobra.Command, r request) (failed error) {
 		}
 		defer func() { failed = errors.Join(failed, end()) }()
 	}
+	if err := r.find(&s, pl); err != nil {
+		return err
+	}
 	h, err := p.open(ctx, s, pl)
 	if err != nil {
 		return err
 	}
 	defer func() { failed = errors.Join(failed, h.close()) }()
-	if r.goOn {
-		r.resume, err = h.newest()
-		if err != nil {
-			return err
-		}
-	}
 	if r.headless {
 		return h.headless(ctx, interrupts, r.resume, r.prompt, r.form)
 	}
@@ -147,18 +145,35 @@ func (p Process) piped(prompt string) (string, error) {
 	return prompt + "\n\n" + strings.ToValidUTF8(string(text), "\ufffd"), nil
 }
 
-// newest is the newest session of this folder and agent.
-func (h *hermes) newest() (string, error) {
-	all, err := h.store.List("")
-	if err != nil {
-		return "", err
+// find looks up which session is meant, and whose it is where no agent was named.
+func (r *request) find(s *settings, pl places) error {
+	if !r.goOn && r.resume == "" {
+		return nil
 	}
+	store, err := session.Open(cmp.Or(s.Sessions, filepath.Join(pl.state, "sessions")))
+	if err != nil {
+		return err
+	}
+	if r.resume != "" {
+		header, _, err := store.Read(r.resume)
+		if err != nil {
+			return exit.AsUsage(err)
+		}
+		s.Agent = cmp.Or(s.Agent, header.Agent)
+		return nil
+	}
+	all, err := store.List("")
+	if err != nil {
+		return err
+	}
+	folder := workspaceOf(*s)
 	for _, each := range all {
-		if each.Workspace == h.Workspace && each.Agent == h.Agent {
-			return each.ID, nil
+		if each.Workspace == folder && (s.Agent == "" || each.Agent == s.Agent) {
+			r.resume, s.Agent = each.ID, each.Agent
+			return nil
 		}
 	}
-	return "", exit.NotFoundf("there is no session with %s in %s yet", h.Agent, h.Workspace)
+	return exit.NotFoundf("there is no session in %s yet", folder)
 }
 
 // show opens the screen.

@@ -96,6 +96,10 @@ func (h *hermes) holdOnce(holding context.Context) error {
 		if s.Presence == remote.Held {
 			text = "awake"
 		}
-		h.wire.Present(ui.Presence{Text: text, Awake: s.Presence == remote.Held})
+		h.wire.Present(ui.Presence{
+			Text:    text,
+			Awake:   s.Presence == remote.Held,
+			Passing: s.Presence == remote.Connecting,
+		})
 	})
 }

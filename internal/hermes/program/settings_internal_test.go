@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/internal/hermes/message"
+	"github.com/seed-56a03226/oneiros/internal/hermes/session"
 )
 
 // read loads settings of a file, variables and flags.
@@ -151,5 +153,38 @@ func TestWhenTheAgentLooksAround(t *testing.T) {
 			h.price.Output = 1e-6
 		}
 		require.Equal(t, c.want, h.idle().On, "%+v", c)
+	}
+}
+
+// A session that is resumed says whose it is.
+func TestASessionNamesItsAgent(t *testing.T) {
+	t.Parallel()
+	pl := places{state: t.TempDir()}
+	store, err := session.Open(filepath.Join(pl.state, "sessions"))
+	require.NoError(t, err)
+	made, err := store.Begin(session.Header{Agent: "iris", Workspace: "/w", Begun: time.Unix(1, 0)})
+	require.NoError(t, err)
+	require.NoError(t, made.Add(message.Entry{At: time.Unix(2, 0), Note: "x"}))
+	require.NoError(t, made.Close())
+	for _, c := range []struct {
+		request request
+		s       settings
+		agent   string
+		fails   string
+	}{
+		{request{}, settings{Workspace: "/w"}, "", ""},
+		{request{goOn: true}, settings{Workspace: "/w"}, "iris", ""},
+		{request{goOn: true}, settings{Workspace: "/w", Agent: "vera"}, "", "there is no session in /w yet"},
+		{request{goOn: true}, settings{Workspace: "/other"}, "", "there is no session in /other yet"},
+		{request{resume: made.ID}, settings{Workspace: "/other"}, "iris", ""},
+		{request{resume: "1"}, settings{}, "", `there is no session "1"`},
+	} {
+		err := c.request.find(&c.s, pl)
+		if c.fails != "" {
+			require.ErrorContains(t, err, c.fails)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.agent, c.s.Agent)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -208,7 +209,12 @@ func (h *hermes) dreamView() ui.View {
 }
 
 func (h *hermes) nightPage(n view.Night) ui.Page {
-	return ui.Page{Title: "Dream", Pulses: true, Draw: func(width, beat int) []string { return view.Dream(n, h.sheet(width, beat)) }}
+	return ui.Page{Title: "Dream", Draw: func(width, beat int) []string {
+		if n.Dream.Ended != nil {
+			beat = 0 // what is over does not pulse
+		}
+		return view.Dream(n, h.sheet(width, beat))
+	}}
 }
 
 // night reads a dream: the one that is named, else the newest.
@@ -263,9 +269,18 @@ func tryAgain(err error) time.Duration {
 	return e.Retry
 }
 
+// within says how long something takes at most; empty for a moment.
+func within(d time.Duration) string {
+	if d < 5*time.Second {
+		return ""
+	}
+	return ", in " + api.Span(d) + " at the latest"
+}
+
 func waitPage(err error) ui.Page {
 	return ui.Page{Title: "Dream", Draw: func(width, _ int) []string {
-		text := "Not yet. " + err.Error() + ". It begins by itself then; Esc gives up."
+		text := "Not yet: the agent stays awake for a little while after it was talked to. The dream begins by itself" +
+			within(tryAgain(err)) + ". Esc gives up."
 		return strings.Split(ansi.Wrap(screen.Printable(text), width, ""), "\n")
 	}}
 }
@@ -326,6 +341,7 @@ func (h *hermes) followDream(ctx context.Context, argument string, update func(u
 		}
 		if e.Type == dreamEnded {
 			n = h.refreshed(ctx, n)
+			h.wire.Present(ui.Presence{Text: "asleep; what you say wakes it"})
 		}
 		update(h.nightPage(n))
 	})
@@ -352,7 +368,7 @@ func (p Process) doctorPage(lines []api.Line) ui.Page {
 // own are the checks of what is Hermes' own.
 func (p Process) own(s settings, pl places) []api.Line {
 	lines := []api.Line{
-		{Name: "settings", Level: api.OK, Says: "flags, HERMES_ variables, and " + pl.config + " where it is there"},
+		{Name: "settings", Level: api.OK, Says: settingsRead(pl.config)},
 		{Name: "sessions", Level: api.OK, Says: "kept in " + pl.state},
 	}
 	commands := api.Line{Name: "commands", Level: api.OK, Says: "confined to the workspace by the kernel"}
@@ -366,6 +382,14 @@ func (p Process) own(s settings, pl places) []api.Line {
 		commands.Level, commands.Says, commands.Fix = api.Warning, "not confined: "+why, "Each command needs your approval."
 	}
 	return append(lines, commands)
+}
+
+// settingsRead says where settings came from.
+func settingsRead(file string) string {
+	if _, err := os.Stat(file); err != nil {
+		return "flags and HERMES_ variables; there is no " + file
+	}
+	return "flags, HERMES_ variables and " + file
 }
 
 // commands are what a person can ask for besides views.

@@ -359,7 +359,7 @@ func (l *Loop) keep(e message.Entry) error {
 	}
 	e.At = l.settings.Now()
 	if err := l.settings.Keep(e); err != nil {
-		return fmt.Errorf("keep the session: %w", err)
+		return fmt.Errorf("the session cannot be kept, so nothing is said; say it again when it can: %w", err)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -104,6 +105,9 @@ func (w *walker) entries(name string) ([]fs.DirEntry, error) {
 	}
 	defer f.Close()
 	list, err := f.ReadDir(maxVisited + 1)
+	if errors.Is(err, io.EOF) {
+		err = nil // an empty folder
+	}
 	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return list, err
 }

@@ -3,12 +3,15 @@
 package tools
 
 import (
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/internal/hermes/message"
 )
 
 // use is an honest call: what it needs, what it returns, and what a file has afterwards.
@@ -264,5 +267,19 @@ func TestHonestUsesAreServed(t *testing.T) {
 				require.Equal(t, []string{filepath.ToSlash(u.file)}, r.Changed)
 			}
 		})
+	}
+}
+
+func TestAnEmptyFolderIsSearchedAndListed(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	require.NoError(t, os.Mkdir(filepath.Join(p.workspace, "inner"), 0o755))
+	for _, c := range []message.Call{
+		{Name: "search_files", Arguments: `{"pattern":"lamp"}`},
+		{Name: "search_files", Arguments: `{"pattern":"lamp","path":"inner"}`},
+		{Name: "list_files", Arguments: `{"path":"inner"}`},
+	} {
+		r := p.Run(t.Context(), nil, c)
+		require.False(t, r.Failed, "%s: %s", c.Arguments, r.Text)
 	}
 }

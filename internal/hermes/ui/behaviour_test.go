@@ -200,6 +200,9 @@ func TestKeys(t *testing.T) {
 		require.Equal(t, react.Edits, m.Talk.Loop.Mode())
 		m.slash("mode", "read")
 		require.Equal(t, react.ReadOnly, m.Talk.Loop.Mode())
+		m.slash("mode", "")
+		require.Equal(t, react.ReadOnly, m.Talk.Loop.Mode(), "asking changes nothing")
+		require.Contains(t, frameText(m), "> read")
 		m.slash("mode", "yolo")
 		require.Contains(t, frameText(m), "must be read, ask, edit or auto")
 	})
@@ -255,7 +258,7 @@ func TestKeys(t *testing.T) {
 		t.Parallel()
 		m := shown(t, 80, 24, nil)
 		m.take(tea.WindowSizeMsg{Width: 20, Height: 5})
-		require.Contains(t, m.View().Content, "Hermes needs")
+		require.Contains(t, m.View().Content, "Too small: 30 by")
 	})
 }
 

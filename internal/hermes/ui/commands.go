@@ -51,6 +51,20 @@ func (s Settings) command(name string) (Command, bool) {
 	return Command{}, false
 }
 
+// modes lists the approval modes; the one that holds is marked.
+func modes(now react.Mode) string {
+	var b strings.Builder
+	b.WriteString("How tools are approved; /mode NAME or Shift+Tab changes it:")
+	for _, m := range react.Modes {
+		mark := "  "
+		if m == now {
+			mark = "> "
+		}
+		fmt.Fprintf(&b, "\n%s%-5s %s", mark, m, m.Says())
+	}
+	return b.String()
+}
+
 // unknown says that there is no such command, and which is meant.
 func (s Settings) unknown(name string) string {
 	for _, c := range s.catalogue() {
@@ -85,7 +99,8 @@ var keys = [][2]string{
 	{"Alt+Enter, Ctrl+J", "a new line"},
 	{"Esc", "interrupt; close a view; refuse a call"},
 	{"Esc Esc", "go back to before one of your messages"},
-	{"Shift+Tab", "switch how tools are approved"},
+	{"Shift+Tab", "switch how tools are approved; /mode lists the ways"},
+	{"y, a, n, e", "allow a call; allow it for this session; refuse; refuse and say why"},
 	{"Tab", "complete a /command or an @file"},
 	{"Up, Down", "what you said before"},
 	{"PgUp, PgDn", "scroll; Ctrl+Home begin, Ctrl+End end"},

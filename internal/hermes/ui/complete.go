@@ -53,15 +53,22 @@ func (c *completion) narrow(m *model) {
 	}
 }
 
-func (c *completion) take(m *model) {
+// take puts the chosen completion in the place of the word. It reports whether that is a command which can run as it is.
+func (c *completion) take(m *model) bool {
 	if !c.open() {
-		return
+		return false
 	}
 	value := m.input.Value()
 	chosen := c.found[c.chosen]
 	m.input.SetValue(strings.TrimSuffix(value, c.word) + chosen + " ")
 	m.input.MoveToEnd()
 	*c = completion{word: chosen}
+	for _, each := range m.catalogue() {
+		if "/"+each.Name == chosen {
+			return each.Argument == "" || strings.HasPrefix(each.Argument, "[")
+		}
+	}
+	return false
 }
 
 func lastWord(text string) string {
@@ -80,7 +87,7 @@ func (m *model) fitting(word string) []string {
 		}
 		return all
 	case strings.HasPrefix(word, "@") && m.Files != nil:
-		return matches(m.Files(20_000), word[1:])
+		return matches(m.Files(200_000), word[1:])
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func (m *model) View() tea.View {
 	v.WindowTitle = "hermes: " + m.Agent
 	v.ProgramStatus = drawing{m}.status()
 	if m.width < narrowest || m.height < lowest {
-		v.Content = fit(fmt.Sprintf("Hermes needs %d columns and %d lines.", narrowest, lowest), m.width)
+		v.Content = fit(fmt.Sprintf("Too small: %d by %d needed.", narrowest, lowest), m.width)
 		return v
 	}
 	lines, cursor := drawing{m}.frame()

@@ -45,7 +45,9 @@ func (m *model) talkKey(name string) (tea.Cmd, bool) {
 	switch name {
 	case "enter":
 		if m.completion.open() && !m.completion.typed() {
-			m.completion.take(m)
+			if m.completion.take(m) {
+				return m.enter(), true
+			}
 			return nil, true
 		}
 		return m.enter(), true
@@ -195,7 +197,7 @@ func (m *model) slash(name, argument string) tea.Cmd {
 
 func (m *model) modeCommand(argument string) {
 	if argument == "" {
-		m.setMode(m.Talk.Loop.Mode().Next())
+		m.tell(modes(m.Talk.Loop.Mode()), false)
 		return
 	}
 	mode, err := react.ParseMode(argument)

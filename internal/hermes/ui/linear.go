@@ -30,6 +30,7 @@ type linear struct {
 	mid      bool // whether the last line of an answer has no end yet
 	streamed bool // whether the answer was shown piece by piece
 	typed    []string
+	presence string // as it was told last
 	shell    context.CancelFunc
 	soft     chan struct{}
 }
@@ -198,7 +199,10 @@ func (l *linear) take(m any) {
 			l.ask = nil
 		}
 	case presenceMsg:
-		l.line(fmt.Sprintf("Note: %s is %s.", l.Agent, m.Text))
+		if !m.Passing && m.Text != l.presence { // a lost server is tried again and again
+			l.presence = m.Text
+			l.line(fmt.Sprintf("Note: %s is %s.", l.Agent, m.Text))
+		}
 	case noteMsg:
 		l.line("Note: " + m.text)
 	case shellMsg:
@@ -239,7 +243,7 @@ func (l *linear) event(e react.Event) {
 		if len(lines) > shownOfResult+1 {
 			lines = append(lines[:shownOfResult:shownOfResult], "… "+count(len(lines)-shownOfResult, "more line"))
 		}
-		l.line("Result of " + e.Call.Name + ", " + state + ": " + strings.Join(lines, "\n"))
+		l.line("Result of " + callTitle(e.Call) + ", " + state + ": " + strings.Join(lines, "\n"))
 	case react.NoTools:
 		l.line("Note: " + noTools)
 	case react.Dequeued:
@@ -428,14 +432,14 @@ func (l *linear) show(v View, argument string) {
 }
 
 func (l *linear) mode(argument string) {
-	mode := l.Talk.Loop.Mode().Next()
-	if argument != "" {
-		parsed, err := react.ParseMode(argument)
-		if err != nil {
-			l.line("Error: " + failureText(err))
-			return
-		}
-		mode = parsed
+	if argument == "" {
+		l.line(modes(l.Talk.Loop.Mode()))
+		return
+	}
+	mode, err := react.ParseMode(argument)
+	if err != nil {
+		l.line("Error: " + failureText(err))
+		return
 	}
 	l.Talk.Loop.SetMode(mode)
 	l.line("Note: approval mode " + string(mode) + ": " + mode.Says() + ".")

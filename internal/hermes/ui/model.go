@@ -512,12 +512,15 @@ func (m *model) touch() {
 	}
 }
 
+// lost is what the presence says while the server does not answer.
+const lost = "lost"
+
 // away is what happens while the person presses no key.
 type away struct{ *model }
 
 // maybeExplore lets the agent look around when the person has pressed no key for long enough.
 func (m away) maybeExplore() tea.Cmd {
-	if !m.Idle.On || m.idled || m.idle != nil || m.working || m.shell != nil ||
+	if !m.Idle.On || m.idled || m.presence.Text == lost || m.idle != nil || m.working || m.shell != nil ||
 		m.Now().Sub(m.touched) < m.Idle.After || len(m.Talk.Loop.Conversation()) == 0 {
 		return nil
 	}
@@ -534,8 +537,7 @@ func (m away) explored(msg exploredMsg) {
 	m.idle()
 	m.idle = nil
 	if msg.err != nil {
-		m.tell("Looking around while you were away failed: "+msg.err.Error()+".", true)
-		return
+		return // nobody asked for it
 	}
 	text := explored(msg.found)
 	m.tell(text, false)

@@ -76,9 +76,8 @@ type View struct {
 // Page is what a view shows.
 type Page struct {
 	Title string
-	// Draw returns lines of at most width columns, at a beat that grows about twice a second where Pulses is set.
-	Draw   func(width, beat int) []string
-	Pulses bool
+	// Draw returns lines of at most width columns, at a beat that grows about twice a second.
+	Draw func(width, beat int) []string
 }
 
 // Command is something that a person can ask for by a slash and its name.
@@ -94,4 +93,6 @@ type Command struct {
 type Presence struct {
 	Text  string // such as "awake" or "connecting"
 	Awake bool
+	// Passing tells that this will change by itself, such as while a lost server is tried again.
+	Passing bool
 }

@@ -36,7 +36,7 @@ var claimGroups = []claimGroup{
 func Claims(claims []api.Claim, s Sheet) []string {
 	d := draw(s)
 	if len(claims) == 0 {
-		return d.nothing("Nothing is claimed yet. Dreams foretell, and what they foretell is tried; begin one with /dream.")
+		return d.nothing("Nothing is claimed yet. Dreams foretell, and what they foretell is tried; begin one with /dream now.")
 	}
 	for _, g := range claimGroups {
 		titled := false
@@ -233,7 +233,7 @@ func nothingNew(m api.Morning) string {
 	case m.Ever == 0:
 		return "Nothing is new: it has not dreamt yet. Begin a dream with /dream."
 	case m.Open == 0 && m.Tried == 0:
-		return "Nothing is new: it foretells nothing that a program can look up. More dreams may; begin one with /dream."
+		return "Nothing is new: it foretells nothing that a program can look up. More dreams may; begin one with /dream now."
 	}
 	return "Nothing is new: its claims have not come true often enough yet. They are tried as it lives."
 }

@@ -19,7 +19,7 @@ import (
 func Dreams(dreams []api.Dream, s Sheet) []string {
 	d := draw(s)
 	if len(dreams) == 0 {
-		return d.nothing("There is no dream yet. Begin one with /dream, or leave the agent alone: it dreams when it is idle.")
+		return d.nothing("There is no dream yet. Begin one with /dream now, or let the agent dream by itself: oneiros agents edit NAME --auto")
 	}
 	columns := []column{
 		{head: "DREAM"},
@@ -78,7 +78,7 @@ func moneyOf(r *api.Record) string {
 func Journal(entries []api.JournalEntry, s Sheet) []string {
 	d := draw(s)
 	if len(entries) == 0 {
-		return d.nothing("The journal is empty: a dream writes it on its return. Begin one with /dream.")
+		return d.nothing("The journal is empty: a dream writes it on its return. Begin one with /dream now.")
 	}
 	for _, e := range entries {
 		d.blank()
@@ -199,7 +199,7 @@ func kindsOf(counts map[string]int) string {
 		}
 	}
 	if len(kinds) == 0 {
-		return "none that this key may read"
+		return "none yet, or none that you may read"
 	}
 	slices.SortFunc(kinds, func(a, b string) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	for i, kind := range kinds {
@@ -225,8 +225,10 @@ func recallOf(r api.RecallCounts) string {
 		text string
 	}{{r.Skipped, "without"}, {r.WordsOnly, "by words alone"}} {
 		var names []string
-		for name := range part.of {
-			names = append(names, name)
+		for name, n := range part.of {
+			if n > 0 {
+				names = append(names, name)
+			}
 		}
 		slices.Sort(names)
 		for _, name := range names {
@@ -240,7 +242,7 @@ func recallOf(r api.RecallCounts) string {
 func Metrics(q *api.Quality, s Sheet) []string {
 	d := draw(s)
 	if q == nil || len(q.Metrics) == 0 {
-		return d.nothing("No dream was measured yet: an agent's dreams are, from the fifth on that runs to its end. Begin one with /dream.")
+		return d.nothing("Nothing is measured yet: that takes five dreams that ran to their end. Begin one with /dream now.")
 	}
 	var rows [][]string
 	var inks []screen.Ink
@@ -321,7 +323,7 @@ func readingInk(state string) screen.Ink {
 func Predictions(predictions []api.Prediction, s Sheet) []string {
 	d := draw(s)
 	if len(predictions) == 0 {
-		return d.nothing("Nothing is foretold. Dreams foretell; begin one with /dream.")
+		return d.nothing("Nothing is foretold. Dreams foretell; begin one with /dream now.")
 	}
 	for _, p := range predictions {
 		mark, ink := "·", screen.Blue

@@ -100,7 +100,7 @@ func TestEmptyViewsSayWhatToDo(t *testing.T) {
 		text := strings.Join(lines, " ")
 		require.Regexp(t, "/dream|/remember|oneiros rooms create|oneiros say", text, name)
 	}
-	require.Contains(t, strings.Join(view.Metrics(nil, s), " "), "No dream was measured yet: ")
+	require.Contains(t, strings.Join(view.Metrics(nil, s), " "), "Nothing is measured yet: ")
 }
 
 func TestAMissingRoleIsNamed(t *testing.T) {
