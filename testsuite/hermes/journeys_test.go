@@ -282,17 +282,17 @@ func views(m *machine) {
 		term.shows("views keeps it, as your own words.")
 		for command, texts := range map[string][]string{
 			"/memory bakery": {"The bakery closes on Mondays."},
-			"/status":        {"how the agent is"},
-			"/journal":       {"the dream journal"},
+			"/status":        {"How the agent is"},
+			"/journal":       {"The dream journal"},
 			"/doctor":        {"Doctor", "sessions", "commands"},
 			"/sessions":      {"Sessions; /resume ID goes on with one"},
 			"/help":          {"Help", "Shift+Tab"},
-			"/metrics":       {"what the dreams yield"},
+			"/metrics":       {"What the dreams yield"},
 			"/rooms":         {"Rooms"},
 			"/claims":        {"What keeps coming true"},
-			"/predictions":   {"what dreams foretold and is open"},
-			"/morning":       {"what is new since then"},
-			"/dreams":        {"dreams, the newest first"},
+			"/predictions":   {"What dreams foretold and is open"},
+			"/morning":       {"What is new since then"},
+			"/dreams":        {"Dreams, the newest first"},
 			"/dream":         {"No dream yet"},
 		} {
 			term.says(command)
