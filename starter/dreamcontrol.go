@@ -267,9 +267,8 @@ func requestFault(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil || errors.As(err, &existing):
 		return err
-	case errors.Is(err, memory.ErrAway):
-		return psyche.Refuse(http.StatusServiceUnavailable, "store_away", "",
-			"the store does not answer; try again").After(time.Second).From(err)
+	case psyche.StoreFault(err) != nil:
+		return psyche.StoreFault(err)
 	}
 	return psyche.Refuse(http.StatusInternalServerError, "not_begun", "",
 		"the deployment could not do this; the log says why under the id of this request, and "+

@@ -185,6 +185,7 @@ func TestFailuresBecomeHTTPFaultsWithoutInternals(t *testing.T) {
 		ErrAwake:                {409, "agent_awake"},
 		ErrUnreachable:          {503, "nobody_dreams"},
 		memory.ErrAway:          {503, "store_away"},
+		memory.ErrUnwritable:    {503, "store_unwritable"},
 		activities.ErrSettings:  {500, "not_begun"},
 		errors.New("something"): {500, "not_begun"},
 	} {

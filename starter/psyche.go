@@ -2,8 +2,10 @@ package starter
 
 import (
 	"context"
+	"errors"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -25,6 +27,9 @@ func (b wakingAgents) Wake(ctx context.Context, agent, client string, hold time.
 	w, err := b.Starter.Wake(ctx, Connection{Agent: agent, Client: client, Cause: presence.Connect, For: hold})
 	if err != nil {
 		return psyche.WakeResult{}, err
+	}
+	if errors.Is(w.blinded, memory.ErrUnwritable) { // a client must not believe that what it says is remembered
+		return psyche.WakeResult{}, w.blinded
 	}
 	woken := psyche.WakeResult{Wake: w.Wake, Raised: w.Raised}
 	switch {

@@ -356,7 +356,7 @@ func (s *Starter) Plan(ctx context.Context, agent string, now time.Time) (
 		w.AsOf = now
 	}
 	d, err := drafter{s}.check(ctx, w)
-	if errors.Is(err, memory.ErrAway) { // not a reason against the dream: it is planned again
+	if errors.Is(err, memory.ErrAway) || errors.Is(err, memory.ErrUnwritable) { // not a reason against the dream: it is planned again
 		return activities.Spec{}, "", err
 	}
 	if err != nil {

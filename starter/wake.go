@@ -30,6 +30,7 @@ type WakeResult struct {
 	presence.Wake
 	Raised   bool          // this request woke the agent; otherwise it was awake already
 	Degraded string        // what failed and will be repeated later; empty when all was done
+	blinded  error         // the store\'s, when it did not record the wake
 	Took     time.Duration // time until the caller may go on
 
 	agent dream.Agent
@@ -184,7 +185,8 @@ func (s waking) blind(ctx context.Context, agent dream.Agent, k Connection, bega
 		Hold:    s.holdTime(k),
 	})
 	w := WakeResult{ // the mood of the agent is unknown
-		Wake: presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
+		Wake:    presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
+		blinded: cause,
 		Degraded: "the store does not answer (" + cause.Error() +
 			"): nothing is recorded yet; this process keeps reporting to the agent's workflow as long as it runs",
 		Took: s.Now().Sub(began), agent: agent,

@@ -171,9 +171,8 @@ func (d doctor) checkStore(ctx context.Context) Finding {
 		return failed("Restore it from a copy; an SQLite store is one file.", "%s cannot be read: %v", h.store.name,
 			err)
 	}
-	if err := bookable(ctx, h.store.ledger); err != nil {
-		return failed("Check its owner and rights and the disk's free space.", "%s cannot be written: %v",
-			h.store.name, err)
+	if err := bookable(ctx, h.store.ledger, probe); err != nil {
+		return failed(unwritableAdvice(err), "%s cannot be written: %v", h.store.name, err)
 	}
 	nights := 0
 	for _, a := range agents {
@@ -189,12 +188,31 @@ func (d doctor) checkStore(ctx context.Context) Finding {
 // probe is the name under which the doctor tries a reservation of nothing in the ledger.
 const probe = "doctor"
 
-// bookable reserves an allowance of zero and gives it back, to see that the ledger can be written.
-func bookable(ctx context.Context, ledger spend.Ledger) error {
-	if err := ledger.Allow(ctx, probe, probe, probe, 0, 0); err != nil {
+// bookable reserves an allowance of zero under a name and gives it back, to see that the ledger can be written.
+func bookable(ctx context.Context, ledger spend.Ledger, name string) error {
+	if err := ledger.Allow(ctx, name, name, name, 0, 0); err != nil {
 		return err
 	}
-	return ledger.GiveBack(ctx, probe)
+	return ledger.GiveBack(ctx, name)
+}
+
+// unwritableAdvice says what to do about a store that refuses writes.
+func unwritableAdvice(err error) string {
+	why, _ := memory.WhyUnwritable(err)
+	switch why {
+	case memory.Full:
+		return "Make room: on the disk of an SQLite store, or by a higher maxmemory of a Redis server. Until then " +
+			"clients are answered 503; what is kept can be read and exported."
+	case memory.ReadOnly:
+		return "Give store.url the address of the primary, or mount the disk of the file for writing."
+	case memory.DiskFails:
+		return "Look at the log of the Redis server or the kernel: its disk is full or broken. Export the store first."
+	case memory.NoReplicas:
+		return "Bring the replicas of the Redis server back, or lower its min-replicas-to-write."
+	case memory.Loading:
+		return "Wait until the Redis server has loaded its file."
+	}
+	return "Check its owner and rights and the disk's free space."
 }
 
 // checkModels reports which model serves each role and what it costs.

@@ -8,6 +8,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
@@ -25,7 +26,7 @@ func (e *engine) status() []front.Route {
 		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
 			front.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
 		}},
-		{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: r.serve},
+		{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: r.serve},
 		{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: e.meter.Handler().ServeHTTP},
 	}
 }
@@ -56,7 +57,7 @@ func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
 }
 
 func (r *readiness) look(ctx context.Context) {
-	parts := map[string]func(context.Context) bool{"store": r.store, "temporal": r.temporal, "provider": r.provider}
+	parts := map[string]func(context.Context) string{"store": r.store, "temporal": r.temporal, "provider": r.provider}
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	values := map[string]string{}
@@ -64,45 +65,62 @@ func (r *readiness) look(ctx context.Context) {
 	defer cancel()
 	for name, ask := range parts {
 		asking.Go(func() {
-			word := "ok"
-			if !ask(ctx) {
-				word = "away"
-			}
+			word := ask(ctx)
 			mu.Lock()
 			defer mu.Unlock()
 			values[name] = word
 		})
 	}
 	asking.Wait()
-	r.output, r.ready = values, values["store"] == "ok" && values["provider"] == "ok"
+	r.output, r.ready = values, values["store"] == partOK && values["provider"] == partOK
 }
 
-func (r *readiness) store(ctx context.Context) bool {
-	_, err := r.engine.deployment.store.Agents(ctx)
-	return err == nil
+// What strangers learn of a part: no address, and no words of another program.
+const (
+	partOK   = "ok"
+	partAway = "away"
+)
+
+func partWord(err error) string {
+	if why, ok := memory.WhyUnwritable(err); ok {
+		return "takes no writes: " + string(why)
+	}
+	if err != nil {
+		return partAway
+	}
+	return partOK
 }
 
-func (r *readiness) temporal(ctx context.Context) bool {
+// store writes an allowance of nothing into the ledger, under a name of this process, and gives it back.
+func (r *readiness) store(ctx context.Context) string {
+	h := r.engine.deployment
+	return partWord(bookable(ctx, h.store.ledger, "ready/"+h.Holder))
+}
+
+func (r *readiness) temporal(ctx context.Context) string {
 	_, err := r.engine.client.CheckHealth(ctx, &client.CheckHealthRequest{})
-	return err == nil
+	return partWord(err)
 }
 
 // provider reports whether the server of the talk model answers at all, with whatever status.
-func (r *readiness) provider(ctx context.Context) bool {
+func (r *readiness) provider(ctx context.Context) string {
 	c := r.engine.deployment.config
 	spec, err := c.Lookup(c.TalkModel())
 	if err != nil {
-		return false
+		return partAway
 	}
 	p, ok := c.Providers[spec.Provider]
 	if !ok || p.ProviderURL() == "" { // built in, or run by this process
-		return true
+		return partOK
 	}
 	key, _ := c.Key(spec.Provider)
 	answer, err := listModels(ctx, p, key)
 	if err != nil {
-		return false
+		return partAway
 	}
 	_ = answer.Body.Close()
-	return answer.StatusCode < http.StatusInternalServerError
+	if answer.StatusCode >= http.StatusInternalServerError {
+		return partAway
+	}
+	return partOK
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
@@ -44,6 +45,9 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 	}
 	if h.config.Serve.Listen == "" {
 		return nil, exit.Usagef("serve.listen is empty; set it to an address such as 127.0.0.1:7680")
+	}
+	if err := e.requireWrites(ctx, tell); err != nil {
+		return nil, err
 	}
 	if err := e.requireKeys(ctx, tell); err != nil {
 		return nil, err
@@ -167,6 +171,21 @@ func reading(ctx context.Context, do func(context.Context)) (end func()) {
 		cancel()
 		<-done
 	}
+}
+
+// requireWrites refuses to run on a store that may only be read, such as a replica or a file on a read-only disk. On a
+// store that takes no writes for now this process runs: it serves what is kept, and goes on once there is room.
+func (e *engine) requireWrites(ctx context.Context, tell func(string, ...any)) error {
+	h := e.deployment
+	err := bookable(ctx, h.store.ledger, "ready/"+h.Holder)
+	why, refused := memory.WhyUnwritable(err)
+	switch {
+	case why == memory.ReadOnly:
+		return exit.Errorf(exit.Unreachable, "%s can only be read: %w. %s", h.store.name, err, unwritableAdvice(err))
+	case refused:
+		tell("Warning: %s: %v. %s", h.store.name, err, unwritableAdvice(err))
+	}
+	return nil
 }
 
 // requireKeys refuses to serve an address that other machines reach without keys.

@@ -80,13 +80,43 @@ func storeFault(what string, err error) error {
 		removed.Message = "The agent was removed; GET /v1/models lists those within reach of this key."
 		return removed
 	}
-	f := Refuse(http.StatusInternalServerError, "internal_error", "",
-		"This server failed to %s; its log says why.", what).From(err)
-	if errors.Is(err, memory.ErrAway) || errors.Is(err, context.DeadlineExceeded) {
-		f.Status, f.Code, f.Message = http.StatusServiceUnavailable, "store_away",
-			"The memory of this server does not answer; try again soon."
+	if f := StoreFault(err); f != nil {
+		return f
 	}
-	return f
+	if errors.Is(err, context.DeadlineExceeded) {
+		return storeAway(err)
+	}
+	return Refuse(http.StatusInternalServerError, "internal_error", "",
+		"This server failed to %s; its log says why.", what).From(err)
+}
+
+// When it is worth asking again: a store that did not answer is mostly back soon, one that takes no writes needs
+// somebody to make room.
+const (
+	awayRetry       = time.Second
+	unwritableRetry = 10 * time.Second
+)
+
+// StoreFault is the fault of a store that takes no writes or does not answer. It is nil for every other error, and for
+// a fault that says something else than that this server failed.
+func StoreFault(err error) *Fault {
+	if f, ok := errors.AsType[*Fault](err); ok && f.Status != http.StatusInternalServerError {
+		return nil
+	}
+	if why, ok := memory.WhyUnwritable(err); ok {
+		return Refuse(http.StatusServiceUnavailable, "store_unwritable", "",
+			"The store of this server takes no writes now (%s). What it keeps can be read; try again later.", why).
+			After(unwritableRetry).From(err)
+	}
+	if errors.Is(err, memory.ErrAway) {
+		return storeAway(err)
+	}
+	return nil
+}
+
+func storeAway(err error) *Fault {
+	return Refuse(http.StatusServiceUnavailable, "store_away", "",
+		"The memory of this server does not answer; try again soon.").After(awayRetry).From(err)
 }
 
 // recallFault is why memory could not be searched: the embedder failed, or the store.

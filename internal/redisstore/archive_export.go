@@ -148,11 +148,24 @@ func (r *reader) readWatched(tx *redis.Tx, read func(*reader)) error {
 	if errors.Is(r.err, store.ErrStopped) {
 		return r.err
 	}
-	_, moved := tx.TxPipelined(r.ctx, func(p redis.Pipeliner) error { return p.Ping(r.ctx).Err() })
+	moved := unchanged(r.ctx, tx)
 	if errors.Is(moved, redis.TxFailedErr) || r.err == nil {
 		return moved
 	}
 	return r.err
+}
+
+// unchanged returns redis.TxFailedErr when a watched key has changed. Its transaction is empty, because a full server
+// refuses every command within one.
+func unchanged(ctx context.Context, tx *redis.Tx) error {
+	if err := tx.Do(ctx, "MULTI").Err(); err != nil {
+		return err
+	}
+	err := tx.Do(ctx, "EXEC").Err()
+	if errors.Is(err, redis.Nil) {
+		return redis.TxFailedErr
+	}
+	return err
 }
 
 // hold keeps a record until the part is complete.

@@ -24,6 +24,13 @@ const (
 func (s *server) exchange(ctx context.Context, try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.set.timeout, s.late)
 	defer cancel()
+	var reply error // the server's last answer that it takes no writes yet
+	late := func(err error) error {
+		if reply != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
+			return unwritable(reply)
+		}
+		return asAway(err)
+	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		select {
 		case <-s.closed:
@@ -31,28 +38,36 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 		default:
 		}
 		if ctx.Err() != nil {
-			return asAway(context.Cause(ctx))
+			return late(context.Cause(ctx))
 		}
 		err := try(ctx)
 		if final(err) {
-			return err
+			return unwritable(err)
+		}
+		if refused(err) {
+			reply = err
 		}
 		switch waited := store.Pause(ctx, pause, s.closed); {
 		case errors.Is(waited, ErrClosed):
 			return ErrClosed
 		case waited != nil:
-			return asAway(fmt.Errorf("%w: %w", context.Cause(ctx), err))
+			return late(fmt.Errorf("%w: %w", context.Cause(ctx), err))
 		}
 	}
 }
 
-// together sends commands in one transaction. A missing key is no error.
+// together sends commands that only read in one transaction. A missing key is no error. A full server refuses every
+// command of a transaction, also those that read: there they are sent one after another.
 func (s *server) together(ctx context.Context, queue func(context.Context, redis.Pipeliner)) error {
 	return s.exchange(ctx, func(ctx context.Context) error {
-		_, err := s.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		read := func(p redis.Pipeliner) error {
 			queue(ctx, p)
 			return nil
-		})
+		}
+		_, err := s.client.TxPipelined(ctx, read)
+		if aborted(err) {
+			_, err = s.client.Pipelined(ctx, read)
+		}
 		return ignoreMissing(err)
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // ErrUnsafe is returned by Open for a server that may lose acknowledged writes, or whose configuration is unknown.
@@ -36,7 +38,8 @@ func (s *server) inspect(ctx context.Context) error {
 	var info map[string]string
 	var configured map[string]string
 	err := s.exchange(ctx, func(ctx context.Context) error {
-		if err := s.client.Ping(ctx).Err(); err != nil { // INFO is served while the server loads its file; PING is not
+		err := s.client.Ping(ctx).Err() // INFO is served while the server loads its file; PING is not
+		if why, ok := whyRefused(err); err != nil && (!ok || why != memory.DiskFails) {
 			return err
 		}
 		text, err := s.client.Info(ctx).Result()
@@ -52,6 +55,9 @@ func (s *server) inspect(ctx context.Context) error {
 	}
 	if err := checkServer(info); err != nil {
 		return err
+	}
+	if info["role"] == "slave" {
+		return s.checkReplica(ctx, info)
 	}
 	if !s.set.trust {
 		if err := checkDurability(info, configured); err != nil {
@@ -98,16 +104,31 @@ func checkServer(info map[string]string) error {
 			"the server runs in cluster mode, where one step cannot reach all the keys that it needs; " +
 				"use a single server (cluster-enabled no), with replicas if you like")
 	}
-	if info["role"] == "slave" {
-		return fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary",
-			info["master_host"], info["master_port"])
-	}
 	var major, minor int
 	n, _ := fmt.Sscanf(info["redis_version"], "%d.%d", &major, &minor)
 	if n == 2 && (major < oldestMajor || major == oldestMajor && minor < oldestMinor) {
 		return fmt.Errorf("the server is Redis %s; %d.%d or newer is needed", info["redis_version"], oldestMajor, oldestMinor)
 	}
 	return nil
+}
+
+// checkReplica accepts a replica for reading when it holds the keys of a deployment in this program's schema. Writes
+// fail there as memory.ErrUnwritable.
+func (s *server) checkReplica(ctx context.Context, info map[string]string) error {
+	kept, err := s.mark(ctx)
+	if err == nil && kept != strconv.Itoa(schema) {
+		err = fmt.Errorf("the server is a replica of %s:%s and takes no writes; give the address of the primary",
+			info["master_host"], info["master_port"])
+	}
+	return err
+}
+
+// mark reads the schema of the keys under the prefix; empty when there are none.
+func (s *server) mark(ctx context.Context) (string, error) {
+	kept, err := ask(ctx, s, func(ctx context.Context) (string, error) {
+		return s.client.Get(ctx, s.root(schemaKey)).Result()
+	})
+	return kept, ignoreMissing(err)
 }
 
 // checkDurability refuses a server that would lose acknowledged writes: in a restart without an append-only file, in a
@@ -158,17 +179,18 @@ func checkDurability(info, configured map[string]string) error {
 	return nil
 }
 
-// claimKeys marks the keys under the prefix with this program's schema.
+// claimKeys marks the keys under the prefix with this program's schema. It writes nothing where they are marked, since
+// a full server can still be read.
 func (s *server) claimKeys(ctx context.Context) error {
-	var kept string
-	err := s.exchange(ctx, func(ctx context.Context) error {
-		if err := s.client.SetNX(ctx, s.root(schemaKey), schema, 0).Err(); err != nil {
-			return err
+	kept, err := s.mark(ctx)
+	if err == nil && kept == "" {
+		err = s.exchange(ctx, func(ctx context.Context) error {
+			return s.client.SetNX(ctx, s.root(schemaKey), schema, 0).Err()
+		})
+		if err == nil {
+			kept, err = s.mark(ctx)
 		}
-		var err error
-		kept, err = s.client.Get(ctx, s.root(schemaKey)).Result()
-		return err
-	})
+	}
 	if err != nil {
 		return err
 	}

@@ -128,7 +128,8 @@ func TrustServer() Option { return func(s *settings) { s.trust = true } }
 func Connections(n int) Option { return func(s *settings) { s.pool = n } }
 
 // Open connects to the server of a redis:// or rediss:// address (user, password, host, port, database). It refuses a
-// server that would lose memories or money (ErrUnsafe), a cluster, a replica, and keys of a newer schema.
+// server that would lose memories or money (ErrUnsafe), a cluster, and keys of a newer schema. A replica that holds the
+// keys of this schema, and a server that refuses writes, are opened to be read.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	set := settings{prefix: "oneiros:", now: time.Now, timeout: 3 * time.Second, pool: 16 * runtime.GOMAXPROCS(0)}
 	for _, opt := range opts {

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 const (
@@ -54,9 +56,13 @@ func (q *visitQueue) send(ctx context.Context, s *server, keys []string, args ..
 	case v.err == nil:
 		return texts(v.reply)
 	case !final(v.err) || unloaded(v.err):
-		return s.runTexts(bounded, arriveScript, keys, args...)
+		reply, err := s.runTexts(bounded, arriveScript, keys, args...)
+		if refused(v.err) && errors.Is(err, memory.ErrAway) {
+			err = unwritable(v.err)
+		}
+		return reply, err
 	default:
-		return nil, v.err
+		return nil, unwritable(v.err)
 	}
 }
 

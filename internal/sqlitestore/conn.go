@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
@@ -89,11 +90,16 @@ func (s *file) write(ctx context.Context, do func(*tx)) error {
 	}))
 }
 
-// explain turns SQLite's "busy" into an error that says who holds the file.
+// explain turns SQLite's "busy" into an error that says who holds the file, and marks the failures of a full or failing
+// disk and of a file that may only be read as memory.ErrUnwritable.
 func (s *file) explain(err error) error {
 	if busy(err) {
 		return store.Away(
 			fmt.Errorf("another writer has held the file %s for more than %s: %w", s.name, s.set.busy, err))
+	}
+	err = unwritable(err)
+	if s.asItIs != nil && errors.Is(err, memory.ErrUnwritable) {
+		return s.asItIs
 	}
 	return err
 }

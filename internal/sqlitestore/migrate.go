@@ -29,34 +29,41 @@ func (s *file) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkFile(ctx, len(steps)); err != nil {
+	done, err := s.checkFile(ctx, len(steps))
+	if err != nil {
 		return err
+	}
+	if s.asItIs != nil {
+		if done < len(steps) {
+			return fmt.Errorf("the file has schema %d, and must be raised to %d: %w", done, len(steps), s.asItIs)
+		}
+		return nil
 	}
 	if !s.private {
 		if err := s.startLog(ctx); err != nil {
 			return err
 		}
 	}
-	for i, name := range steps {
+	for i, name := range steps[done:] {
 		script, err := schemas.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		if err := s.step(ctx, i+1, string(script)); err != nil {
-			return fmt.Errorf("schema %d: %w", i+1, err)
+		if err := s.step(ctx, done+i+1, string(script)); err != nil {
+			return fmt.Errorf("schema %d: %w", done+i+1, err)
 		}
 	}
 	return nil
 }
 
-// checkFile checks the file before anything in it is changed. It reads in one transaction, because another process may
-// be creating the tables.
-func (s *file) checkFile(ctx context.Context, newest int) error {
-	return s.lendWriter(ctx, false, func(l *dbConn) error {
+// checkFile checks the file before anything in it is changed, and returns its schema. It reads in one transaction,
+// because another process may be creating the tables.
+func (s *file) checkFile(ctx context.Context, newest int) (version int, err error) {
+	err = s.lendWriter(ctx, false, func(l *dbConn) error {
 		return l.inTransaction(ctx, ctx, "BEGIN", func(d *tx) {
 			id := cell[int64](d, "PRAGMA application_id")
 			tables := cell[int64](d, "SELECT count(*) FROM sqlite_schema")
-			version := cell[int](d, "PRAGMA user_version")
+			version = cell[int](d, "PRAGMA user_version")
 			switch {
 			case id != applicationID && (id != 0 || tables > 0):
 				d.fail(errors.New("this SQLite file belongs to another program; name a new file"))
@@ -69,6 +76,7 @@ func (s *file) checkFile(ctx context.Context, newest int) error {
 			}
 		})
 	})
+	return version, err
 }
 
 // startLog turns the write-ahead log on. SQLite does not wait for other processes here, so startLog does.

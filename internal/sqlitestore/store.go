@@ -80,6 +80,7 @@ type file struct {
 	readerCount  int          // number of reading connections
 	written      bool         // the writing connection exists
 	private      bool         // in memory: no other process can open it
+	asItIs       error        // why the file is only read; nil where it is written
 	gate         sync.RWMutex // for a store in memory: SQLite's memory file system blocks readers during a write
 	fold         folding
 	closed       chan struct{}
@@ -143,6 +144,9 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.file.open(ctx); err != nil || s.private {
 		return err
 	}
+	if s.asItIs != nil {
+		return nil
+	}
 	s.dispatcher.path = s.name
 	watch, err := newConn(ctx, s.readDB)
 	s.eventLog.watch = watch
@@ -160,7 +164,45 @@ func (s *file) open(ctx context.Context) error {
 			return err
 		}
 	}
+	err := s.connect(ctx)
+	if err == nil {
+		return nil
+	}
+	err = s.whyNotOpened(err)
+	if _, ok := whyUnwritable(err); ok {
+		err = s.openAsItIs(ctx, err)
+	}
+	return err
+}
+
+// disconnect closes what connect opened.
+func (s *file) disconnect() error {
+	var err error
+	if s.written {
+		s.written = false
+		l, fault := s.writer.take(context.Background(), nil, false)
+		if fault == nil {
+			fault = l.close()
+		}
+		err = fault
+	}
+	for ; s.readerCount > 0; s.readerCount-- {
+		err = errors.Join(err, (<-s.readers).close())
+	}
+	for _, db := range []*sql.DB{s.readDB, s.writeDB} {
+		if db != nil {
+			err = errors.Join(err, db.Close())
+		}
+	}
+	s.readDB, s.writeDB = nil, nil
+	return err
+}
+
+func (s *file) connect(ctx context.Context) error {
 	write, read := addresses(s.name, s.set.busy)
+	if s.asItIs != nil {
+		write, read = lastingly(write), lastingly(read)
+	}
 	var err error
 	s.writeDB, err = sql.Open("sqlite", write)
 	if err != nil {
@@ -197,22 +239,7 @@ func (s *Store) Close() error {
 	s.closing.Do(func() {
 		closeQueues(s.file.closed, &s.writes, &s.ledgerWrites, &s.roomWrites)
 		err = errors.Join(s.dispatcher.close(), s.fold.close())
-		if s.written {
-			l, fault := s.writer.take(context.Background(), nil, false)
-			if fault == nil {
-				fault = l.close()
-			}
-			err = errors.Join(err, fault)
-		}
-		for range s.readerCount {
-			err = errors.Join(err, (<-s.readers).close())
-		}
-		err = errors.Join(err, s.eventLog.close())
-		for _, db := range []*sql.DB{s.readDB, s.writeDB} {
-			if db != nil {
-				err = errors.Join(err, db.Close())
-			}
-		}
+		err = errors.Join(err, s.eventLog.close(), s.disconnect())
 	})
 	return err
 }

@@ -33,7 +33,8 @@ func ExitCodes() *cobra.Command {
   4  a cap, a missing consent, somebody who holds the agent awake, a dream
      under way, a verdict that stands, the policy, the review or a role in
      a room forbids it
-  5  Temporal, a provider or the store does not answer
+  5  Temporal, a provider or the store does not answer, or the store takes no
+     writes
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
   7  oneiros health found something wrong
 
@@ -58,7 +59,8 @@ func Code(err error) int {
 		return exit.NotFound
 	case errors.Is(err, starter.ErrAwake), errors.Is(err, starter.ErrDreaming), refusedByReview(err):
 		return exit.Refused
-	case errors.Is(err, deploy.ErrNoServer), errors.Is(err, memory.ErrAway), errors.Is(err, starter.ErrUnreachable):
+	case errors.Is(err, deploy.ErrNoServer), errors.Is(err, memory.ErrAway), errors.Is(err, memory.ErrUnwritable),
+		errors.Is(err, starter.ErrUnreachable):
 		return exit.Unreachable
 	case errors.Is(err, context.Canceled):
 		return exit.Failure

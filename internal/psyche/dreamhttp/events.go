@@ -256,9 +256,8 @@ func (s *stream) write(text string) error {
 }
 
 func storeAwayFault(err error) error {
-	if !errors.Is(err, memory.ErrAway) {
-		return err
+	if f := psyche.StoreFault(err); f != nil {
+		return f
 	}
-	return psyche.Refuse(http.StatusServiceUnavailable, "store_away", "",
-		"the store does not answer; try again").After(backoff).From(err)
+	return err
 }

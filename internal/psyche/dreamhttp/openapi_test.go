@@ -36,7 +36,7 @@ func served() []front.Route {
 	for _, r := range slices.Concat((&dreamhttp.Handler{}).Routes(), (&openaihttp.Handler{}).Routes(),
 		(&roomhttp.Handler{}).Routes(), mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
 			{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
-			{Method: http.MethodGet, Path: "/readyz", Role: access.Client, Serve: nothing},
+			{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: nothing},
 			{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: nothing},
 		}) {
 		methods := []string{r.Method}

@@ -412,7 +412,10 @@ var (
 	}
 	dollars = object{"type": "string", "pattern": `^[0-9]+(\.[0-9]+)?$`}
 
-	part  = object{"type": "string", "enum": []string{"ok", "away"}}
+	part = object{"type": "string", "enum": []string{
+		"ok", "away", "takes no writes: full", "takes no writes: read-only", "takes no writes: its disk fails",
+		"takes no writes: too few replicas", "takes no writes: loading",
+	}}
 	ready = object{"type": "object", "required": []string{"status", "parts"}, "properties": object{
 		"status": object{"type": "string", "enum": []string{"ready", "not ready"}},
 		"parts": object{

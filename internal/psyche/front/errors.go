@@ -127,6 +127,9 @@ func Body(r *http.Request) ([]byte, error) {
 
 // faultOf converts any error to a fault.
 func faultOf(ctx context.Context, err error) *psyche.Fault {
+	if f := psyche.StoreFault(err); f != nil && ctx.Err() == nil {
+		return f
+	}
 	if f, ok := errors.AsType[*psyche.Fault](err); ok {
 		answer := *f
 		if answer.Status < 400 || answer.Status > 599 {

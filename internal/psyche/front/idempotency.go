@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -43,6 +44,8 @@ func (s *Server) idempotent(x *exchange, r *http.Request, caller *psyche.Caller)
 			"this Idempotency-Key was used for another request; take a new one")
 	case err != nil && r.Context().Err() != nil:
 		return err
+	case errors.Is(err, memory.ErrUnwritable):
+		return psyche.StoreFault(err)
 	case err != nil:
 		return psyche.Refuse(http.StatusServiceUnavailable, "store_unavailable", "",
 			"whether this was done already cannot be read now; ask again").After(soon).From(err)

@@ -177,8 +177,8 @@ func (r Route) validate() error {
 		return fmt.Errorf("route %s names every path below it; each needs a route of its own", r.Path)
 	case r.Serve == nil:
 		return fmt.Errorf("route %s has no handler", r.Path)
-	case r.Open && r.Path != "/healthz":
-		return fmt.Errorf("route %s is open; /healthz alone may be", r.Path)
+	case r.Open && r.Path != "/healthz" && r.Path != "/readyz":
+		return fmt.Errorf("route %s is open; only /healthz and /readyz may be", r.Path)
 	case r.Signed && (r.Open || r.Once || r.Stream || r.Role != "" || r.Method != http.MethodPost || r.Body <= 0):
 		return fmt.Errorf("route %s is signed; it must be a bounded POST without a role", r.Path)
 	case !r.Open && !r.Signed && !access.Owner.Includes(r.Role):

@@ -227,6 +227,9 @@ var errUnknown = errors.New("the server could not do this; its log says why")
 
 // clientError is the error that a client is shown: a sentence without internals.
 func clientError(err error) error {
+	if trouble := psyche.StoreFault(err); trouble != nil {
+		err = trouble
+	}
 	var fault *psyche.Fault
 	switch {
 	case errors.As(err, &fault):

@@ -251,7 +251,11 @@ func failed(what string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	}
-	return psyche.Refuse(http.StatusServiceUnavailable, "store_unavailable", "", "The store did not answer: %s.", what).From(err)
+	if f := psyche.StoreFault(err); f != nil {
+		return f
+	}
+	return psyche.Refuse(http.StatusServiceUnavailable, "store_unavailable", "", "The store did not answer: %s.", what).
+		After(time.Second).From(err)
 }
 
 // invalid is a fault of the request itself.

@@ -1,0 +1,57 @@
+package redisstore
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+)
+
+// refusedWrites are the replies of a server that takes no writes, with the reason. Redis before version 7 quotes the
+// reply in the error of the script that wrote.
+var refusedWrites = []struct {
+	reply string
+	why   memory.Unwritability
+}{
+	{"OOM ", memory.Full},
+	{"READONLY ", memory.ReadOnly},
+	{"MISCONF ", memory.DiskFails},
+	{"NOREPLICAS ", memory.NoReplicas},
+	{"LOADING ", memory.Loading},
+}
+
+// refused reports whether a server answered that it takes no writes.
+func refused(err error) bool {
+	_, ok := whyRefused(err)
+	return ok
+}
+
+func whyRefused(err error) (memory.Unwritability, bool) {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return "", false
+	}
+	for _, r := range refusedWrites {
+		text := reply.Error()
+		if strings.HasPrefix(text, r.reply) || strings.Contains(text, ": -"+r.reply) {
+			return r.why, true
+		}
+	}
+	return "", false
+}
+
+// aborted reports whether a server refused a transaction because it refused one of its commands.
+func aborted(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && (redis.HasErrorPrefix(err, "EXECABORT") || refused(err))
+}
+
+// unwritable marks the reply of a server that takes no writes as memory.ErrUnwritable.
+func unwritable(err error) error {
+	if why, ok := whyRefused(err); ok {
+		return &memory.UnwritableError{Why: why, Err: err}
+	}
+	return err
+}
