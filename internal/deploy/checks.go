@@ -50,6 +50,9 @@ func (d *Process) Checks(context.Context) []Check {
 		_ = c.handOverIfNeeded(c.cfg)
 		names = slices.Sorted(maps.Keys(c.cfg.Providers))
 	}
+	if c.cfg.Store.URL != "" {
+		list = append(list, Check{Name: "redis", Look: c.configured(c.checkServer)})
+	}
 	if c.cfg.Matrix.Homeserver != "" {
 		list = append(list, Check{Name: "matrix", Look: c.configured(c.checkMatrix)})
 	}

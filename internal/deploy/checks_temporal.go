@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"go.temporal.io/api/enums/v1"
+
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/workers"
@@ -56,6 +58,9 @@ func (d doctor) checkTemporal(ctx context.Context) Finding {
 	if lack, mend := d.checkDeployment(ctx, e); lack != "" {
 		missing, advice = append(missing, lack), append(advice, mend)
 	}
+	if lack := d.checkPollers(ctx, e); lack != "" {
+		missing, advice = append(missing, lack), append(advice, "Start one: oneiros up, or oneiros worker.")
+	}
 	if len(missing) > 0 {
 		return warned(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
 	}
@@ -82,6 +87,16 @@ func (d doctor) checkDeployment(ctx context.Context, e *engine) (lack, advice st
 				"set-current-version --deployment-name %s --build-id %s", name, e.buildID())
 	}
 	return "", ""
+}
+
+// checkPollers says that no worker takes work; empty when one does, or when the key may not know.
+func (d doctor) checkPollers(ctx context.Context, e *engine) string {
+	queue := d.cfg.Temporal.TaskQueue
+	answer, err := e.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil || len(answer.GetPollers()) > 0 {
+		return ""
+	}
+	return "no worker polls the task queue " + queue + ", so that nothing dreams"
 }
 
 // unsearchable advises on a cluster that lacks the search attributes of dreams.

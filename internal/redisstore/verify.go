@@ -37,13 +37,7 @@ func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 		found.Faults = append(found.Faults,
 			"the mark of the schema is gone: keys were removed, or the server was emptied, while this program ran")
 	}
-	values := parseInfo(info.Val())
-	for _, name := range slices.Sorted(maps.Keys(persistence)) {
-		if value, ok := values[name]; ok && value != persistence[name] {
-			found.Faults = append(found.Faults,
-				fmt.Sprintf("the server says %s is %s; %s is right", name, value, persistence[name]))
-		}
-	}
+	found.Faults = append(found.Faults, unpersisted(parseInfo(info.Val()))...)
 	found.Faults = append(found.Faults, crossCheck("agent", agents.Val(), handles.Val(), "Handle")...)
 	found.Faults = append(found.Faults, crossCheck("key", keys.Val(), hashes.Val(), "Hash")...)
 	faults, err := s.verifyRooms(ctx)
