@@ -16,6 +16,7 @@ import (
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/hermes/react"
@@ -133,6 +134,13 @@ func load(env func(string) string, flags *pflag.FlagSet, file string) (settings,
 	if err := v.UnmarshalExact(&s, hook); err != nil {
 		return settings{}, exit.Usagef("the settings of Hermes: %w", err)
 	}
+	if len(s.Servers) > 0 {
+		own, err := readServers(file)
+		if err != nil {
+			return settings{}, err
+		}
+		s.Servers = own
+	}
 	if env("TERM") == "dumb" {
 		s.Plain = true
 	}
@@ -184,6 +192,22 @@ func readFile(v *viper.Viper, file string, named bool) error {
 			strings.Join(slices.Sorted(maps.Keys(defaults)), ", "))
 	}
 	return nil
+}
+
+// readServers reads the servers of a file with the case of their names and variables, which viper does not keep.
+func readServers(file string) (map[string]ownServer, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, exit.AsUsage(err)
+	}
+	var own struct {
+		Servers map[string]ownServer `yaml:"servers"`
+	}
+	err = yaml.Unmarshal(text, &own)
+	if err != nil {
+		return nil, exit.Usagef("%s: %w", file, err)
+	}
+	return own.Servers, nil
 }
 
 func (s settings) check() error {

@@ -58,6 +58,15 @@ func TestFlagsComeBeforeVariablesAndTheseBeforeTheFile(t *testing.T) {
 	require.Equal(t, "https://wiki.example/mcp", s.Servers["wiki"].URL)
 }
 
+func TestVariablesOfServersKeepTheirCase(t *testing.T) {
+	t.Parallel()
+	s, err := read(t, "servers:\n  Tickets: {command: tickets-mcp, env: {TICKETS_TOKEN: x}}\n", nil)
+	require.NoError(t, err)
+	require.Equal(t, map[string]ownServer{"Tickets": {
+		Command: "tickets-mcp", Env: map[string]string{"TICKETS_TOKEN": "x"},
+	}}, s.Servers)
+}
+
 func TestTheKeyIsFound(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
