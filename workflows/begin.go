@@ -206,7 +206,7 @@ func (a *agentRun) show(ctx workflow.Context) {
 		text += "; " + a.state.Interrupted.Dream + " was interrupted and may be resumed until " +
 			a.state.Interrupted.Until.UTC().Format("2006-01-02 15:04 MST")
 	}
-	workflow.SetCurrentDetails(ctx,
+	setDetails(ctx,
 		fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))
 }
 

@@ -130,7 +130,7 @@ func (p *probe) show(ctx workflow.Context) {
 	if s.InARow > 0 {
 		texts = append(texts, fmt.Sprintf("%d in a row", s.InARow))
 	}
-	workflow.SetCurrentDetails(ctx, strings.Join(texts, "; "))
+	setDetails(ctx, strings.Join(texts, "; "))
 }
 
 // longestFailure is the most bytes of a failure that the state keeps.

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -31,5 +32,11 @@ func (r *dreamRun) show(ctx workflow.Context) {
 		}
 		b = append(b, '\r')
 	}
-	workflow.SetCurrentDetails(ctx, string(b))
+	setDetails(ctx, string(b))
+}
+
+// setDetails sets the summary that Temporal's tools display. They read it as Markdown, in which text between two dollar
+// signs is mathematics, so amounts stand there in USD.
+func setDetails(ctx workflow.Context, text string) {
+	workflow.SetCurrentDetails(ctx, strings.ReplaceAll(text, "$", "USD "))
 }

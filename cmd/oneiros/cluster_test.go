@@ -161,8 +161,8 @@ func TestAClusterBehindMutualTLSIsReachedByProfile(t *testing.T) {
 
 	found := flat(h.must("doctor", "--profile", "night"))
 	require.Contains(t, found,
-		"+ temporal "+address+", namespace nights (from the standard Temporal client environment)")
-	require.Contains(t, found, "worker commands on, search attributes there")
+		"! temporal "+address+", namespace nights (from the standard Temporal client environment)")
+	require.Contains(t, found, "worker commands on, search attributes there; no worker polls the task queue oneiros")
 	h.must("agents", "add", "echo", "--persona", "A companion.")
 	h.must("memory", "import", sampleFile(t))
 	h.env = append(h.env, "TEMPORAL_PROFILE=night")

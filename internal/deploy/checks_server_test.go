@@ -14,7 +14,13 @@ import (
 func TestTheDoctorJudgesTheStoresServer(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	good := memory.Condition{Now: now, Used: 50e6, Limit: 100e6, Eviction: "noeviction", Replicas: 1}
+	good := memory.Condition{
+		Now:      now,
+		Used:     50e6,
+		Limit:    100e6,
+		Eviction: "noeviction",
+		Replicas: 1,
+	}
 	f := judge(good, now, now.Add(time.Second))
 	require.Equal(t, Well, f.State, f.Found)
 	require.Contains(t, f.Found, "memory 50 MB of 100 MB, eviction noeviction, replicas 1")

@@ -58,13 +58,16 @@ func (d doctor) checkTemporal(ctx context.Context) Finding {
 	if lack, mend := d.checkDeployment(ctx, e); lack != "" {
 		missing, advice = append(missing, lack), append(advice, mend)
 	}
+	if len(missing) == 0 {
+		text += ", worker commands on, search attributes there"
+	}
 	if lack := d.checkPollers(ctx, e); lack != "" {
 		missing, advice = append(missing, lack), append(advice, "Start one: oneiros up, or oneiros worker.")
 	}
 	if len(missing) > 0 {
 		return warned(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
 	}
-	return passed("%s, worker commands on, search attributes there", text)
+	return passed("%s", text)
 }
 
 // checkDeployment says what keeps the workers of worker.deployment from getting work, and what to do about it; empty
