@@ -20,7 +20,13 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/program"
 )
 
-func TestMain(m *testing.M) { os.Exit(program.Main(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		tides()
+		return
+	}
+	os.Exit(program.Main(m))
+}
 
 // machine has a home of its own, a server, and a model that works through tasks.
 type machine struct {
@@ -35,6 +41,18 @@ type machine struct {
 
 // build makes a machine with an agent iris, on which `oneiros up` runs.
 func build(t *testing.T, tasks map[string][]hermes.Step, settings, command string) *machine {
+	t.Helper()
+	return buildWith(t, tasks, free, settings, command)
+}
+
+// free is a model that costs nothing, and paid is one that costs something; both as they stand in the settings.
+const (
+	free = "local: true\n    models: [{name: worker, context: 100000}]"
+	paid = "models: [{name: worker, context: 100000, price: {in: \"1.00\", cached_in: \"0.50\", out: \"2.00\"}}]"
+)
+
+// buildWith also says what the model is, and may have further providers behind it.
+func buildWith(t *testing.T, tasks map[string][]hermes.Step, model, settings, command string) *machine {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("starts real servers")
@@ -54,12 +72,11 @@ func build(t *testing.T, tasks map[string][]hermes.Step, settings, command strin
   work:
     profile: generic
     base_url: %s
-    local: true
-    models: [{name: worker, context: 100000}]
+    %s
 serve: {listen: "127.0.0.1:0", model: work/worker, rate: 0}
 feed: {listen: ""}
 %s
-`, m.worker.URL, settings)
+`, m.worker.URL, model, settings)
 	require.NoError(t, os.WriteFile(filepath.Join(m.dir, "oneiros.yaml"), []byte(text), 0o600))
 	m.must("agents", "add", "iris", "--persona", "a quiet companion")
 	m.serve(command)
