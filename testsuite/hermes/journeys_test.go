@@ -36,6 +36,13 @@ var journeys = map[string][]hermes.Step{
 	"Task sleep": {does(call("run", "command", "echo begun; exec sleep 1000")), says("It slept.")},
 	"Task gate":  {does(call("run", "command", "until [ -e open ]; do sleep 0.05; done; echo opened")), says("The gate is open.")},
 	"Task after": {says("We went on.")},
+	"Task lines": {{Say: strings.Repeat("A wave rolls in, and another one. ", 60) + "The end.", Pause: 5 * time.Millisecond}},
+	"Task tide":  {does(call("harbour__tide", "place", "the pier")), says("The water is high.")},
+	"The person is away": {
+		does(call("read_file", "path", "lens.go")),
+		does(call("write_file", "path", "away.md", "content", "away\n")),
+		says("The lens of lens.go is slow."),
+	},
 }
 
 func TestJourneys(t *testing.T) {
@@ -52,6 +59,10 @@ func TestJourneys(t *testing.T) {
 		{"files", files},
 		{"views", views},
 		{"leaving", leaving},
+		{"inline", inline},
+		{"resizing", resizing},
+		{"over-mcp", overMCP},
+		{"servers", servers},
 	}
 	t.Run("each", func(t *testing.T) {
 		for _, each := range all {
