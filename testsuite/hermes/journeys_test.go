@@ -60,6 +60,8 @@ func TestJourneys(t *testing.T) {
 		{"views", views},
 		{"leaving", leaving},
 		{"inline", inline},
+		{"colours", colours},
+		{"idling", idling},
 		{"resizing", resizing},
 		{"over-mcp", overMCP},
 		{"servers", servers},

@@ -215,6 +215,7 @@ func (i *inspector) server() {
 	i.expect(noBody, "GET", "/healthz", "", 200)
 	i.refused(noBody, "GET", "/healthz", "", 415, "encoded_body", "Content-Encoding", "gzip")
 	require.Contains(i, i.expect(noBody, "GET", "/readyz", "", 200), `"status":"ready"`)
+	i.refused(noBody, "GET", "/readyz", "", 415, "encoded_body", "Content-Encoding", "gzip")
 	i.expect(theOwner, "GET", "/metrics", "", 200)
 	i.refused(theClient, "GET", "/metrics", "", 403, "role_too_low")
 	require.Contains(i, i.expect(theClient, "GET", "/v1/openapi.json", "", 200), `"createDream"`)

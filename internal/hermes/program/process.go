@@ -83,6 +83,7 @@ func (p Process) open(ctx context.Context, s settings, pl places) (*hermes, erro
 		wire:     ui.NewWire(),
 		hold:     newHolder(),
 	}
+	h.Colour = h.Colour && !s.Plain && !s.Reader
 	h.closers = append(h.closers, func() error {
 		if h.box == nil {
 			return nil
