@@ -171,6 +171,9 @@ func TestAnEmbeddersAnswerIsKeptUntilItsVectorsAreStored(t *testing.T) {
 	s := fresh(t)
 	answered(t, s, bought(t, s, "d1", "embed"))
 	answered(t, s, bought(t, s, "", "one"))
+	called, err := s.Reserve(t.Context(), spend.Ask{Step: "call/echo/1", Agent: echo, Amount: 10, At: noon})
+	require.NoError(t, err)
+	answered(t, s, called)
 	write(t, s, memory.Write{Cause: "import", Add: []dream.Item{episode("e", "x")}})
 	require.True(t, contains(t, s, "/one"), "until then an interrupted import may need it again")
 	write(t, s, memory.Write{Cause: "import", Vectors: []memory.Vector{{Item: "e", Space: "s", V: []float32{1}}}})
@@ -179,6 +182,7 @@ func TestAnEmbeddersAnswerIsKeptUntilItsVectorsAreStored(t *testing.T) {
 	require.NoError(t, s.Collect(t.Context(), echo, []memory.Vector{{Item: "e", Space: "t", V: []float32{1}}}))
 	require.False(t, contains(t, s, "/two"))
 	require.True(t, contains(t, s, "d1/embed"), "a dream's answer is kept")
+	require.True(t, contains(t, s, "call/echo/1"), "a call that is taken up again must not be bought again")
 }
 
 // A caller that waits in another process continues after the server's restart, without a new Open (decision 12). With

@@ -308,8 +308,11 @@ func (d book) dropAnswers(fit string, args ...any) {
 }
 
 // dropEmbeddings deletes the embedders' answers that were bought for an agent while awake. They are large, and not
-// needed any more once the vectors are stored with the items.
-func (d book) dropEmbeddings(agent string) { d.dropAnswers("agent = ? AND dream = ''", agent) }
+// needed any more once the vectors are stored with the items. The answers of calls in rooms stay: whoever takes up such a
+// call must not buy it again.
+func (d book) dropEmbeddings(agent string) {
+	d.dropAnswers("agent = ? AND dream = '' AND substr(step, 1, 5) <> 'call/'", agent)
+}
 
 // forgetAnswers deletes what the ledger keeps about an item that is to be erased: the answers of every dream that made
 // it, changed it or showed it in its prompts, the partial output of interrupted calls of these dreams, and everything
@@ -330,6 +333,6 @@ func (d book) forgetAnswers(agent, id string) {
 		}
 	}
 	if len(dreams) > 0 {
-		d.dropEmbeddings(agent)
+		d.dropAnswers("agent = ? AND dream = ''", agent)
 	}
 }

@@ -2,8 +2,6 @@ package hermes_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,48 +30,6 @@ func (m *machine) explorations() (all []request) {
 		}
 	}
 	return all
-}
-
-// idling lets the agent look around, within bounds, and tells what it found.
-func idling(m *machine) {
-	dir := m.folder(m.agent)
-	require.NoError(m, os.WriteFile(filepath.Join(dir, "lens.go"), []byte(lens), 0o644))
-	env := append(m.apart(), "HERMES_IDLE_AFTER=1s")
-	term := m.open(m.T, 120, 24, env, "--workspace", dir, "--approval", "auto")
-	term.shows("idling  awake")
-	term.says("Task after")
-	term.shows("While you were away (3 calls, 2 looks; it had seen enough):", "The lens of lens.go is slow.")
-	require.NoFileExists(m, filepath.Join(dir, "away.md"))
-	all := m.explorations()
-	require.Len(m, all, 3)
-	for _, r := range all {
-		var names []string
-		for _, tool := range r.Tools {
-			names = append(names, tool.Function.Name)
-		}
-		require.ElementsMatch(m, []string{"read_file", "list_files", "search_files"}, names)
-	}
-	term.says("Task lens")
-	term.shows("It turns three degrees.")
-	next := m.lastSaid("Task lens")
-	require.Contains(m, next, "The lens of lens.go is slow.")
-	require.NotContains(m, next, "The person is away")
-	m.eventually("the talk is kept", func() bool {
-		return strings.Contains(m.must("memory", "list", "--agent", m.agent), "It turns three degrees")
-	})
-	kept := m.must("memory", "list", "--agent", m.agent)
-	for _, text := range []string{"The person is away", "The lens of lens.go is slow", "Found by you"} {
-		require.NotContains(m, kept, text)
-	}
-	term.says("/quit")
-	term.leaves(0)
-
-	before := len(m.explorations())
-	term = m.open(m.T, 120, 24, append(env, "HERMES_IDLE_CALLS=2"), "--workspace", dir)
-	term.shows("idling  awake")
-	term.says("Task after")
-	term.shows("(2 calls, 2 looks; 2 calls were made): Nothing worth telling.")
-	require.Len(m, m.explorations(), before+2)
 }
 
 // A model that costs something is not asked while a person is away, unless they want that; and a key stops it.

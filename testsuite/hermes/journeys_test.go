@@ -60,8 +60,6 @@ func TestJourneys(t *testing.T) {
 		{"views", views},
 		{"leaving", leaving},
 		{"inline", inline},
-		{"colours", colours},
-		{"idling", idling},
 		{"resizing", resizing},
 		{"over-mcp", overMCP},
 		{"servers", servers},

@@ -3,7 +3,6 @@ package hermes_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -39,43 +38,6 @@ func inline(m *machine) {
 		at += next + len(text)
 	}
 }
-
-// colour is a sequence that sets a colour.
-var colour = regexp.MustCompile(`\x1b\[(?:[0-9;:]*;)?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:[;:][0-9;:]*)?m`)
-
-// colours are shown, but not where a person does not want them.
-func colours(m *machine) {
-	for _, each := range []struct {
-		name     string
-		env      []string
-		args     []string
-		full     bool // not line by line
-		coloured bool
-	}{
-		{"screen", nil, nil, true, true},
-		{"NO_COLOR", []string{"NO_COLOR=1"}, nil, true, false},
-		{"inline NO_COLOR", []string{"NO_COLOR=1"}, []string{"--inline"}, true, false},
-		{"plain", nil, []string{"--plain"}, false, false},
-		{"dumb", []string{"TERM=dumb"}, nil, false, false},
-	} {
-		term := m.open(m.T, 80, 24, append(m.apart(), each.env...), append(each.args, "--workspace", m.folder(m.agent))...)
-		term.shows("awake")
-		term.says("/status")
-		term.shows("held awake", "memories")
-		seen := term.coloured()
-		if each.full {
-			term.press("Escape")
-			term.shows("> Say something")
-		}
-		term.says("Task markdown")
-		term.shows("Done.")
-		seen += term.coloured()
-		require.Equal(m, each.coloured, colour.MatchString(seen), "%s: %q", each.name, seen)
-	}
-}
-
-// coloured is the screen with the sequences of its colours.
-func (x *pane) coloured() string { return x.tmux("capture-pane", "-p", "-e") }
 
 // resizing while an answer comes leaves a screen as one that is drawn anew.
 func resizing(m *machine) {

@@ -57,9 +57,18 @@ local function drop_dream(dream)
 end
 
 -- drop_awake deletes what was bought for an agent while awake. Rows that have ended bring no more answers and leave the list.
-local function drop_awake(agent)
+-- Where calls stay, the answers of calls in rooms do: whoever takes up such a call must not buy it again.
+local function drop_awake(agent, calls_stay)
   local key = P .. 'awake:' .. agent
-  local still = drop_rows(redis.call('LRANGE', key, 0, -1))
+  local rows, kept = {}, {}
+  for _, seq in ipairs(redis.call('LRANGE', key, 0, -1)) do
+    local step = redis.call('HGET', row(seq), 'step')
+    local list = rows
+    if calls_stay and step and string.sub(step, 1, 5) == 'call/' then list = kept end
+    list[#list + 1] = seq
+  end
+  local still = drop_rows(rows)
   redis.call('DEL', key)
+  for _, seq in ipairs(kept) do redis.call('RPUSH', key, seq) end
   for _, seq in ipairs(still) do redis.call('RPUSH', key, seq) end
 end

@@ -27,6 +27,6 @@ for i, v in ipairs(plan.vectors) do
     call('ZADD', base .. 'tides:' .. v.space, 0, v.item)
   end
 end
-drop_awake(plan.agent)
+drop_awake(plan.agent, true)
 call('HINCRBY', life, 'pulse', 1)
 return {'ok'}

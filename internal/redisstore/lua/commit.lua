@@ -244,7 +244,7 @@ if plan.affect then
   call('RPUSH', base .. 'affects', blob())
 end
 if #placed > 0 and not plan.fence then
-  drop_awake(plan.agent)
+  drop_awake(plan.agent, true)
 end
 
 local seq = number('seq')
