@@ -214,7 +214,7 @@ func (d *Process) ForOneDream(ctx context.Context, h *Deployment, tell func(stri
 
 // connectAndWork connects to a server, or starts one, and starts a worker.
 func connectAndWork(ctx context.Context, d *Process, e *engine, tell func(string, ...any)) (Engine, error) {
-	err := e.requireWrites(ctx, tell)
+	err := requireWrites(ctx, e, tell)
 	if err == nil {
 		err = e.dial(ctx)
 	}

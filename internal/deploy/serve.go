@@ -46,7 +46,7 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 	if h.config.Serve.Listen == "" {
 		return nil, exit.Usagef("serve.listen is empty; set it to an address such as 127.0.0.1:7680")
 	}
-	if err := e.requireWrites(ctx, tell); err != nil {
+	if err := requireWrites(ctx, e, tell); err != nil {
 		return nil, err
 	}
 	if err := e.requireKeys(ctx, tell); err != nil {
@@ -175,7 +175,7 @@ func reading(ctx context.Context, do func(context.Context)) (end func()) {
 
 // requireWrites refuses to run on a store that may only be read, such as a replica or a file on a read-only disk. On a
 // store that takes no writes for now this process runs: it serves what is kept, and goes on once there is room.
-func (e *engine) requireWrites(ctx context.Context, tell func(string, ...any)) error {
+func requireWrites(ctx context.Context, e *engine, tell func(string, ...any)) error {
 	h := e.deployment
 	err := bookable(ctx, h.store.ledger, "ready/"+h.Holder)
 	why, refused := memory.WhyUnwritable(err)
