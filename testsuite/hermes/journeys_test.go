@@ -38,11 +38,6 @@ var journeys = map[string][]hermes.Step{
 	"Task after": {says("We went on.")},
 	"Task lines": {{Say: strings.Repeat("A wave rolls in, and another one. ", 60) + "The end.", Pause: 5 * time.Millisecond}},
 	"Task tide":  {does(call("harbour__tide", "place", "the pier")), says("The water is high.")},
-	"The person is away": {
-		does(call("read_file", "path", "lens.go")),
-		does(call("write_file", "path", "away.md", "content", "away\n")),
-		says("The lens of lens.go is slow."),
-	},
 }
 
 func TestJourneys(t *testing.T) {

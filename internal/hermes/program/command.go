@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -150,7 +149,7 @@ func (r *request) find(s *settings, pl places) error {
 	if !r.goOn && r.resume == "" {
 		return nil
 	}
-	store, err := session.Open(cmp.Or(s.Sessions, filepath.Join(pl.state, "sessions")))
+	store, err := session.Open(pl.sessionsOf(*s))
 	if err != nil {
 		return err
 	}
@@ -213,30 +212,24 @@ func width(p Process) int {
 
 // screen is what the screen needs.
 func (h *hermes) screen(talk ui.Talk) ui.Settings {
-	confined, why := h.box.Confined()
-	if confined {
-		why = ""
-	}
 	return ui.Settings{
-		Agent:      h.Agent,
-		Server:     h.Server,
-		Workspace:  h.Workspace,
-		Talk:       talk,
-		Wire:       h.wire,
-		Views:      h.views(),
-		Commands:   h.commands(),
-		Open:       h.talk,
-		Files:      h.box.Files,
-		Shell:      h.box.Shell,
-		Unconfined: why,
-		Price:      h.price,
-		Priced:     h.priced,
-		Window:     h.window,
-		Idle:       h.idle(),
-		Editor:     h.editor(),
-		History:    h.history(),
-		Notes:      h.note,
-		Now:        h.Now,
+		Agent:     h.Agent,
+		Workspace: h.Workspace,
+		Talk:      talk,
+		Wire:      h.wire,
+		Views:     h.views(),
+		Commands:  h.commands(),
+		Open:      h.talk,
+		Files:     h.box.Files,
+		Shell:     h.box.Shell,
+		Price:     h.price,
+		Priced:    h.priced,
+		Window:    h.window,
+		Idle:      h.idle(),
+		Editor:    h.editor(),
+		History:   h.history(),
+		Notes:     h.note,
+		Now:       h.Now,
 	}
 }
 
@@ -362,11 +355,7 @@ func (p Process) openStore(cmd *cobra.Command) (*session.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := s.Sessions
-	if dir == "" {
-		dir = filepath.Join(pl.state, "sessions")
-	}
-	return session.Open(dir)
+	return session.Open(pl.sessionsOf(s))
 }
 
 // export builds hermes export.

@@ -171,7 +171,7 @@ func (h *hermes) openWorkspace(ctx context.Context) error {
 			"go to a smaller folder, or name one with --workspace", h.Workspace)
 	}
 	var err error
-	h.store, err = session.Open(cmp.Or(h.Sessions, filepath.Join(h.state, "sessions")))
+	h.store, err = session.Open(h.sessionsOf(h.settings))
 	if err != nil {
 		return err
 	}

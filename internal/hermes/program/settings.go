@@ -3,6 +3,7 @@
 package program
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -100,7 +101,7 @@ func addFlags(f *pflag.FlagSet) {
 	f.Bool("screen-reader", false, "the same, for people who use a screen reader")
 	f.Int("iterations", react.MaxIterations, "how `often` the model may be asked in one turn")
 	f.Duration("run-limit", 2*time.Minute, "how long a command may run, such as 10m")
-	f.Bool("network", false, "let commands use the network (TCP)")
+	f.Bool("network", false, "let commands use the network, this machine's own servers included")
 	f.String("explore", "free", "`when` the agent looks around while you are away: on, off, or free (where its model costs nothing)")
 }
 
@@ -237,6 +238,11 @@ func (s settings) check() error {
 
 // places are the files of Hermes.
 type places struct{ config, state string }
+
+// sessionsOf is the folder of the sessions.
+func (p places) sessionsOf(s settings) string {
+	return cmp.Or(s.Sessions, filepath.Join(p.state, "sessions"))
+}
 
 func placesOf(env func(string) string) (places, error) {
 	home := env("HOME")

@@ -54,7 +54,7 @@ type connection struct {
 
 // New checks the settings. It asks nothing of the server yet.
 func New(s Settings) (*Client, error) {
-	base, err := baseOf(s.URL)
+	base, err := BaseOf(s.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func New(s Settings) (*Client, error) {
 	return &Client{c}, nil
 }
 
-// baseOf is the address of the API, with /v1.
-func baseOf(text string) (string, error) {
+// BaseOf reads the address of a server, with or without /v1, and returns that of its API, with /v1.
+func BaseOf(text string) (string, error) {
 	trimmed := strings.TrimRight(strings.TrimSpace(text), "/")
 	u, err := url.Parse(trimmed)
 	switch {

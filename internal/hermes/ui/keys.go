@@ -251,7 +251,6 @@ func (m *model) resume(id string) tea.Cmd {
 // --- approvals ---
 
 func (m *model) askKey(name string, k tea.KeyPressMsg) tea.Cmd {
-	ask := m.asks[0]
 	if m.reason {
 		switch name {
 		case "enter":
@@ -280,7 +279,6 @@ func (m *model) askKey(name string, k tea.KeyPressMsg) tea.Cmd {
 	default:
 		_, _ = m.scrollKey(name)
 	}
-	_ = ask
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 // Settings are what a screen needs. Talk and Wire are required.
 type Settings struct {
 	Agent     string // the agent's name
-	Server    string // where it is reached
 	Workspace string // the folder of the tools
 	Talk      Talk
 	Wire      *Wire
@@ -25,8 +24,6 @@ type Settings struct {
 	Files func(limit int) []string
 	// Shell runs a command of the person's own; nil: there is none.
 	Shell func(ctx context.Context, soft <-chan struct{}, command string) message.Result
-	// Unconfined says why the kernel does not confine commands; empty where it does.
-	Unconfined string
 	// Price is what the agent's model costs, where it is known.
 	Price  message.Price
 	Priced bool
@@ -58,8 +55,6 @@ type Idle struct {
 	On     bool
 	After  time.Duration // without a key of the person
 	Bounds react.Bounds
-	// Off says why it is off; empty where it is on.
-	Off string
 }
 
 // View is a page about the agent.

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -15,6 +14,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/seed-56a03226/oneiros/internal/hermes/remote"
 )
 
 // Settings say which server is asked, and as whom.
@@ -107,21 +108,10 @@ func takes(t *mcp.Tool, argument string) bool {
 	return properties[argument] != nil
 }
 
-// baseOf is the address of the server.
+// baseOf is the address of the server, without what its APIs add.
 func baseOf(text string) (string, error) {
-	trimmed := strings.TrimRight(strings.TrimSpace(text), "/")
-	u, err := url.Parse(trimmed)
-	switch {
-	case trimmed == "":
-		return "", errors.New("url is empty; it must be the address of a server, such as http://127.0.0.1:7680")
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", fmt.Errorf("url is %q; it must begin with http:// or https://, such as http://127.0.0.1:7680", text)
-	case u.User != nil:
-		return "", errors.New("url holds a name or password; give the key as the key, not in the url")
-	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("url is %q; it must end with the path, without a query", text)
-	}
-	return strings.TrimSuffix(strings.TrimSuffix(trimmed, "/v1"), "/mcp"), nil
+	base, err := remote.BaseOf(text)
+	return strings.TrimSuffix(strings.TrimSuffix(base, "/v1"), "/mcp"), err
 }
 
 // client sends the key and the user with each request, and follows no redirect, which could carry the key elsewhere.
