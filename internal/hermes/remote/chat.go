@@ -183,7 +183,7 @@ func (a *answer) take(data []byte) error {
 	var chunk openai.ChatCompletionStreamResponse
 	err := json.Unmarshal(data, &chunk)
 	if err != nil {
-		return fmt.Errorf("%w: a piece of it is no piece of an answer: %v", ErrBroken, err)
+		return fmt.Errorf("%w: a piece of it is no piece of an answer: %w", ErrBroken, err)
 	}
 	a.count(chunk.Usage)
 	for _, choice := range chunk.Choices {

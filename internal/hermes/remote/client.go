@@ -324,7 +324,7 @@ func (c *connection) exchange(ctx context.Context, method, path string, query ur
 	}
 	err = json.Unmarshal(text, into)
 	if err != nil {
-		return fmt.Errorf("%s%s: %w (%v)", c.base, path, errNoJSON, err)
+		return fmt.Errorf("%s%s: %w (%w)", c.base, path, errNoJSON, err)
 	}
 	return nil
 }
