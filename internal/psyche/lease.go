@@ -247,6 +247,9 @@ func (t Turn) client() string {
 	if t.Client != "" {
 		return t.Client
 	}
+	if t.Session != "" {
+		return t.Caller.session(t.Session)
+	}
 	return dream.TalkOrigin + t.Caller.Key.SpeaksAs() + "/" + short(t.Caller.User)
 }
 

@@ -234,6 +234,27 @@ func TestASessionHoldsTheAgentUntilItIsLeft(t *testing.T) {
 	faulty(t, err, 400, "invalid_id")
 }
 
+func TestARequestWithinASessionHoldsTheAgentNoLonger(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	leases := func() []presence.Lease {
+		status, err := r.nights.Status(t.Context(), r.agent.ID)
+		require.NoError(t, err)
+		return status.Leases
+	}
+	_, err := r.Open(t.Context(), ann, "echo", "mine", time.Minute)
+	require.NoError(t, err)
+	within := turn(ann, chat("Good evening."))
+	within.Session = "mine"
+	r.talk(within)
+	require.Len(t, leases(), 1)
+	require.NoError(t, r.Leave(t.Context(), ann, "echo", "mine"))
+	require.Empty(t, leases())
+
+	r.talk(turn(ann, chat("Are you there?")))
+	require.Len(t, leases(), 1, "without a session a request holds it by itself")
+}
+
 func TestJournalAndPlaybookNeedAnOperator(t *testing.T) {
 	t.Parallel()
 	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) {

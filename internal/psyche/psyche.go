@@ -46,6 +46,7 @@ type Turn struct {
 	// a talk.
 	Group    string
 	Client   string // names the lease; empty: derived from the caller
+	Session  string // a session that the caller holds, whose lease is used in place of one for this request; may be empty
 	Path     string // below the provider's address: "/chat/completions" or "/embeddings"
 	Header   http.Header
 	Body     *Body

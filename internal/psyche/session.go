@@ -18,6 +18,14 @@ const (
 
 var sessionID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
 
+// ValidSession refuses what is no id of a session; param is where it stands in the request.
+func ValidSession(param, id string) error {
+	if !sessionID.MatchString(id) {
+		return invalidRequest("invalid_id", param, "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+	}
+	return nil
+}
+
 func (c Caller) session(id string) string { return "session/" + c.Key.SpeaksAs() + "/" + id }
 
 // Open begins or renews a session.
@@ -36,8 +44,8 @@ func (s *Service) Open(ctx context.Context, c Caller, agent, id string, ttl time
 	if id == "" {
 		id = "ses_" + strings.ToLower(rand.Text())
 	}
-	if !sessionID.MatchString(id) {
-		return Session{}, invalidRequest("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+	if err := ValidSession("id", id); err != nil {
+		return Session{}, err
 	}
 	now := s.now()
 	w, err := s.Waker.Wake(ctx, a.ID, c.session(id), ttl)
@@ -54,8 +62,8 @@ func (s *Service) Leave(ctx context.Context, c Caller, agent, id string) error {
 	if err != nil {
 		return err
 	}
-	if !sessionID.MatchString(id) {
-		return invalidRequest("invalid_id", "id", "A session's id must be 1 to 64 of A-Z, a-z, 0-9, - _ and dot.")
+	if err := ValidSession("id", id); err != nil {
+		return err
 	}
 	if err := s.Waker.Leave(ctx, a.ID, c.session(id)); err != nil {
 		return storeFault("end the session", err)

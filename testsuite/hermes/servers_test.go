@@ -46,6 +46,7 @@ func overMCP(m *machine) {
 	require.Contains(m, string(text), "return 6")
 	term.says("/quit")
 	term.leaves(0)
+	m.eventually("it is let go", func() bool { return m.status().Leases == 0 })
 }
 
 // servers has a tool of the person's own server, which asks although the server calls it harmless.

@@ -36,6 +36,9 @@ func (c *Client) Chat(ctx context.Context, r message.Request, piece func(string)
 			req.Header.Set("X-Oneiros-"+name, "off")
 		}
 	}
+	if id := c.held.Load(); id != nil {
+		req.Header.Set("X-Oneiros-Session", *id) // so that the agent is let go with the session, and no later
+	}
 	res, err := c.do(req)
 	if err != nil {
 		return message.Reply{}, c.chatRefused(ctx, err)

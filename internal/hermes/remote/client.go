@@ -45,7 +45,8 @@ type connection struct {
 	s    Settings
 	base string // with /v1, without a slash at its end
 	http *http.Client
-	kind atomic.Int32 // Kind of the server, as far as known
+	kind atomic.Int32           // Kind of the server, as far as known
+	held atomic.Pointer[string] // id of the session that is held; nil while none is
 	wait func(context.Context, time.Duration) bool
 
 	silence time.Duration // without any byte after which a stream counts as dead

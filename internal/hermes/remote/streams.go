@@ -67,9 +67,11 @@ func (c *Client) Hold(ctx context.Context, report func(Holding)) error {
 			if err != nil {
 				return 0, fmt.Errorf("the session's first event: %w", err)
 			}
+			c.held.Store(&s.ID)
 			report(Holding{Presence: Held, Session: s})
 			return s.Until.Sub(at), nil
 		})
+		c.held.Store(nil)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

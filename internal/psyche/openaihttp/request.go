@@ -56,6 +56,12 @@ func turn(r *http.Request, path string) (*psyche.Turn, error) {
 			t.Caller.User = field.value
 		}
 	}
+	t.Session = r.Header.Get("X-Oneiros-Session")
+	if t.Session != "" {
+		if err := psyche.ValidSession("X-Oneiros-Session", t.Session); err != nil {
+			return t, err
+		}
+	}
 	t.Switches, err = switches(r.Header)
 	if err != nil {
 		return t, err
