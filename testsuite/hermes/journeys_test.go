@@ -56,6 +56,7 @@ func TestJourneys(t *testing.T) {
 		{"leaving", leaving},
 		{"inline", inline},
 		{"resizing", resizing},
+		{"colours", colours},
 		{"over-mcp", overMCP},
 		{"servers", servers},
 	}

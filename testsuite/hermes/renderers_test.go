@@ -3,7 +3,9 @@ package hermes_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/stretchr/testify/require"
 )
@@ -31,6 +33,7 @@ func inline(m *machine) {
 	for _, text := range []string{"Task lines", "The end.", "Task lens", "It turns three degrees."} {
 		require.Equal(m, 3, strings.Count(history, text), "%s in\n%s", text, history)
 	}
+	require.Equal(m, 1, strings.Count(history, strings.Repeat("─", 80)), "of the frame only its end remains")
 	at := 0
 	for _, text := range []string{"Task lines", "The end.", "Task lens", "read_file", "It turns three degrees.", "Task lines"} {
 		next := strings.Index(history[at:], text)
@@ -44,7 +47,7 @@ func resizing(m *machine) {
 	term, _ := m.at()
 	term.says("Task lines")
 	for _, size := range [][2]string{{"60", "20"}, {"120", "40"}, {"40", "12"}, {"100", "30"}} {
-		term.shows("A wave rolls in")
+		term.shows("wave")
 		term.tmux("resize-window", "-x", size[0], "-y", size[1])
 	}
 	term.shows("The end.", "> Say something")
@@ -60,4 +63,46 @@ func resizing(m *machine) {
 	term.press("C-l")
 	after := term.hides("somebody else writes here")
 	require.Equal(m, strings.Split(before, "\n"), strings.Split(after, "\n"))
+}
+
+// colour sets a colour of the foreground or background.
+var colour = regexp.MustCompile(`\x1b\[(?:[0-9;:]*[;:])?(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])(?:[;:][0-9;:]*)?m`)
+
+// colours are left out where a person or a terminal wants none; and lines are written as lines to a dumb terminal.
+func colours(m *machine) {
+	for _, each := range []struct {
+		name  string
+		env   []string
+		args  []string
+		lines bool // whether it writes lines only
+		has   bool // whether it has colours
+	}{
+		{"usual", nil, nil, false, true},
+		{"NO_COLOR", []string{"NO_COLOR=1"}, nil, false, false},
+		{"inline", []string{"NO_COLOR=1"}, []string{"--inline"}, false, false},
+		{"plain", nil, []string{"--plain"}, true, false},
+		{"dumb", []string{"TERM=dumb"}, nil, true, false},
+	} {
+		m.Run(each.name, func(t *testing.T) {
+			m := m.in(t)
+			raw := filepath.Join(m.dir, "raw-"+each.name)
+			term := m.open(t, 80, 24, append(m.apart(), each.env...), append([]string{"--workspace", m.folder(m.agent)}, each.args...)...)
+			term.tmux("pipe-pane", "-O", "cat > "+raw)
+			term.until("a prompt", func(string) bool {
+				now := term.history()
+				return strings.Contains(now, "> Say something") || strings.Contains(now, "is awake.")
+			})
+			term.says("Task markdown")
+			term.until("an answer", func(string) bool { return strings.Contains(term.history(), "Done.") })
+			term.says("/quit")
+			term.leaves(0)
+			text, err := os.ReadFile(raw)
+			require.NoError(t, err)
+			require.Contains(t, string(text), "Done.", "the pipe has what was written")
+			require.Equal(t, each.has, colour.Match(text), "%q", text)
+			if each.lines {
+				require.NotContains(t, string(text), "\x1b", "%q", text)
+			}
+		})
+	}
 }

@@ -109,6 +109,7 @@ var keys = [][2]string{
 	{"Ctrl+L", "draw anew"},
 	{"Ctrl+C", "interrupt, clear the line, or leave"},
 	{"!command", "run a command of your own; the agent sees what it prints"},
+	{"% full", "at the bottom right: how much of what the model can read at once this conversation takes"},
 }
 
 // help is the page of keys and commands.

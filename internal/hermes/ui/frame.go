@@ -33,6 +33,7 @@ func (m *model) View() tea.View {
 		return v
 	}
 	lines, cursor := drawing{m}.frame()
+	m.above.tallest = max(m.above.tallest, len(lines))
 	v.Content = strings.Join(lines, "\n")
 	v.Cursor = cursor
 	return v
@@ -163,7 +164,7 @@ func (m drawing) bottom() string {
 	usage, window := m.Talk.Loop.Usage()
 	var parts []string
 	if window > 0 && m.Window > 0 {
-		parts = append(parts, fmt.Sprintf("%d%% of %s", window*100/m.Window, thousands(m.Window)))
+		parts = append(parts, fmt.Sprintf("%d%% full", window*100/m.Window))
 	}
 	if n := usage.Input + usage.Output; n > 0 {
 		parts = append(parts, thousands(n)+" tokens")
@@ -250,6 +251,9 @@ func (m drawing) completionLines() []string {
 		}
 		lines = append(lines, fit(mark+line, m.width))
 	}
+	if more := len(c.found) - len(lines); more > 0 {
+		lines = append(lines, "   "+m.theme.faint.Render(fmt.Sprintf("%d more; Up and Down, or type on", more)))
+	}
 	return lines
 }
 
@@ -311,7 +315,7 @@ func (m drawing) inlineFrame(foot []string, cursor *tea.Cursor) ([]string, *tea.
 	if m.page != nil {
 		lines = m.pageFrame()
 	} else {
-		for _, i := range m.transcript.items[m.printed:] {
+		for _, i := range m.transcript.items[m.above.items:] {
 			lines = append(lines, m.transcript.linesOf(i)...)
 		}
 	}
@@ -322,24 +326,4 @@ func (m drawing) inlineFrame(foot []string, cursor *tea.Cursor) ([]string, *tea.
 		cursor.Y += len(lines)
 	}
 	return append(lines, foot...), cursor
-}
-
-// print moves items that will not change any more into the terminal's scrollback.
-func (m *model) print() tea.Cmd {
-	if m.width == 0 {
-		return nil
-	}
-	var lines []string
-	for m.printed < len(m.transcript.items) {
-		i := m.transcript.items[m.printed]
-		if i.grows || i.kind == tool && (i.state == comes || i.state == runs || i.state == waits) {
-			break
-		}
-		lines = append(lines, m.transcript.linesOf(i)...)
-		m.printed++
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return tea.Println(strings.Join(lines, "\n"))
 }

@@ -457,7 +457,7 @@ func (m pages) cutTranscript(turns int) {
 		}
 		if turns == 0 {
 			m.transcript.items = m.transcript.items[:i:i]
-			m.printed = min(m.printed, i)
+			m.above.items = min(m.above.items, i)
 			return
 		}
 		turns--

@@ -12,6 +12,7 @@ import (
 
 	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"github.com/seed-56a03226/oneiros/internal/hermes/message"
 	"github.com/seed-56a03226/oneiros/internal/hermes/react"
@@ -54,7 +55,8 @@ type model struct {
 	idled   bool     // whether the agent has looked around since the last key
 	beat    int
 	focused bool
-	printed int // items of the inline screen that are in the terminal's own scrollback
+	profile colorprofile.Profile // the colours that the terminal has and the person wants
+	above   printed
 }
 
 // openPage is a view over the talk.
@@ -126,6 +128,7 @@ func newModel(ctx context.Context, s Settings, inline bool) *model {
 		inline:   inline,
 		theme:    newTheme(true),
 		focused:  true,
+		profile:  colorprofile.TrueColor,
 		touched:  s.Now(),
 	}
 	m.transcript = newTranscript(s.Agent, m.theme)
@@ -173,7 +176,7 @@ func (m *model) nextBeat() tea.Cmd {
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.take(msg)
 	if m.inline {
-		return m, tea.Sequence(m.print(), cmd)
+		return m, scrollback{m}.print(cmd)
 	}
 	return m, cmd
 }
@@ -184,6 +187,8 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 		m.transcript.setWidth(msg.Width)
 		m.input.SetWidth(max(msg.Width-4, 10))
+	case tea.ColorProfileMsg:
+		m.profile = msg.Profile
 	case tea.BackgroundColorMsg:
 		m.theme = newTheme(msg.IsDark())
 		m.transcript.theme, m.transcript.look.dark = m.theme, msg.IsDark()
@@ -200,6 +205,8 @@ func (m *model) take(msg tea.Msg) tea.Cmd {
 		return cmd
 	case tea.MouseWheelMsg:
 		return nil
+	case printedMsg:
+		m.above.busy = false
 	case beatMsg:
 		m.beat++
 		return tea.Batch(m.nextBeat(), away{m}.maybeExplore())
@@ -499,7 +506,7 @@ func (m *model) switchTo(msg talkMsg) {
 	m.Talk = msg.talk
 	m.transcript.items = nil
 	m.transcript.toEnd()
-	m.printed = 0
+	m.above.items = 0
 	m.transcript.show(m.Talk.Entries)
 	m.tell("You go on with session "+m.Talk.ID+".", false)
 }

@@ -259,8 +259,11 @@ func Metrics(q *api.Quality, s Sheet) []string {
 			{head: "ALARM"},
 			{head: "OF", right: true},
 			{head: "READING"},
-			{head: "MEANS", flex: true, drop: 1},
 		}, rows, inks)
+		d.blank()
+		for _, row := range rows {
+			d.text("  ", row[0]+": "+row[6]+".", screen.Faint)
+		}
 	}
 	d.blank()
 	d.text("", fmt.Sprintf("%s measured by %s, %s.", screen.Count(q.Dreams, "dream"), cmp.Or(q.Dream, "the newest dream"),
@@ -278,7 +281,7 @@ func (d *drawing) stackedMetrics(rows [][]string, inks []screen.Ink) {
 		if row[3] != "" {
 			text += "; alarm " + row[3]
 		}
-		d.text("  ", text, screen.Faint)
+		d.text("  ", text+"; "+row[6], screen.Faint)
 	}
 }
 
@@ -325,6 +328,7 @@ func Predictions(predictions []api.Prediction, s Sheet) []string {
 	if len(predictions) == 0 {
 		return d.nothing("Nothing is foretold. Dreams foretell; begin one with /dream now.")
 	}
+	shown := "" // by what the one before is shown
 	for _, p := range predictions {
 		mark, ink := "·", screen.Blue
 		switch p.Status {
@@ -338,9 +342,14 @@ func Predictions(predictions []api.Prediction, s Sheet) []string {
 		if !p.Horizon.IsZero() && p.Resolved.IsZero() {
 			note += " · due " + d.when(p.Horizon)
 		}
-		if p.Criterion != "" {
+		switch {
+		case p.Criterion == "":
+		case p.Criterion == shown:
+			note += " · shown by the same"
+		default:
 			note += " · shown by: " + p.Criterion
 		}
+		shown = p.Criterion
 		if p.Evidence != "" {
 			note += " · because: " + p.Evidence
 		}
