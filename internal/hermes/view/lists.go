@@ -170,7 +170,7 @@ func Status(st api.Status, s Sheet) []string {
 func moodOf(e api.Emotion, d *drawing) string {
 	text := fmt.Sprintf("%s (pleasure %s, arousal %s, dominance %s)", cmp.Or(e.Word, "calm"), signed(e.Pleasure),
 		signed(e.Arousal), signed(e.Dominance))
-	if e.Cause != "" {
+	if e.Cause != "" && e.Cause != "new" { // nothing has moved the mood of a new agent
 		text += ", because of " + e.Cause
 	}
 	if !e.Since.IsZero() {
