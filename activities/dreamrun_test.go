@@ -28,8 +28,9 @@ type fixture struct {
 	agent    dream.Agent
 	now      time.Time
 	fleet    budget.Micros
-	running  map[string]bool // by workflow id
-	here     string          // the name of the cluster
+	running  map[string]bool              // by workflow id
+	ended    map[string]activities.Ending // how closed workflows say that their dreams ended
+	here     string                       // the name of the cluster
 }
 
 const paidModel, freeModel = "house/paid", "house/free"
@@ -78,6 +79,14 @@ func build(t *testing.T) *fixture {
 
 func (h *fixture) Running(_ context.Context, workflow, _ string) (bool, error) {
 	return h.running[workflow], nil
+}
+
+func (h *fixture) Ended(_ context.Context, workflow, _ string) (activities.Ending, error) {
+	ending, ok := h.ended[workflow]
+	if !ok {
+		ending.Reason = "its workflow was terminated"
+	}
+	return ending, nil
 }
 
 func (h *fixture) ClusterID() string { return h.here }

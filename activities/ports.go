@@ -48,8 +48,12 @@ func (p Ports) Resolver() review.Resolver {
 
 // Executions tells which workflows still run.
 type Executions interface {
-	// Running is false when the run has closed or does not exist.
+	// Running is false when the run has closed or does not exist. A run that was reset goes on as the run that the
+	// reset made.
 	Running(ctx context.Context, workflow, run string) (bool, error)
+	// Ended is how a dream ended by what its workflow returned. Its outcome is empty, and its reason says why, when the
+	// workflow returned nothing: it was ended from outside, or is not known any more.
+	Ended(ctx context.Context, workflow, run string) (Ending, error)
 	// ClusterID is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
 	// elsewhere.
 	ClusterID() string

@@ -183,8 +183,10 @@ func TestAnAutomaticDreamWritesItsRecordWhenItBegins(t *testing.T) {
 	o := h.spec("dream/echo/0001")
 	o.Dream = "dream/echo/0002"
 	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
-	_, err := h.dreamRun.Begin(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
-	require.ErrorContains(t, err, "not found", "only an automatic dream may begin without a record")
+	refused, err := h.dreamRun.Begin(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1"})
+	require.NoError(t, err)
+	require.Equal(t, dream.Aborted, refused.Refused, "only an automatic dream may begin without a record")
+	require.Contains(t, refused.Reason, "the store has no record of it")
 	o.Alone = true
 	for range 2 {
 		require.Empty(t, h.begin(o, "r1").Refused)

@@ -84,6 +84,10 @@ type alive struct{}
 
 func (alive) ClusterID() string { return "" }
 
+func (alive) Ended(context.Context, string, string) (activities.Ending, error) {
+	return activities.Ending{Reason: "its workflow was terminated"}, nil
+}
+
 func (alive) Running(context.Context, string, string) (bool, error) { return true, nil }
 
 // newRun is the run of a stretch with a spec that need not be in the store.

@@ -2,6 +2,7 @@ package starter
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -16,7 +17,7 @@ const (
 	noticedEvery  = 20 * time.Millisecond
 )
 
-// awaitLastDream waits until the agent's last dream, if its record is closed, has also freed its slot and is known to
+// awaitLastDream waits until the agent's last dream, if its record is closed or lost, has also freed its slot and is known to
 // the agent's workflow.
 func (s drafter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
 	soon, cancel := context.WithTimeout(ctx, noticedWithin)
@@ -32,7 +33,8 @@ func (s drafter) awaitLastDream(ctx context.Context, agent dream.Agent) error {
 			return nil
 		}
 		record, err := memory.One[*dream.Record](soon, s.Memory, agent.ID, running)
-		if err != nil || !record.Status(s.Now()).Over() {
+		// a dream without a record ends with its next write: the store was put back to an earlier state
+		if err == nil && !record.Status(s.Now()).Over() || err != nil && !errors.Is(err, memory.ErrNotFound) {
 			return ctx.Err() // the request itself reports the reason
 		}
 		select {

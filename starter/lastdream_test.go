@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/workflows"
@@ -18,7 +19,7 @@ import (
 
 // riser is a Temporal client of one agent whose workflow learns of the end of its dream after a number of queries.
 type riser struct {
-	client.Client
+	knows
 	dream string
 
 	mu      sync.Mutex
@@ -75,7 +76,7 @@ func (r *riser) UpdateWithStartWorkflow(_ context.Context,
 	if r.dream != "" && (r.after < 0 || r.queries <= r.after) {
 		return nil, temporal.NewApplicationError("echo is already dreaming "+r.dream, workflows.AlreadyDreaming)
 	}
-	return began{dream: o.UpdateOptions.UpdateID}, nil
+	return began{dream: o.UpdateOptions.Args[0].(activities.Spec).Dream}, nil
 }
 
 // dreamt writes the record of a dream.

@@ -50,8 +50,13 @@ func (u *unrecordedWake) come(w workflows.Wake) {
 // outcome is the answer to a recorded wake.
 type outcome struct {
 	epoch  int64
+	at     time.Time // of the wake; zero when it had no epoch
 	awoken workflows.WakeAnswer
 }
+
+// covers says whether a recorded wake is the given one or a later one. A later wake with an epoch that was recorded
+// before is another one: the store was put back to an earlier state, or lost its newest writes.
+func (o outcome) covers(w workflows.Wake) bool { return w.Epoch <= o.epoch && !w.At.After(o.at) }
 
 // Limits of reporting: concurrent updates, the time of one attempt, and the delay between attempts, which doubles.
 const (
@@ -86,14 +91,18 @@ func (r *recorder) add(from context.Context, s *Starter, agent dream.Agent, w wo
 		waiting.come(w)
 		again := w.Epoch == 0 && waiting.wake.Epoch == 0 && w.Client == waiting.wake.Client &&
 			w.Cause == waiting.wake.Cause
-		if !again && (w.Epoch == 0 || w.Epoch > waiting.wake.Epoch) {
+		if !again && (w.Epoch == 0 || w.Epoch > waiting.wake.Epoch || w.At.After(waiting.wake.At)) {
 			waiting.wake, waiting.from = w, from
 		}
 		return
 	}
-	if w.Epoch > 0 && w.Epoch <= r.recorded[key].epoch || s.Client == nil ||
+	repeated := w.Raised.IsZero() // the store says that no workflow has recorded it
+	if w.Epoch > 0 && !repeated && r.recorded[key].covers(w) || s.Client == nil ||
 		agent.ID == "" && len(r.agents) >= mostWaiting {
 		return
+	}
+	if w.Epoch > 0 && w.Epoch <= r.recorded[key].epoch {
+		delete(r.recorded, key)
 	}
 	r.agents[key] = &unrecordedWake{wake: w, from: from, done: make(chan struct{})}
 	r.agents[key].come(w)
@@ -193,9 +202,9 @@ func (r *recorder) settle(agent string, w workflows.Wake, answer workflows.WakeA
 	waiting := r.agents[agent]
 	epoch := max(w.Epoch, answer.Epoch)
 	if epoch >= r.recorded[agent].epoch {
-		r.recorded[agent] = outcome{epoch, answer}
+		r.recorded[agent] = outcome{epoch, w.At, answer}
 	}
-	if waiting.wake != w && (waiting.wake.Epoch == 0 || waiting.wake.Epoch > epoch) { // a newer one arrived meanwhile
+	if next := waiting.wake; next != w && (next.Epoch == 0 || next.Epoch > epoch || next.At.After(w.At)) { // a newer one arrived meanwhile
 		return false
 	}
 	delete(r.agents, agent)

@@ -21,7 +21,7 @@ import (
 
 // ending is a Temporal client with a set of running workflows.
 type ending struct {
-	client.Client
+	knows
 	mu      sync.Mutex
 	running map[string]bool
 	fault   error

@@ -197,16 +197,41 @@ func (s drafter) behaviour(ctx context.Context, agent dream.Agent, spec activiti
 // nextSpec gives a checked request its id and validates the spec.
 func (s drafter) nextSpec(ctx context.Context, d checkedRequest) (activities.Spec, error) {
 	spec := d.spec
-	number, err := s.Memory.NextDream(ctx, spec.Agent)
+	dreamID, err := s.unusedID(ctx, spec.Agent, spec.Handle)
 	if err != nil {
 		return spec, fmt.Errorf("number the dream: %w", err)
 	}
-	spec.Dream = workflows.DreamID(spec.Handle, number)
+	spec.Dream = dreamID
 	spec.Accounts = activities.DreamAccounts(spec.Dream, spec.Budget, d.agent, spec.Day, s.Options.FleetDay)
 	if err := errors.Join(spec.Validate(), spec.Within(d.agent, s.Options.FleetDay, s.Catalog)); err != nil {
 		return spec, fmt.Errorf("spec of %s: %w", spec.Dream, err)
 	}
 	return spec, nil
+}
+
+// unusedID takes the agent's next number of which Temporal knows no dream, and makes the id of it. Temporal knows dreams
+// of the next numbers where the store was put back to an earlier state, or lost its newest writes. So that a store that
+// is far behind catches up fast, ever more numbers are left out at a time.
+func (s drafter) unusedID(ctx context.Context, agent, handle string) (string, error) {
+	for leftOut := 1; ; leftOut *= 2 {
+		number, err := s.Memory.NextDream(ctx, agent)
+		if err != nil {
+			return "", err
+		}
+		id := workflows.DreamID(handle, number)
+		if s.Client == nil {
+			return id, nil
+		}
+		used, err := s.Executions().Exists(ctx, id)
+		if err != nil || !used {
+			return id, err
+		}
+		for range leftOut - 1 {
+			if _, err := s.Memory.NextDream(ctx, agent); err != nil {
+				return "", err
+			}
+		}
+	}
 }
 
 // createDream numbers a checked request and writes the dream's record. If a record of that number exists, the next

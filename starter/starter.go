@@ -3,6 +3,7 @@ package starter
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -161,12 +162,15 @@ func (s *Starter) Freeze(ctx context.Context, w DreamRequest) (activities.Spec, 
 func (s drafter) send(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.StartedDream, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	begun, err := s.updateOnce(ctx, agent, spec)
+	// not the dream's id alone: the agent's workflow may have answered for another dream of that id, which the store
+	// has lost
+	updateID := spec.Dream + "/" + rand.Text()
+	begun, err := s.updateOnce(ctx, agent, spec, updateID)
 	var notReady *serviceerror.WorkflowNotReady
 	for errors.As(err, &notReady) && ctx.Err() == nil {
 		select {
 		case <-time.After(askAgain):
-			begun, err = s.updateOnce(ctx, agent, spec)
+			begun, err = s.updateOnce(ctx, agent, spec, updateID)
 		case <-ctx.Done():
 		}
 	}
@@ -193,13 +197,15 @@ func explained(ctx context.Context, doing string, err error) error {
 // killed one after another. The server refuses updates until the task succeeds.
 const askAgain = 200 * time.Millisecond
 
-// updateOnce sends the update that begins a dream. Sending it again has no further effect.
-func (s drafter) updateOnce(ctx context.Context, agent dream.Agent, spec activities.Spec) (workflows.StartedDream, error) {
+// updateOnce sends the update that begins a dream. Sending it again under the same id has no further effect.
+func (s drafter) updateOnce(
+	ctx context.Context, agent dream.Agent, spec activities.Spec, updateID string,
+) (workflows.StartedDream, error) {
 	var begun workflows.StartedDream
 	handle, err := s.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: waking(s).startAgent(agent),
 		UpdateOptions: client.UpdateWorkflowOptions{
-			UpdateID: spec.Dream, UpdateName: workflows.UpdateDream, Args: []any{spec},
+			UpdateID: updateID, UpdateName: workflows.UpdateDream, Args: []any{spec},
 			WaitForStage: client.WorkflowUpdateStageCompleted,
 		},
 	})
@@ -420,31 +426,4 @@ func (s *Starter) Executions() Executions {
 	return Executions{Client: s.Client, Cluster: s.Options.Cluster}
 }
 
-// Executions reads the state of workflows on the server.
-type Executions struct {
-	Client  client.Client
-	Cluster string // id of the cluster and namespace; empty when unknown
-}
-
-// ClusterID names the cluster and namespace.
-func (e Executions) ClusterID() string { return e.Cluster }
-
-// Running is false when the run has closed or does not exist.
-func (e Executions) Running(ctx context.Context, workflow, run string) (bool, error) {
-	if workflow == "" {
-		return false, nil
-	}
-	d, err := e.Client.DescribeWorkflowExecution(ctx, workflow, run)
-	if notFound(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("describe %s: %w", workflow, err)
-	}
-	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
-}
-
-var (
-	_ activities.Executions = Executions{}
-	_ activities.Planner    = (*Starter)(nil)
-)
+var _ activities.Planner = (*Starter)(nil)

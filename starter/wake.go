@@ -1,6 +1,7 @@
 package starter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,7 +212,8 @@ func (s waking) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wak
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	}
 	if w.Epoch > 0 {
-		options.UpdateID = fmt.Sprintf("wake-%d", w.Epoch)
+		// with the time: a store that lost its newest writes gives the same epoch to another wake
+		options.UpdateID = fmt.Sprintf("wake-%d-%d", w.Epoch, w.At.UnixMilli())
 	}
 	// most agents have a workflow, and starting one takes two steps of the server
 	handle, err := s.Client.UpdateWorkflow(ctx, options)
@@ -232,7 +234,38 @@ func (s waking) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wak
 	if err != nil {
 		return answer, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, sealed(err))
 	}
-	return answer, nil
+	slept := w.Cause == presence.Connect && answer.State == workflows.Sleeping // as if the wake were an old one
+	if answer.Epoch == w.Epoch && !w.Raised.IsZero() && !slept {
+		return answer, nil
+	}
+	status, err := s.Presence.Status(ctx, agent.ID, s.Now())
+	if err == nil && (answer.Epoch > status.Epoch || status.Recorded < w.Epoch) {
+		err = s.catchDown(ctx, agent)
+	}
+	return answer, err
+}
+
+// errAhead says that an agent's workflow had recorded wakes that the store has lost, and was begun anew.
+var errAhead = errors.New("it knew wakes that the store has lost, and is begun anew")
+
+// catchDown begins an agent's workflow anew that has recorded wakes of which the store knows nothing: the store was put
+// back to an earlier state, or lost its newest writes. Such a workflow would take new wakes for old ones. It then returns
+// errAhead: the wake is to be reported again.
+func (s waking) catchDown(ctx context.Context, agent dream.Agent) error {
+	found, err := s.Client.DescribeWorkflowExecution(ctx, workflows.AgentID(agent.Handle), "")
+	if err != nil {
+		return fmt.Errorf("describe the workflow of %s: %w", agent.Handle, err)
+	}
+	state, err := s.AgentState(ctx, agent.Handle)
+	if err != nil {
+		return err
+	}
+	status, err := s.Presence.Status(ctx, agent.ID, s.Now()) // after the state: a store that lost nothing knows as much
+	if err != nil || state.Greeted <= status.Recorded {
+		return err
+	}
+	run := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	return cmp.Or(s.BeginAnew(ctx, agent, run), fmt.Errorf("the workflow of %s: %w", agent.Handle, errAhead))
 }
 
 // reportDreamAfter is how long a wake waits for the wake bus to stop the dream before the dream is signalled as well.

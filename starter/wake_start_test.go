@@ -39,14 +39,19 @@ func (c *emptyCluster) UpdateWithStartWorkflow(
 
 type recordedWake struct{ client.WorkflowUpdateHandle }
 
-func (recordedWake) Get(context.Context, any) error { return nil }
+func (recordedWake) Get(_ context.Context, into any) error {
+	if answer, ok := into.(*workflows.WakeAnswer); ok {
+		answer.Epoch = 1
+	}
+	return nil
+}
 
 func TestAWakeStartsTheAgentsWorkflow(t *testing.T) {
 	t.Parallel()
 	s, agent := build(t)
 	cluster := &emptyCluster{}
 	s.Client = cluster
-	_, err := waking{s}.sendWake(t.Context(), agent, workflows.Wake{Epoch: 1})
+	_, err := waking{s}.sendWake(t.Context(), agent, workflows.Wake{Epoch: 1, Raised: tonight})
 	require.NoError(t, err)
 	require.Equal(t, 1, cluster.started)
 }

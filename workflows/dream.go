@@ -77,7 +77,8 @@ func (r *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
 	info := workflow.GetInfo(ctx)
 	r.spec = spec
 	r.descent.spec = &r.spec
-	r.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: info.WorkflowExecution.RunID}
+	// the original run: a run that a reset made goes on with the slot, the record and the books of the one before
+	r.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: info.OriginalRunID}
 	r.plan = budget.Split(spec.Budget, spec.Knobs.Shares)
 	r.began = workflow.Now(ctx)
 	r.state = Progress{Dream: spec.Dream}
@@ -125,7 +126,7 @@ func (r *dreamRun) begin(ctx workflow.Context, number int) (activities.BeginResu
 	var begun activities.BeginResult
 	err := workflow.ExecuteLocalActivity(quickWrite(ctx, "begin the dream"), activities.DreamBegin,
 		activities.BeginRequest{
-			Spec: r.spec, Workflow: info.WorkflowExecution.ID, Run: info.WorkflowExecution.RunID,
+			Spec: r.spec, Workflow: info.WorkflowExecution.ID, Run: r.stretch.Run,
 			Stretch: number, Now: workflow.Now(ctx), Phase: r.state.Phase,
 		}).Get(ctx, &begun)
 	return begun, err
@@ -145,6 +146,10 @@ func (r *dreamRun) watchClock(ctx workflow.Context) error {
 // outcome is how the dream ended, and why.
 func (r *dreamRun) outcome(ctx workflow.Context, cause error) (dream.Outcome, string) {
 	var early *verdict
+	var app *temporal.ApplicationError
+	if errors.As(cause, &app) && app.Type() == activities.FailFenced {
+		cause = slotLost(app)
+	}
 	switch {
 	case temporal.IsCanceledError(cause) || errors.Is(ctx.Err(), workflow.ErrCanceled):
 		return dream.Canceled, "cancelled by an operator"

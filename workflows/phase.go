@@ -240,7 +240,7 @@ func (p *phase) failedCall(ctx workflow.Context, err error) error {
 		case activities.FailWoken:
 			return errWoken
 		case activities.FailFenced:
-			return &verdict{dream.Canceled, "another dream took the slot"}
+			return slotLost(app)
 		case activities.FailRefused:
 			return &verdict{dream.Aborted, app.Message()}
 		}
@@ -249,6 +249,12 @@ func (p *phase) failedCall(ctx workflow.Context, err error) error {
 	p.fault = plain(err)
 	workflow.GetLogger(ctx).Warn("a call failed; the phase goes on without it", "phase", p.name, "error", err)
 	return nil
+}
+
+// slotLost ends a dream whose slot the store does not hold for it any more: another dream took the slot, or the store
+// was put back to an earlier state.
+func slotLost(fenced *temporal.ApplicationError) *verdict {
+	return &verdict{dream.Canceled, "it lost its slot in the store: " + fenced.Message()}
 }
 
 // plain is the innermost message of a failure.

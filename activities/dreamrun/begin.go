@@ -43,6 +43,9 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 	}
 	if r.Stretch > 1 {
 		record, err := run.Record(ctx)
+		if errors.Is(err, memory.ErrNotFound) {
+			return unrecorded, nil
+		}
 		if err != nil {
 			return activities.BeginResult{}, err
 		}
@@ -63,6 +66,8 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 	run.Epoch = held.Epoch
 	record, err := run.Record(ctx)
 	switch {
+	case errors.Is(err, memory.ErrNotFound):
+		return unrecorded, run.FreeSlot(ctx)
 	case err != nil:
 		return activities.BeginResult{}, errors.Join(err, run.FreeSlot(ctx))
 	case record.Outcome != dream.Dreaming && record.Run != r.Run:
@@ -76,6 +81,12 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 	}
 	return d.beginFirst(ctx, run, r, record)
 }
+
+// noRecord is why a dream ends whose record is not in the store.
+const noRecord = "the store has no record of it: it was put back to an earlier state, or lost its newest writes"
+
+// unrecorded refuses a stretch of a dream whose record is not in the store.
+var unrecorded = activities.BeginResult{Refused: dream.Aborted, Reason: noRecord}
 
 // beginFirst begins the first stretch of a dream that holds the slot.
 func (d *DreamRun) beginFirst(ctx context.Context, run *core.Run, r activities.BeginRequest,

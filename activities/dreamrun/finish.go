@@ -25,12 +25,16 @@ import (
 // other than the one that began the dream closes nothing.
 func (d *DreamRun) Finish(ctx context.Context, r activities.FinishRequest) (activities.FinishResult, error) {
 	run := core.At(d.Ports, r.Stretch)
+	// any stretch of the run: it may have begun one without receiving the answer
+	held := memory.Fence{Dream: r.Dream, Run: r.Run}
 	record, err := run.Record(ctx)
+	if errors.Is(err, memory.ErrNotFound) {
+		result, err := finishUnrecorded(ctx, run, r.Ending)
+		return result, errors.Join(err, d.Memory.FreeSlot(ctx, r.Agent, held))
+	}
 	if err != nil {
 		return activities.FinishResult{}, err
 	}
-	// any stretch of the run: it may have begun one without receiving the answer
-	held := memory.Fence{Dream: r.Dream, Run: r.Run}
 	if record.Run != "" && record.Run != r.Run {
 		return activities.FinishResult{Spent: record.Spent, Tallies: record.Phases},
 			d.Memory.FreeSlot(ctx, r.Agent, held)
@@ -44,6 +48,22 @@ func (d *DreamRun) Finish(ctx context.Context, r activities.FinishRequest) (acti
 	}
 	d.release(ctx, r.Dream)
 	return result, nil
+}
+
+// finishUnrecorded closes the books of a dream whose record is not in the store, so that nothing stays reserved. What it
+// spent is what the store knows of it.
+func finishUnrecorded(ctx context.Context, run *core.Run, e activities.Ending) (activities.FinishResult, error) {
+	lost, _, err := run.Guard.Ledger.Close(ctx, run.Dream, run.Now())
+	if err != nil {
+		return activities.FinishResult{}, fmt.Errorf("close the books of %s: %w", run.Dream, err)
+	}
+	rows, err := run.Guard.Ledger.Rows(ctx, spend.Query{Dream: run.Dream})
+	if err != nil {
+		return activities.FinishResult{}, fmt.Errorf("sum up %s: %w", run.Dream, err)
+	}
+	record := &dream.Record{Head: dream.Head{ID: run.Dream, Agent: run.Agent}}
+	err = settleAllowance(ctx, run, record, e, rows)
+	return activities.FinishResult{Spent: total(rows), Lost: lost, Reason: noRecord}, err
 }
 
 // release drops what was kept for a running dream. A failure is only logged.

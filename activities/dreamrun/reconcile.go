@@ -1,6 +1,7 @@
 package dreamrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,7 +129,8 @@ func (d *DreamRun) end(ctx context.Context, agent, dreamID string, ending func(*
 	return d.forget(ctx, dreamID)
 }
 
-// reap closes a dream whose workflow ended without closing it: terminated or timed out.
+// reap closes a dream whose workflow has closed, and whose record is open: the workflow was terminated or timed out, or
+// the store has lost the end that it recorded.
 func (d *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) error {
 	record, err := memory.One[*dream.Record](ctx, d.Memory, agent, held.Dream)
 	if errors.Is(err, memory.ErrNotFound) {
@@ -137,12 +139,17 @@ func (d *DreamRun) reap(ctx context.Context, agent string, held memory.Slot) err
 	if err != nil || !record.Unsettled() {
 		return err
 	}
-	ending := activities.Ending{Outcome: dream.Canceled, Reason: "its workflow was terminated"}
+	ending, err := d.Executions.Ended(ctx, cmp.Or(held.Workflow, record.ID), held.Run)
 	switch {
+	case err != nil:
+		return fmt.Errorf("ask how %s ended: %w", record.ID, err)
+	case ending.Outcome != "":
 	case record.Run == "":
-		ending.Reason = "it was never begun"
+		ending = activities.Ending{Outcome: dream.Canceled, Reason: "it was never begun"}
 	case record.Outcome == dream.Interrupted && !record.Resumable(): // it had ended but not yet reported it
 		ending = activities.Ending{Outcome: dream.Interrupted, Reason: "it may not be resumed", Tallies: record.Phases}
+	default:
+		ending.Outcome = dream.Canceled
 	}
 	run := core.At(d.Ports, activities.Stretch{Agent: agent, Dream: held.Dream, Run: held.Run})
 	_, err = d.close(ctx, run, record, ending)

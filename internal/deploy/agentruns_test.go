@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
@@ -24,6 +25,10 @@ type census struct {
 }
 
 func (*census) ClusterID() string { return "" }
+
+func (*census) Ended(context.Context, string, string) (activities.Ending, error) {
+	return activities.Ending{}, nil
+}
 
 func (c *census) Running(_ context.Context, workflow, _ string) (bool, error) {
 	c.mu.Lock()

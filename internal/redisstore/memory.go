@@ -128,7 +128,16 @@ var refusals = map[string]struct {
 	says string
 	err  error
 }{
-	"fenced":    {"the writer does not hold the slot, dream %[1]q run %[2]q does", memory.ErrFenced},
+	"fenced": {"the writer does not hold the slot, dream %[1]q run %[2]q does", memory.ErrFenced},
+	"slotless": {
+		"dream %[1]q does not hold the slot, and no dream does: it was ended, or the store was put back to an earlier state",
+		memory.ErrFenced,
+	},
+	"ahead": {
+		"the writer began at a later epoch than the agent's, which is %[1]s: the store was put back to an earlier state, or " +
+			"lost its newest writes",
+		memory.ErrFenced,
+	},
 	"woken":     {"the agent's epoch is %[1]s now", memory.ErrWoken},
 	"forgotten": {"it is based on memories that were read before forgetting %[1]s of the agent", memory.ErrForgotten},
 	"missing":   {"change %[1]s", memory.ErrNotFound},

@@ -137,7 +137,7 @@ var allowedAttributes = map[string]*regexp.Regexp{
 	"temporalWorkflowID":             regexp.MustCompile(`^$|^(agent/iris|dream/iris/\d{4})$`),
 	"temporalRunID":                  regexp.MustCompile(`^[0-9a-f-]{36}$`),
 	"temporalActivityID":             regexp.MustCompile(`^\d+$`),
-	"temporalUpdateID":               regexp.MustCompile(`^$|^wake-\d+$|^[0-9a-f-]{36}$|^dream/iris/\d{4}$`),
+	"temporalUpdateID":               regexp.MustCompile(`^$|^wake-\d+-\d+$|^[0-9a-f-]{36}$|^dream/iris/\d{4}/\w{26}$`),
 }
 
 func attribute(s *trace.Span, key string) (value string, there bool) {

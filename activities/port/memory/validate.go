@@ -129,6 +129,14 @@ func (f Fence) Check(holder Fence, epoch int64, late bool) error {
 	}
 	woken := epoch > f.Epoch && !late
 	freed := woken && holder.Same(Fence{})
+	if holder.Same(f) && f.Epoch > epoch {
+		return fmt.Errorf("the stretch of dream %q began at epoch %d, and the store knows epoch %d: it was put back to an "+
+			"earlier state, or lost its newest writes: %w", f.Dream, f.Epoch, epoch, ErrFenced)
+	}
+	if holder.Same(Fence{}) && !freed && !f.Same(Fence{}) {
+		return fmt.Errorf("dream %q run %q does not hold the slot, and no dream does: it was ended, or the store was put "+
+			"back to an earlier state: %w", f.Dream, f.Run, ErrFenced)
+	}
 	if !holder.Same(f) && !freed || f.Same(Fence{}) {
 		return fmt.Errorf("dream %q run %q does not hold the slot, dream %q run %q does: %w",
 			f.Dream, f.Run, holder.Dream, holder.Run, ErrFenced)

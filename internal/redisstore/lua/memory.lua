@@ -214,8 +214,14 @@ local function fenced(f, late)
   local epoch = number('epoch')
   local woken = not late and epoch > f.epoch
   local freed = woken and not held[1] and f.dream ~= ''
+  if not held[1] and not freed and f.dream ~= '' then
+    return {'slotless', f.dream}
+  end
   if (held[1] ~= f.dream or held[2] ~= f.run) and not freed then
     return {'fenced', held[1] or '', held[2] or ''}
+  end
+  if not freed and f.epoch > epoch then
+    return {'ahead', epoch}
   end
   if woken then
     return {'woken', epoch}

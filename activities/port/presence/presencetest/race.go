@@ -303,8 +303,17 @@ func Heedless(s Store) Store { return heedless{s} }
 type heedless struct{ Store }
 
 func (h heedless) Commit(ctx context.Context, w memory.Write) (memory.Receipt, error) {
-	if w.Fence != (memory.Fence{}) {
-		w.Fence.Epoch = 1 << 40
+	for {
+		if w.Fence != (memory.Fence{}) {
+			epoch, err := h.Epoch(ctx, w.Agent)
+			if err != nil {
+				return memory.Receipt{}, err
+			}
+			w.Fence.Epoch = epoch
+		}
+		receipt, err := h.Store.Commit(ctx, w)
+		if !errors.Is(err, memory.ErrWoken) {
+			return receipt, err
+		}
 	}
-	return h.Store.Commit(ctx, w)
 }

@@ -1,0 +1,92 @@
+package starter
+
+import (
+	"context"
+	"fmt"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/workflows"
+)
+
+// Executions reads the state of workflows on the server.
+type Executions struct {
+	Client  client.Client
+	Cluster string // id of the cluster and namespace; empty when unknown
+}
+
+var _ activities.Executions = Executions{}
+
+// ClusterID names the cluster and namespace.
+func (e Executions) ClusterID() string { return e.Cluster }
+
+// Running is false when the run has closed or does not exist. A run that was reset goes on as the run that the reset
+// made.
+func (e Executions) Running(ctx context.Context, workflow, run string) (bool, error) {
+	found, err := e.describe(ctx, workflow, run)
+	return status(found) == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err
+}
+
+// Exists says whether the server has a workflow, running or closed. It deletes one that closed longer ago than the
+// namespace keeps workflows.
+func (e Executions) Exists(ctx context.Context, workflow string) (bool, error) {
+	found, err := e.describe(ctx, workflow, "")
+	return found != nil, err
+}
+
+// Ended is how a dream ended by what its workflow returned.
+func (e Executions) Ended(ctx context.Context, workflow, run string) (activities.Ending, error) {
+	found, err := e.describe(ctx, workflow, run)
+	if err != nil {
+		return activities.Ending{}, err
+	}
+	switch status(found) {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		return activities.Ending{Reason: "its workflow timed out"}, nil
+	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
+		return activities.Ending{Reason: "its workflow failed"}, nil
+	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED:
+		return activities.Ending{Reason: "its workflow is gone: Temporal does not know it"}, nil
+	default:
+		return activities.Ending{Reason: "its workflow was terminated"}, nil
+	}
+	var result workflows.Result
+	id := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	if err := e.Client.GetWorkflow(ctx, workflow, id).Get(ctx, &result); err != nil {
+		return activities.Ending{}, fmt.Errorf("read how %s ended: %w", workflow, sealed(err))
+	}
+	reason := fmt.Sprintf("its end is not in the store; its workflow says so, and that it spent %s", result.Spent)
+	if result.Reason != "" {
+		reason = result.Reason + "; " + reason
+	}
+	return activities.Ending{Outcome: result.Outcome, Reason: reason, Kept: result.Kept, Tallies: result.Tallies}, nil
+}
+
+// describe reads a run, or the newest one that resets have made of it; nil when the server does not know it.
+func (e Executions) describe(
+	ctx context.Context, workflow, run string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	for workflow != "" {
+		found, err := e.Client.DescribeWorkflowExecution(ctx, workflow, run)
+		if notFound(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("describe %s: %w", workflow, err)
+		}
+		next := found.GetWorkflowExtendedInfo().GetResetRunId()
+		if next == "" || next == run {
+			return found, nil
+		}
+		run = next
+	}
+	return nil, nil
+}
+
+func status(found *workflowservice.DescribeWorkflowExecutionResponse) enumspb.WorkflowExecutionStatus {
+	return found.GetWorkflowExecutionInfo().GetStatus()
+}
