@@ -19,7 +19,7 @@ import (
 
 // wakeClient is a Temporal client that collects wakes; hold delays its answers.
 type wakeClient struct {
-	client.Client
+	knows
 	mu    sync.Mutex
 	wakes []workflows.Wake
 	by    []any // the caller's context value of each wake

@@ -235,7 +235,7 @@ func (s waking) sendWake(ctx context.Context, agent dream.Agent, w workflows.Wak
 		return answer, fmt.Errorf("report the wake to the workflow of %s: %w", agent.Handle, sealed(err))
 	}
 	slept := w.Cause == presence.Connect && answer.State == workflows.Sleeping // as if the wake were an old one
-	if answer.Epoch == w.Epoch && !w.Raised.IsZero() && !slept {
+	if s.Presence == nil || answer.Epoch == w.Epoch && !w.Raised.IsZero() && !slept {
 		return answer, nil
 	}
 	status, err := s.Presence.Status(ctx, agent.ID, s.Now())
@@ -253,6 +253,9 @@ var errAhead = errors.New("it knew wakes that the store has lost, and is begun a
 // errAhead: the wake is to be reported again.
 func (s waking) catchDown(ctx context.Context, agent dream.Agent) error {
 	found, err := s.Client.DescribeWorkflowExecution(ctx, workflows.AgentID(agent.Handle), "")
+	if notFound(err) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("describe the workflow of %s: %w", agent.Handle, err)
 	}

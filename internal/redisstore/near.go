@@ -59,7 +59,7 @@ func (s vectors) readEntries(
 		if err != nil {
 			return 0, err
 		}
-		if p.Space != of.Space || p.Erasures != of.Erasures || p.Numbers != of.Numbers {
+		if p.Source != of.Source || p.Space != of.Space || p.Erasures != of.Erasures || p.Numbers != of.Numbers {
 			return 0, errTorn
 		}
 		for i := 0; i+2 < len(p.values); i += 3 {
@@ -119,6 +119,7 @@ type entryPage struct {
 func (s vectors) entries(ctx context.Context, agent string, of index.Version, since int64,
 	most int,
 ) (entryPage, error) {
+	source := s.runID() // before the reading: a later run is noticed with the next one
 	args, err := s.runMemory(ctx, entriesScript, agent, struct{}{}, since, of.Space, of.Erasures, most)
 	if err != nil {
 		return entryPage{}, err
@@ -130,7 +131,11 @@ func (s vectors) entries(ctx context.Context, agent string, of index.Version, si
 	number := func(i int) int64 { return p.number(text(args, i)) }
 	page := entryPage{
 		Version: index.Version{
-			Space: text(args, 0), Numbers: int(number(1)), VectorRevision: number(2), Erasures: number(3),
+			Space:          text(args, 0),
+			Numbers:        int(number(1)),
+			VectorRevision: number(2),
+			Erasures:       number(3),
+			Source:         source,
 		},
 		reached: number(4),
 		more:    integer(args, 5) == 1,

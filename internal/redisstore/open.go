@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -95,6 +96,7 @@ type server struct {
 	client *redis.Client
 	late   error // the cause of a context that ended by the store's own timeout
 	closed chan struct{}
+	latest atomic.Pointer[string] // id of the server's run at the newest connection
 }
 
 // Option adjusts Open.
@@ -143,10 +145,11 @@ func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 		name:   fmt.Sprintf("%s/%d", options.Addr, options.DB),
 		self:   rand.Text(),
 		set:    set,
-		client: redis.NewClient(options),
 		late:   fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
 		closed: make(chan struct{}),
 	}
+	options.OnConnect = r.noteRun
+	r.client = redis.NewClient(options)
 	s := r.store()
 	if err := r.inspect(ctx); err != nil {
 		err = fmt.Errorf("open redis store %s: %w", r.name, explainTLS(refusedCredentials(err), options))

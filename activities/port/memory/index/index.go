@@ -19,11 +19,12 @@ type Version struct {
 	Space          string // of the vectors; empty when there are none
 	Numbers        int    // in each vector
 	VectorRevision int64  // rises with every change of an item
+	Source         string // what the store read from; those of another source may be lower. Empty when it never changes
 }
 
 // same says whether an index of one version can be brought to the other.
 func (v Version) same(o Version) bool {
-	return v.Erasures == o.Erasures && v.Space == o.Space && v.Numbers == o.Numbers
+	return v.Source == o.Source && v.Erasures == o.Erasures && v.Space == o.Space && v.Numbers == o.Numbers
 }
 
 // Entry is an item as a store feeds it. An item that is not live leaves the index.
@@ -80,7 +81,8 @@ func (x *Index) Current(v Version) bool {
 }
 
 func (x *Index) current(v Version) bool {
-	return x.version.Erasures > v.Erasures || x.version.same(v) && x.version.VectorRevision >= v.VectorRevision
+	erased := x.version.Source == v.Source && x.version.Erasures > v.Erasures
+	return erased || x.version.same(v) && x.version.VectorRevision >= v.VectorRevision
 }
 
 // CatchUp brings the index to a version. read puts every entry that changed after the vector revision since, -1 for all

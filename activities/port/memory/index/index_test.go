@@ -227,6 +227,8 @@ func TestAnIndexStartsAgainAfterAnErasureAndInAnotherSpace(t *testing.T) {
 	require.Zero(t, x.Len())
 	require.EqualValues(t, -2, since(index.Version{Space: space, Numbers: 5, VectorRevision: 9}),
 		"a reader of before the erasure")
+	earlier := index.Version{Space: space, Numbers: 5, VectorRevision: 3, Source: "a server that lost its newest writes"}
+	require.EqualValues(t, -1, since(earlier))
 	fill(t, x, index.Version{Space: "other", Numbers: 5, VectorRevision: 6, Erasures: 1}, entry("a"))
 	_, same := x.Near(memory.Near{Space: space, V: []float32{1, 0, 0, 0, 0}, Limit: 1})
 	require.False(t, same)
