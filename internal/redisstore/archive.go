@@ -241,9 +241,9 @@ var unescaped = strings.NewReplacer("%3A", ":", "%25", "%")
 // Listeners counts the subscribers of the wake channel, without this process.
 func (s archives) Listeners(ctx context.Context) (int, error) {
 	counts, err := ask(ctx, s.server, func(ctx context.Context) (map[string]int64, error) {
-		return s.client.PubSubNumSub(ctx, s.root(channel)).Result()
+		return s.client.PubSubNumSub(ctx, s.channel(wakeChannel)).Result()
 	})
-	n := int(counts[s.root(channel)])
+	n := int(counts[s.channel(wakeChannel)])
 	s.bus.starting.Lock()
 	defer s.bus.starting.Unlock()
 	if s.bus.cancel != nil && n > 0 {

@@ -2,9 +2,11 @@ package redisstore
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"syscall"
 
 	"github.com/redis/go-redis/v9"
@@ -21,11 +23,20 @@ func asAway(err error) error {
 	return store.Away(err)
 }
 
-// explainTLS explains the most frequent reason why a server does not respond: only one side uses TLS.
+// explainTLS explains the most frequent reasons why a server does not respond: one side does not trust the other, or
+// only one uses TLS.
 func explainTLS(err error, options *redis.Options) error {
+	var unknown x509.UnknownAuthorityError
+	var misnamed x509.HostnameError
 	switch {
 	case err == nil, !errors.Is(err, memory.ErrAway):
 		return err
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w; name the authority that has signed the server's certificate (RootCAs)", err)
+	case errors.As(err, &misnamed):
+		return fmt.Errorf("%w; name what the server's certificate is made out to (ServerName)", err)
+	case strings.Contains(err.Error(), "remote error: tls:"):
+		return fmt.Errorf("%w; the server wants a client certificate that it trusts (Certificates)", err)
 	case options.TLSConfig != nil:
 		return fmt.Errorf(
 			"%w; rediss:// uses TLS: if the server does not at that port, the address must begin with redis://", err)

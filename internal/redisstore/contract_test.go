@@ -30,13 +30,13 @@ func open(t testing.TB, url, prefix string, opts ...redisstore.Option) *redissto
 // fresh returns a store without keys on the server that the tests share.
 func fresh(t testing.TB) *redisstore.Store {
 	t.Helper()
-	return open(t, redis.Shared(t).URL, redis.Prefix(t))
+	return open(t, allowed(t), redis.Prefix(t))
 }
 
 // pair returns the stores of two processes of one new deployment.
 func pair(t testing.TB) (here, there *redisstore.Store) {
 	t.Helper()
-	url, prefix := redis.Shared(t).URL, redis.Prefix(t)
+	url, prefix := allowed(t), redis.Prefix(t)
 	return open(t, url, prefix), open(t, url, prefix)
 }
 

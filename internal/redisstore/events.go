@@ -158,7 +158,7 @@ func (s *eventLog) Heads(ctx context.Context) (map[string]int64, error) {
 
 // subscribe subscribes to the events of all agents. The subscription ends with the store.
 func (s *eventLog) subscribe() {
-	line := s.client.Subscribe(context.Background(), s.root("events"))
+	line := s.client.Subscribe(context.Background(), s.channel(eventChannel))
 	messages := line.Channel()
 	go func() {
 		defer line.Close()

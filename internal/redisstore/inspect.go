@@ -101,8 +101,11 @@ func (s *server) configuration(ctx context.Context) (map[string]string, error) {
 func checkServer(info map[string]string) error {
 	if info["cluster_enabled"] == "1" || info["redis_mode"] == "cluster" {
 		return errors.New(
-			"the server runs in cluster mode, where one step cannot reach all the keys that it needs; " +
-				"use a single server (cluster-enabled no), with replicas if you like")
+			"the server runs in cluster mode (Redis Cluster), where one step cannot reach all the keys that it needs; " +
+				"use a single server (cluster-enabled no), with replicas and Sentinels if you like")
+	}
+	if info["redis_mode"] == "sentinel" {
+		return errors.New("the server is a Sentinel; name the server that it watches: add ?master_name=NAME to the address")
 	}
 	var major, minor int
 	n, _ := fmt.Sscanf(info["redis_version"], "%d.%d", &major, &minor)

@@ -27,6 +27,21 @@ const (
 // root names a key of the deployment.
 func (s *server) root(name string) string { return s.set.prefix + name }
 
+// Channels are those of the whole server, whichever database a process has selected. Database 0 has the names that all
+// databases had before, so that processes of both builds hear each other there.
+const (
+	wakeChannel  = "bell"   // wake notices
+	eventChannel = "events" // names of agents and rooms of which there is something new to read
+)
+
+// channel names a channel of the deployment.
+func (s *server) channel(name string) string {
+	if s.db == 0 {
+		return s.root(name)
+	}
+	return s.root("db" + strconv.Itoa(s.db) + ":" + name)
+}
+
 // ledgerKey names a key of the ledger.
 func (s *server) ledgerKey(parts ...string) string {
 	return s.set.prefix + "m:" + strings.Join(parts, "")

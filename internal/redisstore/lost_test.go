@@ -48,7 +48,8 @@ func visitNow() presence.Visit {
 // wire is a proxy between a store and its server. It closes the connection instead of delivering some replies.
 type wire struct {
 	url  string
-	cuts atomic.Int64 // replies still to be lost
+	to   atomic.Pointer[string] // the server's address
+	cuts atomic.Int64           // replies still to be lost
 	lost atomic.Int64
 }
 
@@ -57,6 +58,7 @@ func newWire(t *testing.T, server *redis.Server) *wire {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	w := &wire{url: "redis://" + l.Addr().String()}
+	w.to.Store(&server.Address)
 	var open sync.WaitGroup
 	open.Go(func() {
 		for {
@@ -64,7 +66,7 @@ func newWire(t *testing.T, server *redis.Server) *wire {
 			if err != nil {
 				return
 			}
-			far, err := net.Dial("tcp", server.Address)
+			far, err := net.Dial("tcp", *w.to.Load())
 			if err != nil {
 				_ = near.Close()
 				continue

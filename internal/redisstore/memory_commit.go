@@ -23,7 +23,7 @@ func (s items) Commit(ctx context.Context, w memory.Write) (memory.Receipt, erro
 	var args []any
 	err := w.Validate()
 	if err == nil {
-		p, err = planWrite(w, s.set.now())
+		p, err = s.planWrite(w)
 	}
 	if err == nil {
 		args, err = s.apply(ctx, commitScript, w.Agent, p.plan, p.blobs...)
@@ -92,6 +92,8 @@ type writePlan struct {
 	// Undo writes only if there were no writes since it read: the agent's pulse, and the number of affects.
 	Version *int64 `json:"pulse,omitempty"`
 	Affects int64  `json:"affects"`
+	// Channel is where new events are announced.
+	Channel string `json:"channel"`
 }
 
 type preparedWrite struct {
@@ -100,16 +102,18 @@ type preparedWrite struct {
 	blobs []any
 }
 
-func planWrite(w memory.Write, now time.Time) (preparedWrite, error) {
+func (s *server) planWrite(w memory.Write) (preparedWrite, error) {
+	now := s.set.now()
 	p := preparedWrite{plan: writePlan{
-		Token:  rand.Text(),
-		Agent:  w.Agent,
-		Fence:  asHolder(w.Fence),
-		Read:   forgettingsOf(w.Fence.Read),
-		Late:   w.Late,
-		Affect: w.Affect != nil,
-		Waking: w.OnWake != nil,
-		Keep:   presence.Digested,
+		Token:   rand.Text(),
+		Agent:   w.Agent,
+		Fence:   asHolder(w.Fence),
+		Read:    forgettingsOf(w.Fence.Read),
+		Late:    w.Late,
+		Affect:  w.Affect != nil,
+		Channel: s.channel(eventChannel),
+		Waking:  w.OnWake != nil,
+		Keep:    presence.Digested,
 	}}
 	for _, item := range w.Add {
 		p.plan.Add = append(p.plan.Add, p.row(w, item, now).id)

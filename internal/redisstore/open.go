@@ -5,16 +5,15 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/url"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"github.com/seed-56a03226/oneiros/activities/port/fabric"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -64,8 +63,8 @@ func refusedCredentials(err error) error {
 }
 
 // Store is one process's handle on the deployment's keys. It is safe for concurrent use, and processes of any host may
-// use the same keys. The server is a single one, with or without replicas: one step uses keys of many names, which
-// Redis Cluster refuses. Each embedded type implements one port, or a part of one, on the same connections.
+// use the same keys. The server is a single one, with or without replicas and Sentinels: one step uses keys of many
+// names, which Redis Cluster refuses (decision 51). Each embedded type implements one port, or a part of one, on the same connections.
 type Store struct {
 	*server
 	*eventLog
@@ -93,6 +92,7 @@ type server struct {
 	name   string // host, port and database: never the password
 	self   string // id of this process in its own notices
 	set    settings
+	db     int
 	client *redis.Client
 	late   error // the cause of a context that ended by the store's own timeout
 	closed chan struct{}
@@ -103,16 +103,20 @@ type server struct {
 type Option func(*settings)
 
 type settings struct {
-	prefix  string
-	now     func() time.Time
-	timeout time.Duration
-	trust   bool
-	pool    int
-	refill  bool
+	prefix   string
+	now      func() time.Time
+	timeout  time.Duration
+	trust    bool
+	pool     int
+	refill   bool
+	tls      *tls.Config
+	sentinel credentials
 }
 
+type credentials struct{ user, password string }
+
 // Prefix is the beginning of the name of every key and channel, so that deployments can share a server; "oneiros:" by
-// default.
+// default. No prefix may begin with another one of the same database.
 func Prefix(p string) Option { return func(s *settings) { s.prefix = p } }
 
 // Clock sets the clock that dates revisions; the system's by default.
@@ -129,30 +133,41 @@ func TrustServer() Option { return func(s *settings) { s.trust = true } }
 // default.
 func Connections(n int) Option { return func(s *settings) { s.pool = n } }
 
-// Open connects to the server of a redis:// or rediss:// address (user, password, host, port, database). It refuses a
-// server that would lose memories or money (ErrUnsafe), a cluster, and keys of a newer schema. A replica that holds the
-// keys of this schema, and a server that refuses writes, are opened to be read.
+// TLS sets the authorities to trust, the client's certificate and the name to expect in the server's; a rediss://
+// address alone trusts the authorities of the system, and expects the name in the address.
+func TLS(c *tls.Config) Option { return func(s *settings) { s.tls = c } }
+
+// SentinelCredentials are what the Sentinels want, which have users of their own.
+func SentinelCredentials(user, password string) Option {
+	return func(s *settings) { s.sentinel = credentials{user, password} }
+}
+
+// Open connects to the server of a redis:// or rediss:// address (user, password, host, port, database). With
+// master_name in its query, the host is a Sentinel that knows where that server is, as is each addr of the query. Open
+// refuses a server that would lose memories or money (ErrUnsafe), a cluster, and keys of a newer schema. A replica that
+// holds the keys of this schema, and a server that refuses writes, are opened to be read.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	set := settings{prefix: "oneiros:", now: time.Now, timeout: 3 * time.Second, pool: 16 * runtime.GOMAXPROCS(0)}
 	for _, opt := range opts {
 		opt(&set)
 	}
-	options, err := dialing(address, set)
+	where, err := locate(address, set)
 	if err != nil {
 		return nil, fmt.Errorf("open redis store: %w", err)
 	}
 	r := &server{
-		name:   fmt.Sprintf("%s/%d", options.Addr, options.DB),
+		name:   where.name(),
 		self:   rand.Text(),
 		set:    set,
+		db:     where.options.DB,
 		late:   fmt.Errorf("no answer within %v: %w", set.timeout, context.DeadlineExceeded),
 		closed: make(chan struct{}),
 	}
-	options.OnConnect = r.noteRun
-	r.client = redis.NewClient(options)
+	where.options.OnConnect = r.noteRun
+	r.client = where.client()
 	s := r.store()
 	if err := r.inspect(ctx); err != nil {
-		err = fmt.Errorf("open redis store %s: %w", r.name, explainTLS(refusedCredentials(err), options))
+		err = fmt.Errorf("open redis store %s: %w", r.name, explainTLS(refusedCredentials(err), where.options))
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -181,32 +196,6 @@ func (s *server) store() *Store {
 		archives:  archives{s, bus},
 		ledger:    ledger{s},
 	}
-}
-
-func dialing(address string, set settings) (*redis.Options, error) {
-	options, err := redis.ParseURL(address)
-	if err != nil {
-		var spelled *url.Error // its text repeats the whole address with the password
-		if errors.As(err, &spelled) {
-			err = spelled.Err
-		}
-		return nil,
-			fmt.Errorf(
-				"read the address, which has the form redis://user:password@host:6379/0 or rediss:// for TLS: %w", err)
-	}
-	if set.timeout <= 0 || set.pool <= 0 {
-		return nil, fmt.Errorf("timeout is %v and connections are %d; both must be above zero", set.timeout, set.pool)
-	}
-	options.Protocol = 2
-	options.MaxRetries = -1 // a script whose reply was lost may have run: only exchange knows which may run again
-	options.DialerRetries = 1
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = set.timeout, set.timeout, set.timeout
-	options.ContextTimeoutEnabled = true
-	options.PoolSize, options.PoolTimeout = set.pool, set.timeout
-	options.ClientName = "oneiros"
-	options.DisableIdentity = true
-	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return options, nil
 }
 
 // Close closes the connections. A second Close does nothing.

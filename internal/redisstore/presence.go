@@ -83,7 +83,7 @@ func (s visits) arrive(ctx context.Context, v presence.Visit) (a presence.Arriva
 	}
 	values, err := s.queue.send(ctx, s.server, keys, v.Agent, v.Client, string(v.Cause),
 		date(v.Now), date(v.Now.Add(v.For)), date(v.Now.Add(v.Lock)), rand.Text(), escaped.Replace(v.Agent),
-		v.Handle, ringer, s.root(channel))
+		v.Handle, ringer, s.channel(wakeChannel))
 	if err == nil && len(values) == 0 {
 		err = fmt.Errorf("no agent %s has the handle %q: %w", v.Agent, v.Handle, memory.ErrNotFound)
 	}

@@ -78,6 +78,7 @@ type roomPlan struct {
 	Agents  []string          `json:"agents"`
 	Rooms   []string          `json:"rooms"`
 	Put     int               `json:"put"`
+	Channel string            `json:"channel"`
 }
 
 func (s roomRecords) commit(ctx context.Context, v *roomView, c rooms.Changes) (torn bool, err error) {
@@ -85,11 +86,12 @@ func (s roomRecords) commit(ctx context.Context, v *roomView, c rooms.Changes) (
 		return false, nil
 	}
 	plan := roomPlan{
-		Token:  rand.Text(),
-		Read:   v.read,
-		Put:    len(c.Put),
-		Agents: []string{},
-		Rooms:  []string{},
+		Token:   rand.Text(),
+		Read:    v.read,
+		Put:     len(c.Put),
+		Agents:  []string{},
+		Rooms:   []string{},
+		Channel: s.channel(eventChannel),
 	}
 	for _, agent := range c.Agents {
 		plan.Agents = append(plan.Agents, s.key(agent, countersPart))

@@ -58,7 +58,7 @@ func (u *undoing) run(ctx context.Context) (torn bool, err error) {
 		}
 	}
 	u.write.Affect = store.UndoAffect(u.affects, u.dream)
-	p, err := planWrite(u.write, u.set.now())
+	p, err := u.planWrite(u.write)
 	if err != nil {
 		return false, err
 	}

@@ -38,9 +38,6 @@ type wireNotice struct {
 	presence.WakeNotice
 }
 
-// channel is the name of the channel of wake notices.
-const channel = "bell"
-
 // Publish calls this process's listeners, then notifies the other processes. An error concerns the others only.
 func (s *wakeBus) Publish(ctx context.Context, r presence.WakeNotice) error {
 	r.At, r.Raised = r.At.UTC(), r.Raised.UTC()
@@ -49,7 +46,7 @@ func (s *wakeBus) Publish(ctx context.Context, r presence.WakeNotice) error {
 		r.Local = true
 		s.local.Deliver(r)
 		err = s.exchange(ctx, func(ctx context.Context) error {
-			return s.client.Publish(ctx, s.root(channel), wire).Err()
+			return s.client.Publish(ctx, s.channel(wakeChannel), wire).Err()
 		})
 	}
 	return store.Wrap(err, "publish the wake of agent ", r.Agent)
@@ -93,7 +90,7 @@ func (s *wakeBus) subscribe() error {
 
 // openSubscription opens a subscription and waits for the server's confirmation.
 func (s *wakeBus) openSubscription(ctx context.Context) (*redis.PubSub, error) {
-	line := s.client.Subscribe(ctx, s.root(channel))
+	line := s.client.Subscribe(ctx, s.channel(wakeChannel))
 	defer context.AfterFunc(ctx, func() { _ = line.Close() })() // a read does not see that ctx has ended
 	if _, err := line.ReceiveTimeout(ctx, s.set.timeout); err != nil {
 		return nil, errors.Join(err, line.Close())

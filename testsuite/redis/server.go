@@ -4,12 +4,14 @@ package redis
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,8 +48,10 @@ type Server struct {
 }
 
 type plan struct {
-	port   int
-	config []string
+	port     int
+	config   []string
+	sentinel string // the file of a Sentinel's configuration, which it rewrites
+	tls      *tls.Config
 }
 
 // Option changes how a server is started.
@@ -65,6 +69,22 @@ func OnPort(port int) Option { return func(p *plan) { p.port = port } }
 // Config sets any directive of redis.conf.
 func Config(directive string, values ...string) Option {
 	return func(p *plan) { p.config = append(append(p.config, "--"+directive), values...) }
+}
+
+// ReplicaOf makes the server a replica of another.
+func ReplicaOf(primary *Server) Option {
+	host, port, _ := net.SplitHostPort(primary.Address)
+	return Config("replicaof", host, port)
+}
+
+// Secured makes the server speak TLS only, with the certificate, key and authority in these files, and want a
+// certificate of that authority from every client. The client's side is what this program itself uses.
+func Secured(cert, key, authority string, client *tls.Config) Option {
+	return func(p *plan) {
+		p.tls = client
+		p.config = append(p.config, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", authority,
+			"--tls-auth-clients", "yes", "--tls-replication", "yes")
+	}
 }
 
 // Start runs a server for t alone, on loopback and a free port, with appendonly yes in a folder of the test's own. It
@@ -149,11 +169,7 @@ func freePort() (int, error) {
 }
 
 func (s *Server) try(file string, port int) error {
-	args := append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "", "--appendonly", "yes",
-		"--appendfsync", "everysec",
-	}, s.plan.config...)
-	child, answer := exec.Command(file, args...), &transcript{}
+	child, answer := exec.Command(file, s.plan.args(port, s.Dir)...), &transcript{}
 	child.Stdout, child.Stderr = answer, answer
 	s.output = answer
 	if err := child.Start(); err != nil {
@@ -173,11 +189,26 @@ func (s *Server) try(file string, port int) error {
 	s.watch = watch
 	s.Address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.URL = "redis://" + s.Address + "/0"
+	if s.plan.tls != nil {
+		s.URL = "rediss://" + s.Address + "/0"
+	}
 	if err := s.ready(); err != nil {
 		s.end(syscall.SIGKILL)
 		return fmt.Errorf("start redis-server on %s: %w\n%s", s.Address, err, answer)
 	}
 	return nil
+}
+
+func (p plan) args(port int, dir string) []string {
+	listen := []string{"--port", strconv.Itoa(port)}
+	if p.tls != nil {
+		listen = []string{"--port", "0", "--tls-port", strconv.Itoa(port)}
+	}
+	listen = append(listen, "--bind", "127.0.0.1", "--dir", dir)
+	if p.sentinel != "" {
+		return slices.Concat([]string{p.sentinel}, listen, p.config, []string{"--sentinel"})
+	}
+	return slices.Concat(listen, []string{"--save", "", "--appendonly", "yes", "--appendfsync", "everysec"}, p.config)
 }
 
 // guard starts a shell that ends the server when its own input ends, as it does when this program dies in any way. It
@@ -211,7 +242,13 @@ func (g guarding) Close() error {
 func (s *Server) ready() error {
 	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
 	defer cancel()
-	c := redis.NewClient(&redis.Options{Addr: s.Address, MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true})
+	c := redis.NewClient(&redis.Options{
+		Addr:                  s.Address,
+		MaxRetries:            -1,
+		DialerRetries:         1,
+		ContextTimeoutEnabled: true,
+		TLSConfig:             s.plan.tls,
+	})
 	defer func() { _ = c.Close() }()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -296,7 +333,7 @@ func (s *Server) signal(sig syscall.Signal) {
 // Dial connects a plain client, for a test that bypasses the store. It is closed when the test ends.
 func (s *Server) Dial(t testing.TB) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: s.Address, ContextTimeoutEnabled: true})
+	c := redis.NewClient(&redis.Options{Addr: s.Address, ContextTimeoutEnabled: true, TLSConfig: s.plan.tls})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -258,7 +258,7 @@ for _, id in ipairs(plan.events or {}) do
 end
 if seq > heard then
   call('HSET', life, 'seq', seq)
-  call('PUBLISH', prefix .. 'events', plan.agent)
+  call('PUBLISH', plan.channel, plan.agent)
 end
 if plan.mood then
   call('HSET', slot, 'mood', blob())

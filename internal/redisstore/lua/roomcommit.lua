@@ -1,7 +1,7 @@
 -- Applies changes to the records of rooms, if what they were computed from is unchanged. ARGV: prefix, a plan in JSON, then a
 -- name and a body for each record to put, then the names to delete. The plan: the token of this step; the parts that were read,
--- each with its version; the parts that are written; the keys of the counters of the agents concerned; the rooms with new events;
--- how many records are put. Returns ok, torn, removed or removing.
+-- each with its version; the parts that are written; the keys of the counters of the agents concerned; the rooms with new events,
+-- and the channel on which to say so; how many records are put. Returns ok, torn, removed or removing.
 local plan, prefix, call = cjson.decode(ARGV[2]), ARGV[1], redis.call
 local done = prefix .. 'done:' .. plan.token
 if call('EXISTS', done) == 1 then
@@ -37,7 +37,7 @@ for _, part in ipairs(plan.written) do
   call('HINCRBY', prefix .. 'room_versions', part, 1)
 end
 for _, room in ipairs(plan.rooms) do
-  call('PUBLISH', prefix .. 'events', room)
+  call('PUBLISH', plan.channel, room)
 end
 call('SET', done, 1, 'EX', 60)
 return {'ok'}
