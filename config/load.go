@@ -48,8 +48,7 @@ func Load(o Options) (Config, error) {
 	renamed := new(renames)
 	renamed.file(path, file)
 	keep(unknownKeys(path, file))
-	answer, warnings := readEnv(env, renamed)
-	c.Warnings = warnings
+	answer, unknown := readEnv(env, renamed)
 	v := viper.New()
 	for _, k := range table() {
 		v.SetDefault(k.Key, k.Default)
@@ -74,7 +73,7 @@ func Load(o Options) (Config, error) {
 	keep(c.Policy.readPolicy(v.Get("policy")))
 	c.derive()
 	keep(c.Validate())
-	c.Warnings = append(c.Warnings, c.unverified()...)
+	c.Warnings = append(c.ignored(unknown), c.unverified()...)
 	return c, errors.Join(faults...)
 }
 

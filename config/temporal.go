@@ -85,11 +85,12 @@ func (c Config) ownCluster() (client.Options, error) {
 	if t.TLS == (TLS{}) && key == "" {
 		return o, nil
 	}
-	o.ConnectionOptions.TLS, err = c.tlsConfig(t.TLS)
+	o.ConnectionOptions.TLS, err = c.tlsConfig("temporal.tls", t.TLS)
 	return o, err
 }
 
-func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
+// tlsConfig reads the certificates of a section.
+func (c Config) tlsConfig(at string, t TLS) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	var faults faultList
 	if t.CAFile != "" {
@@ -97,9 +98,9 @@ func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
 		pool := x509.NewCertPool()
 		switch {
 		case err != nil:
-			faults.add("temporal.tls.ca_file: %w", err)
+			faults.add("%s.ca_file: %w", at, err)
 		case !pool.AppendCertsFromPEM(body):
-			faults.add("temporal.tls.ca_file %s holds no certificate in PEM form", t.CAFile)
+			faults.add("%s.ca_file %s holds no certificate in PEM form", at, t.CAFile)
 		default:
 			conf.RootCAs = pool
 		}
@@ -107,7 +108,7 @@ func (c Config) tlsConfig(t TLS) (*tls.Config, error) {
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(c.home(t.CertFile), c.home(t.KeyFile))
 		if err != nil {
-			faults.add("temporal.tls.cert_file and key_file: %w", err)
+			faults.add("%s.cert_file and key_file: %w", at, err)
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}

@@ -84,7 +84,7 @@ func (d *Process) StoreAbsent(ctx context.Context) (path string, absent bool, er
 
 // withStore returns the configuration with another store in place of the configured one.
 func withStore(c config.Config, p StorePlace) (config.Config, error) {
-	c.Store = config.Store{PasswordEnv: p.PasswordEnv, TrustServer: p.Trust}
+	c.Store = p.Store
 	if strings.Contains(p.To, "://") {
 		c.Store.URL = p.To
 	} else {
@@ -140,13 +140,27 @@ func depositOnRedis(ctx context.Context, c config.Config, fill bool) (Deposit, e
 		return Deposit{}, errors.New("store.url cannot be read")
 	}
 	d := Deposit{
-		Name: u.Redacted(), Use: []string{"store.url: " + u.Redacted()},
-		Remove: "the keys that begin with oneiros: on " + u.Redacted(),
+		Name: redisName(c, u), Use: []string{"store.url: " + u.Redacted()},
+		Remove: "the keys that begin with " + c.Store.KeyPrefix() + " on " + u.Redacted(),
 	}
-	if c.Store.PasswordEnv != "" {
-		d.Use = append(d.Use, "store.password_env: "+c.Store.PasswordEnv)
+	set := c.Store
+	for _, knob := range []struct{ name, value string }{
+		{"prefix", set.Prefix},
+		{"password_env", set.PasswordEnv},
+		{"password_file", set.PasswordFile},
+		{"tls.ca_file", set.TLS.CAFile},
+		{"tls.cert_file", set.TLS.CertFile},
+		{"tls.key_file", set.TLS.KeyFile},
+		{"tls.server_name", set.TLS.ServerName},
+		{"sentinel.user", set.Sentinel.User},
+		{"sentinel.password_env", set.Sentinel.PasswordEnv},
+		{"sentinel.password_file", set.Sentinel.PasswordFile},
+	} {
+		if knob.value != "" && knob.value != config.DefaultPrefix {
+			d.Use = append(d.Use, "store."+knob.name+": "+knob.value)
+		}
 	}
-	if c.Store.TrustServer {
+	if set.TrustServer {
 		d.Use = append(d.Use, "store.trust_server: true")
 	}
 	var options []redisstore.Option

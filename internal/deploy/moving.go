@@ -3,13 +3,13 @@ package deploy
 import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
+	"github.com/seed-56a03226/oneiros/config"
 )
 
 // StorePlace names a store other than the configured one.
 type StorePlace struct {
-	To          string // a Redis server's address, or a file
-	PasswordEnv string // the variable that holds the server's password
-	Trust       bool   // accept a server that may lose data
+	To    string       // a Redis server's address, or a file
+	Store config.Store // the other settings of a Redis server
 }
 
 // Deposit is a store opened to be moved or filled. An import that was cut off does not hinder the next one.

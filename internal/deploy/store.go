@@ -120,7 +120,7 @@ func openRedis(ctx context.Context, c config.Config, options ...redisstore.Optio
 	if err != nil {
 		return openedStore{}, errors.New("store.url cannot be read")
 	}
-	name := u.Redacted()
+	name := redisName(c, u)
 	password, err := c.StorePassword()
 	if err != nil {
 		return openedStore{}, exit.AsUsage(fmt.Errorf("password of the store %s: %w", name, err))
@@ -128,21 +128,51 @@ func openRedis(ctx context.Context, c config.Config, options ...redisstore.Optio
 	if password != "" {
 		u.User = url.UserPassword(u.User.Username(), password)
 	}
-	if c.Store.TrustServer {
-		options = append(options, redisstore.TrustServer())
+	own, err := redisOptions(c)
+	if err != nil {
+		return openedStore{}, exit.AsUsage(fmt.Errorf("the store %s: %w", name, err))
 	}
-	s, err := redisstore.Open(ctx, u.String(), options...)
+	s, err := redisstore.Open(ctx, u.String(), append(options, own...)...)
 	if errors.Is(err, redisstore.ErrCredentials) {
 		return openedStore{},
 			exit.AsUsage(
 				fmt.Errorf(
-					"%w; store.url names the user, store.password_env or store.password_file where its password is",
+					"%w; store.url names the user, store.password_env or store.password_file where its password is, "+
+						"store.sentinel those of Sentinels; docs/redis.md lists the rights that the user needs",
 					err))
 	}
 	if err != nil {
 		return openedStore{}, inKnobs(err)
 	}
 	return openedStore{store: s, ledger: s.Ledger(), name: name}, nil
+}
+
+// redisName is the server's address without its password, and the prefix of the keys where that is an own one.
+func redisName(c config.Config, u *url.URL) string {
+	if c.Store.KeyPrefix() == config.DefaultPrefix+":" {
+		return u.Redacted()
+	}
+	return u.Redacted() + " (prefix " + c.Store.Prefix + ")"
+}
+
+// redisOptions are the settings of a store on Redis beside its address.
+func redisOptions(c config.Config) ([]redisstore.Option, error) {
+	options := []redisstore.Option{redisstore.Prefix(c.Store.KeyPrefix())}
+	if c.Store.TrustServer {
+		options = append(options, redisstore.TrustServer())
+	}
+	certificates, err := c.StoreTLS()
+	if err != nil {
+		return nil, err
+	}
+	if certificates != nil {
+		options = append(options, redisstore.TLS(certificates))
+	}
+	password, err := c.SentinelPassword()
+	if err != nil {
+		return nil, err
+	}
+	return append(options, redisstore.SentinelCredentials(c.Store.Sentinel.User, password)), nil
 }
 
 // knobError is an error whose text names the configuration's knobs.
@@ -154,7 +184,13 @@ type knobError struct {
 func (k knobError) Error() string { return k.output }
 func (k knobError) Unwrap() error { return k.error }
 
-// inKnobs names the knob that trusts a server where the library names its option.
-func inKnobs(err error) error {
-	return knobError{err, strings.ReplaceAll(err.Error(), "(TrustServer)", "(store.trust_server: true)")}
-}
+// knobNames are the knobs that stand for options of the library.
+var knobNames = strings.NewReplacer(
+	"(TrustServer)", "(store.trust_server: true)",
+	"(RootCAs)", "(store.tls.ca_file)",
+	"(Certificates)", "(store.tls.cert_file and store.tls.key_file)",
+	"(ServerName)", "(store.tls.server_name)",
+)
+
+// inKnobs names knobs where the library names its options.
+func inKnobs(err error) error { return knobError{err, knobNames.Replace(err.Error())} }

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/deploy"
 	"github.com/seed-56a03226/oneiros/internal/exit"
@@ -97,10 +99,23 @@ as far as it can know; --force goes on all the same, and what is written in betw
 	}
 	cmd.Flags().
 		StringVar(&p.To, "to", "", "`store` to fill: redis://, rediss:// or unix://, else the name of a file")
-	cmd.Flags().StringVar(&p.PasswordEnv, "password-env", "", "`variable` that holds the password of that server")
-	cmd.Flags().BoolVar(&p.Trust, "trust-server", false, "fill a server that may lose data in a crash")
+	redisFlags(cmd.Flags(), &p.Store)
 	cmd.Flags().BoolVar(&force, "force", false, "go on although the store is in use")
 	return cmd
+}
+
+// redisFlags adds flags for the settings of a Redis server.
+func redisFlags(flags *pflag.FlagSet, s *config.Store) {
+	flags.StringVar(&s.PasswordEnv, "password-env", "", "`variable` that holds the password of that server")
+	flags.StringVar(&s.PasswordFile, "password-file", "", "`file` that holds the password of that server")
+	flags.StringVar(&s.Prefix, "prefix", "", "`name` that keys on that server begin with (default: oneiros)")
+	flags.StringVar(&s.TLS.CAFile, "ca-file", "", "`file` of the authority that has signed that server's certificate")
+	flags.StringVar(&s.TLS.CertFile, "cert-file", "", "`file` of the certificate to show to that server")
+	flags.StringVar(&s.TLS.KeyFile, "key-file", "", "`file` of the key of that certificate")
+	flags.StringVar(&s.TLS.ServerName, "server-name", "", "`name` to expect in that server's certificate")
+	flags.StringVar(&s.Sentinel.User, "sentinel-user", "", "`user` of the Sentinels of that server")
+	flags.StringVar(&s.Sentinel.PasswordEnv, "sentinel-password-env", "", "`variable` that holds the Sentinels' password")
+	flags.BoolVar(&s.TrustServer, "trust-server", false, "fill a server that may lose data in a crash")
 }
 
 // tornTries is how often a move or an export is repeated because others wrote meanwhile.
