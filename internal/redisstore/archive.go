@@ -50,7 +50,7 @@ func (s archives) importAll(ctx context.Context, records memory.Records) (memory
 	if err := s.takeKeys(ctx, f); err != nil {
 		return memory.Tally{}, err
 	}
-	given, err := store.Import(ctx, records, f.importRecord, f.flush, s.exportAll(ctx))
+	given, err := store.Import(ctx, records, f.importRecord, f.end, s.exportAll(ctx))
 	if err == nil {
 		err = f.mark(strconv.Itoa(schema))
 	}
@@ -202,7 +202,7 @@ var (
 	}
 	books = []string{
 		"rows", "open", "row:", "asks", "step:", "dream:", "day:", "awake:", "opens:", "account:",
-		"answer:", "allowed:", "allowance:",
+		"answer:", "allowed:", "allowance:", sumsKey, "folded",
 	}
 )
 

@@ -44,6 +44,7 @@ func (r *reader) counters(agent string) memory.KeptCounters {
 		Lock:          r.time(values["lock"]),
 		Seen:          r.time(values["seen"]),
 		Removed:       values["removed"] != "",
+		Aged:          memory.Aged{Undo: r.time(values[undoFromField]), Details: r.time(values[detailsFromField])},
 	}
 	r.json(values["digest"], &k.Digest)
 	if values["last"] != "" {

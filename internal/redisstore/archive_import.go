@@ -36,6 +36,8 @@ type importer struct {
 	kept           rooms.Importer // records of rooms
 
 	attempted int64
+	groupOf   store.SumGroup // of the sums that wait
+	group     []store.Sum
 }
 
 // do adds a command to the step.
@@ -70,6 +72,15 @@ func (f *importer) flush() error {
 	return f.advance(func(before, after string) (any, error) {
 		return f.run(f.ctx, fillScript, nil, append([]any{before, after}, words...)...)
 	})
+}
+
+// end writes everything that waits.
+func (f *importer) end() error {
+	f.flushSums()
+	if f.err != nil {
+		return f.err
+	}
+	return f.flush()
 }
 
 // advance runs a step under the current mark, which leaves the next one.
@@ -180,6 +191,8 @@ func (f *importer) importCounters(k memory.KeptCounters) {
 		{"space", k.Space},
 		{"lock", date(k.Lock)},
 		{"seen", date(k.Seen)},
+		{undoFromField, date(k.Undo)},
+		{detailsFromField, date(k.Details)},
 	} {
 		if n.value != int64(0) && n.value != "" {
 			set(n.name, n.value)

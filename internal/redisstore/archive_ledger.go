@@ -15,8 +15,9 @@ import (
 
 // ledger exports the ledger.
 func (r *reader) ledger(c inventory) {
-	r.watch(r.ledgerKey("rows"), r.ledgerKey("open"))
+	r.watch(r.ledgerKey("rows"), r.ledgerKey("folded"), r.ledgerKey("open"))
 	steps := r.attempts()
+	r.sums()
 	r.accounts(c.accounts)
 	r.answers(steps)
 	for _, dream := range c.allowances {
@@ -28,12 +29,17 @@ func (r *reader) ledger(c inventory) {
 func (r *reader) attempts() (steps []string) {
 	last, err := r.tx.Get(r.ctx, r.ledgerKey("rows")).Int64()
 	r.fail(ignoreMissing(err))
-	for from := int64(1); r.err == nil && from <= last; from += keysAtOnce {
+	folded, err := r.tx.Get(r.ctx, r.ledgerKey("folded")).Int64()
+	r.fail(ignoreMissing(err))
+	for from := folded + 1; r.err == nil && from <= last; from += keysAtOnce {
 		keys := []string{}
 		for seq := from; seq < min(from+keysAtOnce, last+1); seq++ {
 			keys = append(keys, r.ledgerKey("row:", strconv.FormatInt(seq, 10)))
 		}
 		for i, row := range r.asks(r.rows(keys)) {
+			if len(row) == 0 {
+				continue // it was folded
+			}
 			a, err := readAttempt(row)
 			if err != nil {
 				r.fail(fmt.Errorf("row %d: %w", from+int64(i), err))
@@ -159,7 +165,10 @@ func (f *importer) ledger(r memory.Record) {
 	switch {
 	case r.Attempt != nil:
 		f.attempt(*r.Attempt)
+	case r.Sum != nil:
+		f.sum(*r.Sum)
 	case r.Account != nil: // it was compared with the sum of its attempts
+		f.flushSums()
 		a := r.Account
 		f.do("HSET", f.ledgerKey("account:", a.Scope), "reserved", int64(a.Reserved), "spent", int64(a.Spent))
 	case r.Answer != nil:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory/memorytest"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/activities/port/presence/presencetest"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
@@ -43,6 +44,18 @@ func pair(t testing.TB) (here, there *redisstore.Store) {
 func TestTheStoreKeepsTheContractOfTheLedger(t *testing.T) {
 	t.Parallel()
 	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return fresh(t).Ledger() })
+}
+
+func TestTheStoreKeepsTheContractOfFolding(t *testing.T) {
+	t.Parallel()
+	spendtest.RunFolding(t, func(t *testing.T) spendtest.FoldingLedger { return fresh(t).Ledger() })
+}
+
+func TestTheStoreKeepsTheContractOfAging(t *testing.T) {
+	t.Parallel()
+	memorytest.RunAging(t, func(t *testing.T, now func() time.Time) memorytest.AgingStore {
+		return open(t, redis.Shared(t).URL, redis.Prefix(t), redisstore.Clock(now))
+	})
 }
 
 func TestTwoProcessesStayUnderTheCap(t *testing.T) {

@@ -225,7 +225,7 @@ func (s ledger) Balance(ctx context.Context, scope string) (spend.Balance, error
 	return b, store.Wrap(p.err, "balance of ", scope)
 }
 
-// Rows lists attempts in the order they were reserved.
+// Rows lists attempts in the order they were reserved, after the sums of those that were folded.
 func (s ledger) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 	list := ""
 	switch {
@@ -235,29 +235,26 @@ func (s ledger) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 		list = "day:" + q.Day + ":" + q.Agent
 	}
 	var out []spend.Row
-	for from := int64(0); ; {
-		reply, err := s.run(ctx, rowsScript, nil, list, from, rowsAtOnce)
-		if err != nil {
-			return nil, store.Wrap(err, "rows of the ledger")
-		}
-		page, _ := reply.([]any)
-		for i := 1; i < len(page); i++ {
-			a, err := readAttempt(fieldsOf(page[i]))
-			if err != nil {
-				return nil, store.Wrap(err, "rows of the ledger")
-			}
-			if r := store.Row(a); q.Matches(r) {
-				out = append(out, r)
-			}
-			if q.Limit > 0 && len(out) == q.Limit {
-				return out, nil
-			}
-		}
-		from = integer(page, 0)
-		if from == 0 {
-			return out, nil
+	put := func(r spend.Row) {
+		if q.Matches(r) && (q.Limit == 0 || len(out) < q.Limit) {
+			out = append(out, r)
 		}
 	}
+	var err error
+	if list == "" {
+		var sums []store.Sum
+		sums, err = s.allSums(ctx)
+		for _, sum := range sums {
+			put(store.SumRow(sum))
+		}
+	}
+	for from := int64(0); err == nil && (q.Limit == 0 || len(out) < q.Limit); {
+		from, err = s.page(ctx, list, from, rowsAtOnce, put)
+		if from == 0 {
+			break
+		}
+	}
+	return store.Result(out, err, "rows of the ledger")
 }
 
 // fieldsOf reads a list of fields and values.

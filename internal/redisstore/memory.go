@@ -34,10 +34,11 @@ import (
 // Fields of the life hash: pulse rises with every write except those of events alone, so that a read in several steps
 // can detect writes in between. fed is 1 once every item is in changes and has its owner sets, which older programs did
 // not write. tallied is 1 once the live items of the owners are counted. removing holds the counts of a removal in
-// progress. removed is 1 when the agent is removed and only its counters are left (remove.go).
+// progress. removed is 1 when the agent is removed and only its counters are left (remove.go). undofrom and detailsfrom
+// are dates: memory.Aged.
 //
 // Keys of the deployment: the hashes agents, handles, slots and feeds; done:<token>, the reply of a step, for a minute;
-// and the channel events, where an agent's id announces new events.
+// sweep, the JSON of memory.SweepState; and the channel events, where an agent's id announces new events.
 
 // A read in several steps that finds that others wrote in between starts over, after a pause that grows up to the
 // longest. It fails after so many tries.

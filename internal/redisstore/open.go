@@ -31,6 +31,7 @@ var (
 	_ memory.EmbedQueue = (*Store)(nil)
 	_ memory.Movable    = (*Store)(nil)
 	_ memory.Verifier   = (*Store)(nil)
+	_ memory.Aging      = (*Store)(nil)
 	_ spend.Ledger      = Ledger{}
 	_ fabric.Log        = (*Store)(nil)
 	_ presence.Store    = (*Store)(nil)
@@ -82,6 +83,7 @@ type Store struct {
 	visits
 	apiKeys
 	archives
+	aging
 	ledger
 
 	closing sync.Once
@@ -194,6 +196,7 @@ func (s *server) store() *Store {
 		visits:    visits{s, bus, new(visitQueue)},
 		apiKeys:   apiKeys{s},
 		archives:  archives{s, bus},
+		aging:     aging{items},
 		ledger:    ledger{s},
 	}
 }

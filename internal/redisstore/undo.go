@@ -34,6 +34,7 @@ type undoing struct {
 	items
 	dream   string
 	version int64
+	aged    memory.Aged
 	affects []store.Affect
 	write   memory.Write
 	done    memory.UndoResult
@@ -75,11 +76,11 @@ func (u *undoing) run(ctx context.Context) (torn bool, err error) {
 
 // touched lists what the dream created or changed, by id, and reads the affects as of the same moment.
 func (u *undoing) touched(ctx context.Context) ([]string, error) {
-	var version *redis.StringCmd
+	var counters *redis.SliceCmd
 	var affects, byDream, byCause *redis.StringSliceCmd
 	agent := u.write.Agent
 	err := u.together(ctx, func(ctx context.Context, tx redis.Pipeliner) {
-		version = tx.HGet(ctx, u.key(agent, countersPart), "pulse")
+		counters = tx.HMGet(ctx, u.key(agent, countersPart), "pulse", undoFromField)
 		affects = tx.LRange(ctx, u.key(agent, affectsPart), 0, -1)
 		byDream = tx.SMembers(ctx, u.key(agent, "dream:"+u.dream))
 		byCause = tx.SMembers(ctx, u.key(agent, "cause:"+u.dream))
@@ -88,7 +89,8 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	var p parser
-	u.version = p.number(version.Val())
+	values := counters.Val()
+	u.version, u.aged.Undo = p.number(text(values, 0)), p.time(text(values, 1))
 	u.affects, err = decoded[store.Affect](affects.Val())
 	ids := append(byDream.Val(), byCause.Val()...)
 	slices.Sort(ids)
@@ -99,6 +101,9 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 func (u *undoing) item(history []row) error {
 	revisions, err := revisionsOf(history)
 	if err != nil {
+		return err
+	}
+	if err := memory.CheckUndo(u.aged, revisions, u.dream); err != nil {
 		return err
 	}
 	effect, item := memory.UndoItem(revisions, u.dream)

@@ -109,11 +109,13 @@ type agentCounters struct {
 	seq, dreams, dim, vectorRevision, scrubs int64
 	space                                    string
 	removed                                  bool
+	aged                                     memory.Aged
 }
 
 func (d *tx) counters(agent string) (l agentCounters) {
-	d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed FROM lives WHERE agent = ?", []any{agent},
-		&l.seq, &l.dreams, &l.dim, &l.vectorRevision, &l.scrubs, &l.space, &l.removed)
+	d.one("SELECT seq, dreams, dim, tide, scrubs, space, removed, undo_from, details_from FROM lives WHERE agent = ?",
+		[]any{agent}, &l.seq, &l.dreams, &l.dim, &l.vectorRevision, &l.scrubs, &l.space, &l.removed,
+		(*optionalTime)(&l.aged.Undo), (*optionalTime)(&l.aged.Details))
 	return l
 }
 
@@ -133,10 +135,13 @@ func (d *tx) setCounters(agent string, l agentCounters) {
 	if agent == "" {
 		d.fail(errNoAgent)
 	}
-	d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+	d.exec(`INSERT INTO lives (agent, seq, dreams, dim, tide, scrubs, space, removed, undo_from, details_from)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (agent) DO UPDATE SET seq = excluded.seq, dreams = excluded.dreams, dim = excluded.dim, tide = excluded.tide,
-		scrubs = excluded.scrubs, space = excluded.space, removed = excluded.removed`,
-		agent, l.seq, l.dreams, l.dim, l.vectorRevision, l.scrubs, l.space, l.removed)
+		scrubs = excluded.scrubs, space = excluded.space, removed = excluded.removed, undo_from = excluded.undo_from,
+		details_from = excluded.details_from`,
+		agent, l.seq, l.dreams, l.dim, l.vectorRevision, l.scrubs, l.space, l.removed, optionalTime(l.aged.Undo),
+		optionalTime(l.aged.Details))
 }
 
 // plain is the stored form of a time: in UTC, without a monotonic clock reading.

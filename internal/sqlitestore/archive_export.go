@@ -104,6 +104,7 @@ func (x *exporter) keptCounters(agent string) memory.KeptCounters {
 		Lock:          v.lock,
 		Seen:          v.seen,
 		Removed:       l.removed,
+		Aged:          l.aged,
 		Digest:        v.digest,
 		Wake:          store.WakeRecord(v.last),
 		Collecting: rows(x.tx, "SELECT space, dim FROM moves WHERE agent = ? ORDER BY space", []any{agent},
@@ -119,6 +120,9 @@ func (x *exporter) ledger() {
 		a := x.readAttempt(scan)
 		return memory.Record{Attempt: &a}
 	})
+	for _, s := range x.sortedSums() {
+		x.give(memory.Record{Sum: &s})
+	}
 	x.export("SELECT scope, reserved, spent FROM accounts ORDER BY scope", nil, func(scan scanner) memory.Record {
 		var a memory.KeptAccount
 		scan(&a.Scope, &a.Reserved, &a.Spent)

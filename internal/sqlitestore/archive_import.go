@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
@@ -59,7 +60,9 @@ func (f *importer) record(r memory.Record) {
 		f.roomRecord(*r.Room)
 	case r.Attempt != nil:
 		f.attempt(*r.Attempt)
-	case r.Account != nil: // the accounts are computed from the attempts
+	case r.Sum != nil:
+		f.sum(*r.Sum)
+	case r.Account != nil: // the accounts are computed from the attempts and sums
 	case r.Answer != nil:
 		f.put("answers (step, answer)", r.Answer.Step, r.Answer.Answer)
 	case r.Allowance != nil:
@@ -83,6 +86,7 @@ func (f *importer) importCounters(k memory.KeptCounters) {
 		space:          k.Space,
 		vectorRevision: filledVectorRevision,
 		removed:        k.Removed,
+		aged:           k.Aged,
 	})
 	for _, c := range k.Collecting {
 		f.put("moves (agent, space, dim)", k.Agent, c.Space, c.Dim)
@@ -173,8 +177,13 @@ func (f *importer) attempt(a store.Attempt) {
 		column = "reserved"
 	}
 	for scope := range f.balances(a.Accounts) {
-		f.exec("INSERT INTO accounts (scope, reserved, spent) VALUES (?, 0, 0) ON CONFLICT DO NOTHING", scope)
-		f.exec("UPDATE accounts SET "+column+" = min(?, "+column+") + ? WHERE scope = ?",
-			math.MaxInt64-int64(a.Counted), int64(a.Counted), scope)
+		f.count(scope, column, a.Counted)
 	}
+}
+
+// count adds an amount to an account; column is reserved or spent.
+func (f *importer) count(scope, column string, amount budget.Micros) {
+	f.exec("INSERT INTO accounts (scope, reserved, spent) VALUES (?, 0, 0) ON CONFLICT DO NOTHING", scope)
+	f.exec("UPDATE accounts SET "+column+" = min(?, "+column+") + ? WHERE scope = ?",
+		math.MaxInt64-int64(amount), int64(amount), scope)
 }

@@ -148,12 +148,12 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		items.body items.cause items.changed items.dream items.dreamt items.due items.id items.key items.kind
 		items.owner items.packed items.revision items.salience items.score items.session items.state items.status
 		items.surprise items.text items.tide keys.body keys.hash keys.id leases.agent leases.cause leases.client
-		leases.since leases.until lives.agent lives.dim lives.dreams lives.removed lives.scrubs lives.seq
-		lives.space lives.tide moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value
+		leases.since leases.until lives.agent lives.details_from lives.dim lives.dreams lives.removed lives.scrubs
+		lives.seq lives.space lives.tide lives.undo_from moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value
 		presences.agent presences.digest presences.epoch presences.lock presences.seen presences.told presences.wake
 		revisions.agent revisions.at revisions.body revisions.cause revisions.id revisions.kind revisions.number
 		revisions.packed room_records.body room_records.name slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
-		slots.workflow vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
+		slots.workflow sums.agent sums.body sums.day sums.dream sweeps.body sweeps.one vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
 		vectors.v`)
 	require.Equal(t, archived, columns)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -98,6 +99,18 @@ func TestTheStoreInMemoryKeepsTheContractOfTheLedger(t *testing.T) {
 func TestTheStoreOnAFileKeepsTheContractOfTheLedger(t *testing.T) {
 	t.Parallel()
 	spendtest.RunLedger(t, func(t *testing.T) spend.Ledger { return onFile(t).Ledger() })
+}
+
+func TestTheStoreKeepsTheContractOfFolding(t *testing.T) {
+	t.Parallel()
+	spendtest.RunFolding(t, func(t *testing.T) spendtest.FoldingLedger { return onFile(t).Ledger() })
+}
+
+func TestTheStoreKeepsTheContractOfAging(t *testing.T) {
+	t.Parallel()
+	memorytest.RunAging(t, func(t *testing.T, now func() time.Time) memorytest.AgingStore {
+		return open(t, filepath.Join(t.TempDir(), "oneiros.db"), sqlitestore.Clock(now))
+	})
 }
 
 func TestTwoHandlesStayUnderTheCap(t *testing.T) {

@@ -214,7 +214,7 @@ func (s ledger) Balance(ctx context.Context, scope string) (spend.Balance, error
 	})
 }
 
-// Rows lists attempts in the order they were reserved.
+// Rows lists attempts in the order they were reserved, after the sums of those that were folded.
 func (s ledger) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 	w := where{terms: []string{"1"}}
 	for _, f := range []struct{ column, value string }{
@@ -227,13 +227,15 @@ func (s ledger) Rows(ctx context.Context, q spend.Query) ([]spend.Row, error) {
 	if len(q.States) > 0 {
 		addIn(&w, "state", store.Distinct(q.States))
 	}
-	limit := -1
-	if q.Limit > 0 {
-		limit = q.Limit
-	}
-	return in(ctx, s.readOnce, "rows of the ledger", func(d *tx) []spend.Row {
-		return rows(d, "SELECT "+attemptColumns+" FROM attempts"+w.String()+" ORDER BY key LIMIT ?",
-			append(w.args, limit), func(scan scanner) spend.Row { return store.Row(book{d}.readAttempt(scan)) })
+	return in(ctx, s.read, "rows of the ledger", func(d *tx) []spend.Row {
+		found := book{d}.sumRows(q)
+		limit := -1
+		if q.Limit > 0 {
+			found = found[:min(len(found), q.Limit)]
+			limit = q.Limit - len(found)
+		}
+		return append(found, rows(d, "SELECT "+attemptColumns+" FROM attempts"+w.String()+" ORDER BY key LIMIT ?",
+			append(w.args, limit), func(scan scanner) spend.Row { return store.Row(book{d}.readAttempt(scan)) })...)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // agentTables lists the tables whose rows are deleted with an agent: every table with an agent column except those of
-// counters (lives, presences) and of money (attempts, allowances).
+// counters (lives, presences) and of money (attempts, sums, allowances).
 var agentTables = []string{
 	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "leases", "slots",
 	"embed_jobs",
@@ -83,6 +83,7 @@ func (r removal) idle(now time.Time) {
 func (r removal) keepCounters(handle string) {
 	l := r.counters(r.agent)
 	l.space, l.dim, l.removed = "", 0, true
+	l.aged = memory.Aged{}
 	l.vectorRevision++
 	l.scrubs++
 	r.setCounters(r.agent, l)

@@ -29,6 +29,7 @@ var (
 	_ memory.EmbedQueue = (*Store)(nil)
 	_ memory.Movable    = (*Store)(nil)
 	_ memory.Verifier   = (*Store)(nil)
+	_ memory.Aging      = (*Store)(nil)
 	_ spend.Ledger      = Ledger{}
 	_ fabric.Log        = (*Store)(nil)
 	_ presence.Store    = (*Store)(nil)
@@ -61,6 +62,7 @@ type Store struct {
 	visits
 	apiKeys
 	archives
+	aging
 	ledger
 
 	closing sync.Once
@@ -132,6 +134,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 		visits:     visits{f},
 		apiKeys:    apiKeys{f},
 		archives:   archives{f},
+		aging:      aging{f},
 		ledger:     ledger{f},
 	}
 	if err := s.open(ctx); err != nil {

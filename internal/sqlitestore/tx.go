@@ -204,3 +204,23 @@ func (t *textTime) Scan(column any) error {
 
 // Value returns the time as date does.
 func (t textTime) Value() (driver.Value, error) { return date(time.Time(t)), nil }
+
+// optionalTime is a time in a column that is sorted by and NULL for the zero time.
+type optionalTime time.Time
+
+// Scan reverses Value.
+func (t *optionalTime) Scan(column any) error {
+	*t = optionalTime{}
+	if n, ok := column.(int64); ok {
+		*t = optionalTime(fromNanos(n))
+	}
+	return nil
+}
+
+// Value returns the time as nanos does.
+func (t optionalTime) Value() (driver.Value, error) {
+	if time.Time(t).IsZero() {
+		return nil, nil
+	}
+	return nanos(time.Time(t)), nil
+}

@@ -31,6 +31,7 @@ func undo(d *tx, agent, dreamID string, now int64) (done memory.UndoResult) {
 			if d.err != nil {
 				return
 			}
+			d.fail(memory.CheckUndo(l.aged, revisions, dreamID))
 			effect, item := memory.UndoItem(revisions, dreamID)
 			if effect == past.None {
 				return

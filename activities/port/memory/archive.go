@@ -1,9 +1,11 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -57,6 +59,7 @@ type Tally struct {
 	Notes      int `json:"notes"`
 	Rooms      int `json:"room_records,omitempty"`
 	Attempts   int `json:"attempts"`
+	Sums       int `json:"sums,omitempty"`
 	Accounts   int `json:"accounts"`
 	Answers    int `json:"answers"`
 	Allowances int `json:"allowances"`
@@ -68,12 +71,12 @@ type Tally struct {
 // Records is the number of records of all kinds.
 func (t Tally) Records() int {
 	return t.Feeds + t.Agents + t.Keys + t.Access + t.Counters + t.Leases + t.Slots + t.Affects + t.Items + t.Events +
-		t.Notes + t.Rooms + t.Attempts + t.Accounts + t.Answers + t.Allowances
+		t.Notes + t.Rooms + t.Attempts + t.Sums + t.Accounts + t.Answers + t.Allowances
 }
 
 // Record is one record of an archive; exactly one field is set. Records come in the order of the fields, except that
 // those of one agent, from Counters to Note, come together, agent by agent. Feeds are sorted by name, agents and keys
-// by id, leases by client, items by id, notes by dream and key, accounts by scope, answers by step, allowances by
+// by id, leases by client, items by id, notes by dream and key, sums by KeptSum.Compare, accounts by scope, answers by step, allowances by
 // dream, records of rooms by name; affects, events and attempts are in the order they were written. Texts are UTF-8;
 // times are in UTC, and the zero time is left out.
 type Record struct {
@@ -90,6 +93,7 @@ type Record struct {
 	Note      *KeptNote       `json:"note,omitempty"`
 	Room      *KeptRoomRecord `json:"room,omitempty"`
 	Attempt   *KeptAttempt    `json:"attempt,omitempty"`
+	Sum       *KeptSum        `json:"sum,omitempty"`
 	Account   *KeptAccount    `json:"account,omitempty"`
 	Answer    *KeptAnswer     `json:"answer,omitempty"`
 	Allowance *KeptAllowance  `json:"allowance,omitempty"`
@@ -138,13 +142,14 @@ type KeptCounters struct {
 	Wake          *KeptWake   `json:"wake,omitempty"`    // the newest
 	Digest        []string    `json:"digest,omitempty"`  // journal entries for the next wake
 	Removed       bool        `json:"removed,omitempty"` // the agent was removed, and only these counters are left
+	Aged                      // since when its history is whole
 }
 
 // Blank reports whether all counters are zero.
 func (l KeptCounters) Blank() bool {
 	return l.Seq|l.Dreams|l.Scrubs|l.Epoch|l.RecordedEpoch == 0 && l.Space == "" && l.Dim == 0 &&
 		len(l.Collecting) == 0 && !l.Removed && l.Lock.IsZero() && l.Seen.IsZero() && l.Wake == nil &&
-		len(l.Digest) == 0
+		len(l.Digest) == 0 && l.Whole()
 }
 
 // KeptSpace is a space whose vectors are being collected.
@@ -295,7 +300,31 @@ type KeptAttempt struct {
 // OpenAttempt is the state of an attempt that is reserved and has not ended.
 const OpenAttempt = "open"
 
-// KeptAccount is the running sum of an account. An import checks it by adding up the attempts.
+// KeptSum is what is kept of ended attempts that were folded: their number, and their amounts and tokens together. No two
+// sums have the same agent, day, dream, phase, model, state and scopes.
+type KeptSum struct {
+	Agent    string        `json:"agent"`
+	Day      string        `json:"day,omitempty"`
+	Dream    string        `json:"dream,omitempty"`
+	Phase    string        `json:"phase,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	State    string        `json:"state"`
+	Scopes   []string      `json:"scopes,omitempty"` // of the accounts that they count in, each once
+	Folded   int           `json:"folded"`
+	Reserved budget.Micros `json:"reserved"`
+	Counted  budget.Micros `json:"counted"`
+	Tokens   budget.Tokens `json:"tokens,omitzero"`
+}
+
+// Compare orders sums by agent, day, dream, phase, model, state and scopes.
+func (s KeptSum) Compare(o KeptSum) int {
+	return cmp.Or(
+		cmp.Compare(s.Agent, o.Agent), cmp.Compare(s.Day, o.Day), cmp.Compare(s.Dream, o.Dream),
+		cmp.Compare(s.Phase, o.Phase), cmp.Compare(s.Model, o.Model), cmp.Compare(s.State, o.State),
+		slices.Compare(s.Scopes, o.Scopes))
+}
+
+// KeptAccount is the running sum of an account. An import checks it by adding up the attempts and sums.
 type KeptAccount struct {
 	Scope    string        `json:"scope"`
 	Reserved budget.Micros `json:"reserved"`

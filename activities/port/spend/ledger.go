@@ -61,7 +61,7 @@ type Bill struct {
 	At     time.Time
 }
 
-// Row is one attempt in the ledger.
+// Row is one attempt in the ledger, or the sum of several that a Folder has folded.
 type Row struct {
 	Ask
 	Attempt  int
@@ -73,7 +73,13 @@ type Row struct {
 	Ended    time.Time
 	// The step's newest attempt when this one was settled; 0 while it is open, and in rows written before schema 4.
 	Latest int
+	// How many attempts of one state the row sums up; 0 for a single attempt. A sum has no step, times and finish, its
+	// accounts have no limits, and its amounts and tokens are those of its attempts together.
+	Folded int
 }
+
+// Calls is how many attempts the row stands for.
+func (r Row) Calls() int { return max(1, r.Folded) }
 
 // Balance is the sum of an account's attempts.
 type Balance struct {
@@ -131,7 +137,7 @@ type Ledger interface {
 	// OpenDreams lists the dreams that have open attempts.
 	OpenDreams(ctx context.Context) ([]string, error)
 	Balance(ctx context.Context, scope string) (Balance, error)
-	// Rows lists attempts in the order they were reserved.
+	// Rows lists attempts in the order they were reserved, after the sums of those that were folded.
 	Rows(ctx context.Context, q Query) ([]Row, error)
 
 	// Allow takes a dream's allowance from the agent's daily limit, once per dream; *OverCap when limit would be
@@ -141,4 +147,16 @@ type Ledger interface {
 	GiveBack(ctx context.Context, dream string) error
 	// Allowance is the sum that dreams have taken of the agent's day.
 	Allowance(ctx context.Context, agent, day string) (budget.Micros, error)
+}
+
+// Folder is a ledger that sums up attempts of the past, so that what it keeps of them does not grow with their number.
+type Folder interface {
+	// Attempts lists single attempts in the order they were reserved. Of at most limit positions after one, it returns
+	// the attempts that are still kept, and the position to go on from; 0 begins, and is returned at the end.
+	Attempts(ctx context.Context, after int64, limit int) (rows []Row, next int64, err error)
+	// Fold replaces attempts by sums, one for all attempts of the same agent, dream, phase, model, day, accounts and
+	// state, and deletes the answers of their steps. Balances stay. An attempt that is open, has changed since it was
+	// read or does not exist is left out, and so is every attempt of a step of which rows do not have all attempts. It
+	// is one step, and returns how many attempts it has folded.
+	Fold(ctx context.Context, rows []Row) (int, error)
 }

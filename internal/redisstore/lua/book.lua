@@ -5,6 +5,9 @@
 --
 -- The request of an attempt is JSON in the field ask. For a dream it is stored in the hash m:asks, under the name in the row's
 -- field asked, because all attempts of a phase have the same accounts. Step, model and time are then fields of the row.
+--
+-- Rows of the past are folded: m:sums is a hash of <agent>:<day>:<dream> -> packed sums, the lists of a dream and of a day
+-- begin with "=" and such a name for each, and no row is left up to m:folded.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end

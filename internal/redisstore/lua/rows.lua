@@ -1,9 +1,10 @@
 -- ARGV: prefix, list or empty for all rows, from (0, 1, 2, ...), how many. Returns the next position, or 0 at the end, and
--- for each row its fields and values, with the ask that it shares as the field ask.
+-- for each row its fields and values, with the ask that it shares as the field ask, or packed sums as the field sums.
 local from, count = tonumber(ARGV[3]), tonumber(ARGV[4])
 local found, last = {}, nil
 if ARGV[2] == '' then
   last = tonumber(redis.call('GET', P .. 'rows') or '0')
+  from = math.max(from, tonumber(redis.call('GET', P .. 'folded') or '0'))
   for seq = from + 1, math.min(from + count, last) do found[#found + 1] = seq end
 else
   last = redis.call('LLEN', P .. ARGV[2])
@@ -11,12 +12,16 @@ else
 end
 local out = {from + count < last and from + count or 0}
 for _, seq in ipairs(found) do
-  local r = redis.call('HGETALL', row(seq))
-  local asked = redis.call('HGET', row(seq), 'asked')
-  if asked then
-    r[#r + 1] = 'ask'
-    r[#r + 1] = redis.call('HGET', P .. 'asks', asked)
+  if string.sub(seq, 1, 1) == '=' then
+    out[#out + 1] = {'sums', redis.call('HGET', P .. 'sums', string.sub(seq, 2)) or ''}
+  else
+    local r = redis.call('HGETALL', row(seq))
+    local asked = redis.call('HGET', row(seq), 'asked')
+    if asked then
+      r[#r + 1] = 'ask'
+      r[#r + 1] = redis.call('HGET', P .. 'asks', asked)
+    end
+    out[#out + 1] = r
   end
-  out[#out + 1] = r
 end
 return out

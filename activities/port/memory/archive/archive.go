@@ -16,8 +16,9 @@ import (
 
 // Version of the format. A reader accepts older versions and refuses newer ones. A new kind of record or field needs a
 // new version: keys came with version 2, the record that says whether keys are required with version 3, gaps
-// between revision numbers and removed agents with version 4, and rooms with version 5.
-const Version = 5
+// between revision numbers and removed agents with version 4, rooms with version 5, and what retention leaves (sums of
+// attempts, and since when an agent's history is whole) with version 6.
+const Version = 6
 
 // openingOf returns the first line of an archive of a version.
 func openingOf(version int) string {
@@ -165,6 +166,10 @@ func (p *reading) next() (r memory.Record, ended bool, err error) {
 	}
 	if p.version < 5 && r.Room != nil {
 		return r, false, fmt.Errorf("%w: line %d: an archive of version %d has no rooms", ErrChanged, p.number, p.version)
+	}
+	if p.version < 6 && (r.Sum != nil || r.Counters != nil && !r.Counters.Whole()) {
+		return r, false, fmt.Errorf("%w: line %d: an archive of version %d has no sums and no shortened history",
+			ErrChanged, p.number, p.version)
 	}
 	if p.version < 3 && r.Access != nil {
 		return r, false,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
@@ -185,9 +186,7 @@ func TestAnArchiveOfVersion1IsRead(t *testing.T) {
 		sum := sha256.Sum256([]byte(before))
 		return before + strings.Replace(lines[len(lines)-2], last.Seal.SHA256, hex.EncodeToString(sum[:]), 1)
 	}
-	made := slices.DeleteFunc(memorytest.Deployment(5, tiny), func(r memory.Record) bool {
-		return r.Access != nil || r.Room != nil // version 4 and older have no rooms
-	})
+	made := older5(memorytest.Deployment(5, tiny))
 	for _, r := range made {
 		if r.Item != nil { // version 1 numbers revisions without gaps
 			for n := range r.Item.Revisions {
@@ -198,6 +197,8 @@ func TestAnArchiveOfVersion1IsRead(t *testing.T) {
 	room := memory.Record{Room: &memory.KeptRoomRecord{Name: "g/a", Body: memory.Raw("{}")}}
 	_, err := read(strings.NewReader(older([]memory.Record{room}, "4")))
 	require.ErrorContains(t, err, "version 4 has no rooms")
+	_, err = read(strings.NewReader(older(memorytest.Deployment(5, tiny), "5")))
+	require.ErrorContains(t, err, "version 5 has no sums and no shortened history")
 	_, err = read(strings.NewReader(older(made, "1")))
 	require.ErrorContains(t, err, "version 1 has no keys")
 	_, err = read(strings.NewReader(older(made, "2")))
@@ -215,6 +216,25 @@ func TestAnArchiveOfVersion1IsRead(t *testing.T) {
 	got, err := read(strings.NewReader(file))
 	require.NoError(t, err)
 	require.Equal(t, string(write(t, keyless)), string(write(t, got)))
+}
+
+// older5 returns records without those that version 5 and older do not have.
+func older5(made []memory.Record) []memory.Record {
+	spent := map[string]budget.Micros{}
+	return slices.DeleteFunc(made, func(r memory.Record) bool {
+		switch {
+		case r.Counters != nil:
+			r.Counters.Aged = memory.Aged{}
+		case r.Sum != nil:
+			for _, scope := range r.Sum.Scopes {
+				spent[scope] += r.Sum.Counted
+			}
+		case r.Account != nil:
+			r.Account.Spent -= spent[r.Account.Scope]
+		}
+		none := r.Account != nil && spent[r.Account.Scope] > 0 && r.Account.Spent == 0 && r.Account.Reserved == 0
+		return r.Access != nil || r.Room != nil || r.Sum != nil || none
+	})
 }
 
 func TestRevisionNumbersAreWrittenOnlyAfterAGap(t *testing.T) {
@@ -247,7 +267,7 @@ func TestRevisionNumbersAreWrittenOnlyAfterAGap(t *testing.T) {
 		_, err := archive.Count(memorytest.Fill(item(result...)))
 		require.ErrorContains(t, err, "is numbered", result)
 	}
-	file := strings.Replace(string(write(t, item(0, 3))), `"version":5`, `"version":3`, 1)
+	file := strings.Replace(string(write(t, item(0, 3))), `"version":6`, `"version":3`, 1)
 	_, err := read(strings.NewReader(file))
 	require.ErrorContains(t, err, "version 3 does not number revisions")
 }

@@ -43,6 +43,8 @@ func count(t *Tally, r memory.Record) {
 		t.Rooms++
 	case r.Attempt != nil:
 		t.Attempts++
+	case r.Sum != nil:
+		t.Sums++
 	case r.Account != nil:
 		t.Accounts++
 	case r.Answer != nil:

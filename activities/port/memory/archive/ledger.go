@@ -17,14 +17,17 @@ type sum struct {
 
 // ledgerRules checks the ledger: it adds up the attempts and compares the sums with the accounts.
 type ledgerRules struct {
-	steps map[string]int // attempts so far
-	sums  map[string]sum
+	steps  map[string]int // attempts so far
+	sums   map[string]sum
+	folded *memory.KeptSum // the sum before; nil for the first
 }
 
 func (b *ledgerRules) check(r memory.Record) error {
 	switch {
 	case r.Attempt != nil:
 		return b.attempt(*r.Attempt)
+	case r.Sum != nil:
+		return b.sum(*r.Sum)
 	case r.Account != nil:
 		return b.account(*r.Account)
 	case r.Answer != nil:
@@ -74,6 +77,29 @@ func (b *ledgerRules) attempt(a memory.KeptAttempt) error {
 	return errors.Join(named("attempt", a.Step, names...), utc(a.At, a.Ended))
 }
 
+func (b *ledgerRules) sum(s memory.KeptSum) error {
+	if b.folded != nil && b.folded.Compare(s) >= 0 {
+		return fmt.Errorf("the sum of %d attempts of %q on %s comes after one that it should come before",
+			s.Folded, s.Agent, s.Day)
+	}
+	b.folded = &s
+	if s.Folded < 1 || s.Reserved < 0 || s.Counted < 0 || s.State == memory.OpenAttempt {
+		return fmt.Errorf("a sum of %d attempts of state %q reserves %d and counts %d micro-dollars; "+
+			"it is of ended attempts, and no amount is negative", s.Folded, s.State, s.Reserved, s.Counted)
+	}
+	counted := map[string]bool{}
+	for _, scope := range s.Scopes {
+		if scope == "" || counted[scope] {
+			return fmt.Errorf("a sum of %q counts in an account without a name, or twice in %q", s.Agent, scope)
+		}
+		counted[scope] = true
+		total := b.sums[scope]
+		total.spent = plus(total.spent, s.Counted)
+		b.sums[scope] = total
+	}
+	return named("sum", s.State, append([]string{s.Agent, s.Dream, s.Phase, s.Model, s.Day}, s.Scopes...)...)
+}
+
 // plus adds and stops at the largest value, as ledgers do.
 func plus(a, b budget.Micros) budget.Micros {
 	if a > math.MaxInt64-b {
@@ -86,7 +112,7 @@ func (b *ledgerRules) account(a memory.KeptAccount) error {
 	s, found := b.sums[a.Scope]
 	if !found || a.Reserved != s.reserved || a.Spent != s.spent {
 		return fmt.Errorf(
-			"account %q says that %d micro-dollars are reserved and %d spent; its attempts come to %d and %d",
+			"account %q says that %d micro-dollars are reserved and %d spent; its attempts and sums come to %d and %d",
 			a.Scope, a.Reserved, a.Spent, s.reserved, s.spent)
 	}
 	s.listed = true

@@ -15,7 +15,7 @@ type place struct {
 	number   int64
 	name     string
 	name2    string
-	repeated bool // several records may share the place: attempts keep the order they were written in
+	repeated bool // several records may share the place: attempts keep the order they were written in, sums have their own
 }
 
 func (p place) compare(o place) int {
@@ -32,6 +32,7 @@ const (
 	perAgent // records of one agent
 	rooms
 	attempts
+	sums // their order is checked with the ledger
 	accounts
 	answers
 	allowances
@@ -85,6 +86,9 @@ func placeOf(r memory.Record) (place, error) {
 	}
 	if r.Attempt != nil {
 		put(place{stage: attempts, repeated: true})
+	}
+	if r.Sum != nil {
+		put(place{stage: sums, repeated: true})
 	}
 	if a := r.Account; a != nil {
 		put(place{stage: accounts, name: a.Scope})

@@ -185,6 +185,7 @@ func (f *generator) mind(agent string) []memory.Record {
 		Lock:       f.at(),
 		Seen:       f.at(),
 		Digest:     f.some(5),
+		Aged:       memory.Aged{Undo: f.at(), Details: f.at()},
 	}
 	counters.RecordedEpoch = counters.Epoch - f.r.Int64N(2)
 	counters.Wake = &memory.KeptWake{
@@ -384,6 +385,17 @@ func (f *generator) book() []memory.Record {
 		}
 		records = append(records, memory.Record{Attempt: &a})
 	}
+	for _, folded := range f.folded() {
+		for _, scope := range folded.Scopes {
+			s := sums[scope]
+			if s == nil {
+				s = &memory.KeptAccount{Scope: scope}
+				sums[scope] = s
+			}
+			s.Spent += folded.Counted
+		}
+		records = append(records, memory.Record{Sum: &folded})
+	}
 	for _, scope := range slices.Sorted(maps.Keys(sums)) {
 		records = append(records, memory.Record{Account: sums[scope]})
 	}
@@ -402,4 +414,24 @@ func (f *generator) book() []memory.Record {
 		}})
 	}
 	return records
+}
+
+// folded generates sums of attempts that are gone, in their order.
+func (f *generator) folded() []memory.KeptSum {
+	var all []memory.KeptSum
+	for n := range f.size.Attempts / 2 {
+		s := memory.KeptSum{
+			Agent: agentID(n % max(1, f.size.Agents)), Day: fmt.Sprintf("2026-02-%02d", 1+n%5), Phase: "onset",
+			Model: f.text(), State: []string{"settled", "partial", "refused", "unknown"}[n%4], Folded: 1 + n,
+			Reserved: budget.Micros(f.r.Int64N(1 << 40)), Counted: budget.Micros(f.r.Int64N(1 << 40)),
+			Tokens: budget.Tokens{In: f.r.Int64N(9999), Cached: 1, Out: f.r.Int64N(999), Reasoning: f.r.Int64N(2)},
+		}
+		if n%3 > 0 {
+			s.Dream = fmt.Sprint("dream/x/", n%4)
+		}
+		s.Scopes = []string{"fleet/" + s.Day, "agent:" + s.Agent, "other of " + f.text()}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, memory.KeptSum.Compare)
+	return slices.CompactFunc(all, func(a, b memory.KeptSum) bool { return a.Compare(b) == 0 })
 }
