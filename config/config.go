@@ -30,6 +30,7 @@ type Config struct {
 
 	Feed      Feed                `json:"feed"`
 	Archive   Archive             `json:"archive"`
+	Retention Retention           `json:"retention"`
 	Metrics   Metrics             `json:"metrics"`
 	Serve     Serve               `json:"serve"`
 	Rooms     Rooms               `json:"rooms"`

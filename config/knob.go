@@ -34,7 +34,7 @@ type Knob struct {
 	Choices   []string // the values of a choice
 	Reason    string   // why this default, or the source of the number
 	Flag      string   // the command-line flag that sets it, if there is one of its own
-	Unlimited bool     // money that may be "unlimited"
+	Unlimited bool     // money that may be "unlimited", or an age that may be "never"
 
 	Was    string            // the key before 0.1.0, which is refused with the name of today
 	Field  string            // where Config has it; empty: under Key
@@ -145,6 +145,9 @@ func (k Knob) readSpan(raw any) (any, error) {
 	if !ok {
 		return nil, k.wrong(raw, "a duration with its unit, such as 90s, 30m, 12h or 7d")
 	}
+	if k.Unlimited && strings.EqualFold(strings.TrimSpace(s), never) {
+		return time.Duration(0), nil
+	}
 	d, err := parseSpan(s)
 	if err != nil {
 		return nil, k.wrong(raw, "a duration with its unit, such as 90s, 30m, 12h or 7d")
@@ -178,6 +181,9 @@ func (k Knob) readMoney(raw any) (any, error) {
 	}
 	return m, nil
 }
+
+// never is the age of what is kept for ever, as it may be written in place of 0s.
+const never = "never"
 
 // ParseSpan parses a duration in the configuration's form: 90s, 30m, 12h, 7d.
 func ParseSpan(s string) (time.Duration, error) { return parseSpan(s) }

@@ -47,6 +47,9 @@ func limitsText(k Knob) string {
 		return "true or false"
 	case Span:
 		unit = "duration"
+		if k.Unlimited {
+			unit += ` or "never"`
+		}
 	case Dollars:
 		if k.Unlimited {
 			unit += ` or "unlimited"`
@@ -90,6 +93,7 @@ var about = map[string]string{
 	"rooms":       "What agents may cost in rooms. docs/rooms.md says how rooms work.",
 	"feed":        "Where the readings come in that alarms watch.",
 	"archive":     "Where events are kept outside the store (docs/events.md).",
+	"retention":   "How long what has become history is kept; memory itself does not age. docs/retention.md says more.",
 	"metrics":     "Where metrics are served (docs/events.md).",
 	"policy":      "What no dream may develop. It is frozen into a dream's request when it begins. docs/policy.md says how a text is checked.",
 	"log":         "What the process says about itself.",

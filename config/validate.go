@@ -16,7 +16,7 @@ func (c Config) Validate() error {
 		validListen("feed.listen", c.Feed.Listen, "127.0.0.1:7412"), c.Policy.validate(), c.Archive.validate(),
 		validListen("metrics.listen", c.Metrics.Listen, "127.0.0.1:7413"), c.Temporal.validate(), c.Seal.validate(),
 		c.Serve.validate(), c.validTalk(), c.validRoles(), c.Worker.validate(), c.Predictions.validate(),
-		c.Matrix.validate())
+		c.Matrix.validate(), c.Retention.validate())
 }
 
 // faultList collects what is wrong.

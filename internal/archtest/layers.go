@@ -41,7 +41,7 @@ var Layers = []Layer{
 		"activities/port/room",
 		"internal/access",
 		"internal/hostname",
-		"internal/store", "internal/recall", "internal/review", "internal/triggers",
+		"internal/store", "internal/recall", "internal/review", "internal/triggers", "internal/retention",
 		"activities/port/rule",
 	}},
 	{Name: "adapters", Packages: []string{

@@ -57,8 +57,11 @@ func (d *Dreams) eventsOf(ctx context.Context, n *dream.Record) ([]event.Event, 
 		if err != nil {
 			return nil, err
 		}
+		if len(events) == 0 || events[0].Seq > end {
+			break // older ones were removed (docs/retention.md)
+		}
 		for _, e := range slices.Backward(events) {
-			if e.Dream == n.ID {
+			if e.Dream == n.ID && e.Seq <= end {
 				found = append(found, e)
 			}
 			more = more && !e.At.Before(began)

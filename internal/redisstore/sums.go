@@ -116,7 +116,7 @@ func (s ledger) unchanged(ctx context.Context, rows []spend.Row) ([]spend.Row, e
 	counts := map[string]int{}
 	var kept []spend.Row
 	for _, r := range rows {
-		if _, known := counts[r.Step]; known || r.Folded > 0 {
+		if _, read := counts[r.Step]; read || r.Folded > 0 {
 			continue
 		}
 		n := 0

@@ -13,7 +13,7 @@ var ErrPast = errors.New("too long ago")
 // Aged says since when what an agent did is kept in full. The zero times mean that nothing was removed.
 type Aged struct {
 	Undo    time.Time `json:"undo_from,omitzero"`    // revisions that were replaced before it may be gone: see Undo
-	Details time.Time `json:"details_from,omitzero"` // what dreams that ended before it left beside their results may be gone
+	Details time.Time `json:"details_from,omitzero"` // what dreams that began before it left beside their results may be gone
 }
 
 // Whole reports whether nothing was removed.

@@ -3,6 +3,7 @@ package spend
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
@@ -12,7 +13,13 @@ import (
 type calibrations struct{ all sync.Map }
 
 // calibrationStep is the ledger step that holds the vectors of a model's calibration, permanently and for all agents.
-func calibrationStep(model string) string { return "calibration/1/" + model }
+func calibrationStep(model string) string { return calibrationSteps + "1/" + model }
+
+const calibrationSteps = "calibration/"
+
+// Lasting reports whether the answer of a step is needed for as long as the deployment lasts, so that the step is not
+// folded.
+func Lasting(step string) bool { return strings.HasPrefix(step, calibrationSteps) }
 
 // Calibration returns how to read the cosines of a model's vectors: from the catalogue, or from what Calibrate
 // measured. It makes no paid call.

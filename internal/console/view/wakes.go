@@ -83,7 +83,13 @@ func Backwards(
 		if err != nil {
 			return fmt.Errorf("read the events of %s: %w", agent, err)
 		}
+		if len(events) == 0 || events[0].Seq > end {
+			return nil // older ones were removed (docs/retention.md)
+		}
 		for _, e := range slices.Backward(events) {
+			if e.Seq > end {
+				continue
+			}
 			if more, err := each(e); err != nil || !more {
 				return err
 			}

@@ -244,9 +244,9 @@ func affectsTrimmed(t *testing.T, s AgingStore, clock *calendar) {
 	require.Equal(t, 1, trimRevisions(t, s, dawn.AddDate(0, 0, 3), 100))
 	require.Equal(t, 1, trimRevisions(t, s, clock.pass(9), 100))
 	require.Zero(t, trimRevisions(t, s, clock.now, 100))
-	feels, err := s.Affect(t.Context(), echo)
+	affect, err := s.Affect(t.Context(), echo)
 	require.NoError(t, err)
-	require.Equal(t, "a3", feels.Cause)
+	require.Equal(t, "a3", affect.Cause)
 }
 
 func discarded(t *testing.T, s AgingStore, _ *calendar) {
