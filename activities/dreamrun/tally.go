@@ -56,7 +56,7 @@ func sumUp(t dream.Tally, rows []spend.Row) dream.Tally {
 		t.Cached += row.Tokens.Cached
 		t.Out += row.Tokens.Out
 		if row.State == spend.Settled || row.State == spend.Partial {
-			t.Calls++
+			t.Calls += row.Calls()
 		}
 	}
 	return t

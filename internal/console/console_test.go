@@ -130,6 +130,7 @@ func (d *fixture) run(width int, args ...string) int {
 			Feeds:   d.store,
 			Rooms:   d.store.Rooms(),
 			Keys:    d.store,
+			Sweeper: d.sweeper(),
 			Digest:  d.digest,
 			Private: d.private,
 			Roles:   d.roles,

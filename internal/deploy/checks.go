@@ -38,6 +38,7 @@ func (d *Process) Checks(context.Context) []Check {
 		{Name: "temporal", Look: c.checkTemporal},
 		{Name: "feeds", Look: c.configured(c.checkFeeds)},
 		{Name: "archive", Look: c.configured(c.checkArchive)},
+		{Name: "retention", Look: c.configured(c.checkRetention)},
 		{Name: "hooks", Look: c.configured(c.checkHooks)},
 		{Name: "serve", Look: c.configured(c.checkServe)},
 		{Name: "models", Look: c.configured(c.checkModels)},

@@ -79,6 +79,7 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 	h.Judge = func() review.Judge { return h.starter().ForPredictions().Judge() }
 	h.Embed, h.Background = h.embed, h.background
 	h.Archive, h.Close = h.openArchive(), h.closing
+	h.Sweeper = h.sweeper()
 	return h, nil
 }
 

@@ -29,6 +29,7 @@ type store interface {
 	memory.Feeds
 	memory.Talks
 	memory.EmbedQueue
+	memory.Aging
 	fabric.Log
 	presence.Store
 	presence.WakeBus
@@ -37,10 +38,16 @@ type store interface {
 	Close() error
 }
 
+// foldingLedger is a spend ledger whose rows of the past are summed up.
+type foldingLedger interface {
+	spend.Ledger
+	spend.Folder
+}
+
 // openedStore is an open store with its ledger and the name shown to users.
 type openedStore struct {
 	store
-	ledger spend.Ledger
+	ledger foldingLedger
 	name   string
 }
 

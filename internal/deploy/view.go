@@ -21,6 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/archive"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
 	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/retention"
 	"github.com/seed-56a03226/oneiros/internal/review"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/starter"
@@ -51,6 +52,9 @@ type Deployment struct {
 	Background func(spec inference.Spec) (process int, runs bool)
 
 	Archive func() (*archive.Archive, error) // of events; nil where none is configured
+
+	// Sweeper removes what has become old, by the ages of the configuration.
+	Sweeper *retention.Sweeper
 
 	Settings workflows.Settings // of every agent's workflow
 	FleetDay budget.Micros      // cap of all agents together, a day

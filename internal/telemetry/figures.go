@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // Figure is a metric, as documented in the handbook.
@@ -207,4 +208,49 @@ func (a archive) Archived(events int, err error) {
 		return
 	}
 	a.last.SetToCurrentTime()
+}
+
+// retention holds the metrics of what was swept in the deployment.
+type retention struct {
+	removed *prometheus.GaugeVec
+	swept   prometheus.Gauge
+	broken  prometheus.Gauge
+}
+
+func newRetention(r prometheus.Registerer) retention {
+	made := promauto.With(r)
+	return retention{
+		removed: made.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "oneiros_retention_removed",
+			Help: "What was removed or folded because of its age, by all passes of the deployment together.",
+		}, []string{"kind"}),
+		swept: made.NewGauge(prometheus.GaugeOpts{
+			Name: "oneiros_retention_last_success_timestamp_seconds",
+			Help: "Time at which the newest pass over what has become old was completed; 0: none yet.",
+		}),
+		broken: made.NewGauge(prometheus.GaugeOpts{
+			Name: "oneiros_retention_failed",
+			Help: "1 when the newest pass over what has become old failed.",
+		}),
+	}
+}
+
+// Swept reports what the sweeps of the deployment have done.
+func (r retention) Swept(state memory.SweepState) {
+	for kind, n := range map[string]int{
+		"attempts":  state.Total.Attempts,
+		"events":    state.Total.Events,
+		"revisions": state.Total.Revisions,
+		"items":     state.Total.Items,
+	} {
+		r.removed.WithLabelValues(kind).Set(float64(n))
+	}
+	if !state.Ended.IsZero() {
+		r.swept.Set(float64(state.Ended.Unix()))
+	}
+	failed := 0.0
+	if state.Failure != "" {
+		failed = 1
+	}
+	r.broken.Set(failed)
 }

@@ -43,6 +43,7 @@ type Meter struct {
 
 	figures
 	archive
+	retention
 	serving
 	store prometheus.Gauge
 }
@@ -64,6 +65,7 @@ func New(o Options) *Meter {
 	}
 	m.figures = newFigures(r, o.Agents != nil)
 	m.archive = newArchive(r)
+	m.retention = newRetention(r)
 	m.serving = newServing(r)
 	build := prometheus.NewGaugeVec(
 		prometheus.GaugeOpts{Name: "oneiros_build_info", Help: "Always 1; the version is in the label."},

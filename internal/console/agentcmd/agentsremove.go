@@ -167,8 +167,9 @@ func spendOf(ctx context.Context, app *cli.App, a dream.Agent) (keptSpend, error
 	if err != nil {
 		return keptSpend{}, fmt.Errorf("read what %s has spent: %w", a.Handle, err)
 	}
-	kept := keptSpend{Attempts: len(rows)}
+	kept := keptSpend{}
 	for _, row := range rows {
+		kept.Attempts += row.Calls()
 		kept.Spent += row.Counted
 	}
 	return kept, nil

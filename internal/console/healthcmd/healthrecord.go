@@ -19,8 +19,9 @@ import (
 // recorded compares what dreams reported with the store: by id, from their events, and by number, from their records.
 func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "record", State: Fine, Found: "no dream to compare with the store"}
-	if len(records) == 0 {
-		return l, nil
+	records, err := e.detailed(ctx, a, records)
+	if err != nil || len(records) == 0 {
+		return l, err
 	}
 	lines, err := e.text(ctx, a, records)
 	if err != nil {
@@ -60,6 +61,15 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	l.State, l.Advice = Wrong,
 		"Nothing was ever forgotten here, so this must not happen; restore the store from a copy, and please report it."
 	return l, err
+}
+
+// detailed returns those of the records, newest first, whose dreams still have everything that they left.
+func (e *examination) detailed(ctx context.Context, a dream.Agent, records []*dream.Record) ([]*dream.Record, error) {
+	if e.app.Sweeper == nil {
+		return records, nil
+	}
+	aged, err := e.app.Sweeper.Store.Aged(ctx, a.ID)
+	return slices.DeleteFunc(slices.Clone(records), func(r *dream.Record) bool { return r.At.Before(aged.Details) }), err
 }
 
 func firstIDs(ids []string) string {

@@ -48,7 +48,7 @@ type spendLine struct {
 }
 
 func (s *spendLine) count(r spend.Row) {
-	s.Attempts++
+	s.Attempts += r.Calls()
 	switch r.State {
 	case spend.Open:
 		s.Reserved += r.Counted

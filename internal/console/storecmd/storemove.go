@@ -27,9 +27,9 @@ func Store(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "store", Short: "Move everything that is kept to another store, or to and from a file",
 		GroupID: cli.DeploymentGroup,
-		Long:    "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up.",
+		Long:    "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up; docs/retention.md what is removed with time.",
 	}
-	cmd.AddCommand(storeInfo(app), storeMove(app), storeExport(app), storeImport(app), storeNew(app))
+	cmd.AddCommand(storeInfo(app), storeMove(app), storeExport(app), storeImport(app), storeNew(app), storeSweep(app))
 	return cmd
 }
 
@@ -194,13 +194,21 @@ func tallyFields(t memory.Tally) []string {
 			cli.Count(t.Vectors, "vector")),
 		"events", fmt.Sprint(t.Events),
 		"ledger",
-		fmt.Sprintf("%s, %s", cli.Count(t.Attempts, "attempt"),
-			cli.Plural(t.Answers, "answer kept", "answers kept")),
+		fmt.Sprintf("%s, %s%s", cli.Count(t.Attempts, "attempt"),
+			cli.Plural(t.Answers, "answer kept", "answers kept"), sumsOf(t)),
 		"feeds", fmt.Sprint(t.Feeds),
 		"rooms", roomsOf(t),
 		"keys", ifAny(t.Keys),
 		"sha256", t.SHA256,
 	}
+}
+
+// sumsOf says how many sums there are of older attempts; empty for none.
+func sumsOf(t memory.Tally) string {
+	if t.Sums == 0 {
+		return ""
+	}
+	return ", " + cli.Plural(t.Sums, "sum of older ones", "sums of older ones")
 }
 
 // roomsOf is how many records of rooms there are; empty for none.
