@@ -37,11 +37,18 @@ func explainTLS(err error, options *redis.Options) error {
 		return fmt.Errorf("%w; name what the server's certificate is made out to (ServerName)", err)
 	case strings.Contains(err.Error(), "remote error: tls:"):
 		return fmt.Errorf("%w; the server wants a client certificate that it trusts (Certificates)", err)
+	case options.TLSConfig != nil && len(options.TLSConfig.Certificates) == 0 && closedByPeer(err):
+		return fmt.Errorf(
+			"%w; the server closed the connection: it may want a client certificate that it trusts (Certificates)", err)
 	case options.TLSConfig != nil:
 		return fmt.Errorf(
 			"%w; rediss:// uses TLS: if the server does not at that port, the address must begin with redis://", err)
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+	case closedByPeer(err):
 		return fmt.Errorf("%w; the server closed the connection: if it uses TLS, the address must begin with rediss://", err)
 	}
 	return err
+}
+
+func closedByPeer(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
