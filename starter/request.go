@@ -76,6 +76,8 @@ func (s drafter) check(ctx context.Context, w DreamRequest) (checkedRequest, err
 		DayLimit:   agent.Caps.Day,
 		Free:       true,
 		Searchable: s.Options.Searchable,
+
+		Interruptions: s.Options.Searchable && s.Options.Interruptions,
 	}
 	o := &d.spec
 	if w.Tier != "" {

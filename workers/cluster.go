@@ -23,6 +23,7 @@ type Cluster struct {
 	Server         string // its version
 	WorkerCommands bool   // cancellations reach running activities without waiting for a heartbeat
 	Searchable     bool   // it has our search attributes; otherwise dreams run without them
+	Interruptions  bool   // it has the one that came last, too; otherwise dreams run without that one
 	Missing        []Attribute
 	Wrong          []string // our attributes that exist with another type, each in words
 	Unlisted       string   // why its search attributes could not be listed; empty if they were
@@ -41,8 +42,19 @@ var attributes = []Attribute{
 	{workflows.AttrAgentState.GetName(), "Keyword"},
 }
 
+// interruptedOn came with a later release: a cluster that lacks it alone keeps the others.
+var interruptedOn = Attribute{workflows.AttrInterruptedOn.GetName(), "KeywordList"}
+
 // Unsearchable says why dreams cannot be searched on this cluster; empty when they can.
 func (c Cluster) Unsearchable() string {
+	if c.Searchable {
+		return ""
+	}
+	return c.Lacks()
+}
+
+// Lacks says which search attributes the cluster does not have as they should be; empty when it has all.
+func (c Cluster) Lacks() string {
 	var reasons []string
 	if c.Unlisted != "" {
 		reasons = append(reasons, "it does not list its search attributes ("+c.Unlisted+")")
@@ -97,14 +109,23 @@ func denied(err error) bool {
 // compare records missing attributes and those with another type: writing one of those would fail the workflow task.
 func (c *Cluster) compare(existing map[string]enumspb.IndexedValueType) {
 	for _, want := range attributes {
-		kind, ok := existing[want.Name]
-		switch {
-		case !ok:
-			c.Missing = append(c.Missing, want)
-		case kind.String() != want.Type:
-			c.Wrong = append(c.Wrong,
-				fmt.Sprintf("its search attribute %s is of type %s and should be %s", want.Name, kind, want.Type))
-		}
+		c.look(want, existing)
 	}
 	c.Searchable = len(c.Missing)+len(c.Wrong) == 0
+	c.Interruptions = c.look(interruptedOn, existing)
+}
+
+// look records one attribute that is missing or of another type. It reports whether it is as it should be.
+func (c *Cluster) look(want Attribute, existing map[string]enumspb.IndexedValueType) bool {
+	kind, ok := existing[want.Name]
+	if !ok {
+		c.Missing = append(c.Missing, want)
+		return false
+	}
+	if kind.String() != want.Type {
+		c.Wrong = append(c.Wrong,
+			fmt.Sprintf("its search attribute %s is of type %s and should be %s", want.Name, kind, want.Type))
+		return false
+	}
+	return true
 }

@@ -89,6 +89,7 @@ func TestWrongAndMissingAttributesAreReportedSeparately(t *testing.T) {
 	for _, a := range attributes {
 		existing[a.Name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 	}
+	existing[interruptedOn.Name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST
 	var found Cluster
 	found.compare(existing)
 	require.False(t, found.Searchable)
@@ -102,6 +103,15 @@ func TestWrongAndMissingAttributesAreReportedSeparately(t *testing.T) {
 	require.True(t, found.Searchable)
 	require.Empty(t, found.Unsearchable())
 
+	delete(existing, interruptedOn.Name)
+	found = Cluster{}
+	found.compare(existing)
+	require.True(t, found.Searchable, "a cluster of an earlier release keeps what it has")
+	require.False(t, found.Interruptions)
+	require.Empty(t, found.Unsearchable())
+	require.Equal(t, "it lacks the search attributes OneirosInterruptedOn", found.Lacks())
+
+	existing[interruptedOn.Name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST
 	delete(existing, "OneirosState")
 	found = Cluster{}
 	found.compare(existing)

@@ -49,6 +49,9 @@ var (
 	AttrOutcome    = temporal.NewSearchAttributeKeyKeyword("OneirosOutcome")
 	AttrSpend      = temporal.NewSearchAttributeKeyInt64("OneirosSpendMicros")
 	AttrAgentState = temporal.NewSearchAttributeKeyKeyword("OneirosState")
+	// AttrInterruptedOn has every day on which a dream was interrupted, YYYY-MM-DD in UTC. No day is taken away again.
+	// Clusters of an earlier release may lack this one alone (Spec.Interruptions).
+	AttrInterruptedOn = temporal.NewSearchAttributeKeyKeywordList("OneirosInterruptedOn")
 )
 
 // AgentID is the workflow id of an agent: "agent/echo".

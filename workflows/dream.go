@@ -55,6 +55,8 @@ type dreamRun struct {
 
 	attributes []temporal.SearchAttributeUpdate // not yet written
 
+	interruptedOn []string // days, YYYY-MM-DD in UTC
+
 	failedPhases   []string          // phases in which every call failed
 	currentPhase   *phase            // the running phase
 	wakes          []screen.Break    // where the dream was woken

@@ -3,6 +3,7 @@ package workflows
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -104,6 +105,7 @@ func (r *dreamRun) recordInterruption(ctx workflow.Context, i interruption,
 	r.state.Reason = string(paused.Wake.Cause)
 	r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
 		AttrSpend.ValueSet(int64(paused.Spent)))
+	r.noteInterruption(ctx)
 	r.show(ctx)
 	r.report(ctx, EndedDream{
 		Dream:   r.spec.Dream,
@@ -113,6 +115,16 @@ func (r *dreamRun) recordInterruption(ctx workflow.Context, i interruption,
 		Cause:   paused.Wake.Cause,
 	})
 	return paused, nil
+}
+
+// noteInterruption adds the day to those on which the dream was interrupted.
+func (r *dreamRun) noteInterruption(ctx workflow.Context) {
+	day := workflow.Now(ctx).UTC().Format(time.DateOnly)
+	if !r.spec.Interruptions || slices.Contains(r.interruptedOn, day) {
+		return
+	}
+	r.interruptedOn = append(r.interruptedOn, day)
+	r.setAttributes(ctx, AttrInterruptedOn.ValueSet(slices.Clone(r.interruptedOn)))
 }
 
 // isLast says whether a dream that may have so many stretches, 0 for any number, may have none after this one.

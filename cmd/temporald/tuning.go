@@ -16,6 +16,8 @@ var searchAttributes = map[string]enumspb.IndexedValueType{
 	"OneirosOutcome":     enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosState":       enumspb.INDEXED_VALUE_TYPE_KEYWORD,
 	"OneirosSpendMicros": enumspb.INDEXED_VALUE_TYPE_INT,
+
+	"OneirosInterruptedOn": enumspb.INDEXED_VALUE_TYPE_KEYWORD_LIST,
 }
 
 // renamed are search attributes of earlier builds, each with its name of today. The field behind the name stays, so

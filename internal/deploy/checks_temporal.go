@@ -51,8 +51,8 @@ func (d doctor) checkTemporal(ctx context.Context) Finding {
 			"Set frontend.WorkerCommandsEnabled and system.enableCancelActivityWorkerCommand on the cluster; without them a cancelled call ends a heartbeat later.",
 		)
 	}
-	if !found.Searchable {
-		missing = append(missing, found.Unsearchable())
+	if lacks := found.Lacks(); lacks != "" {
+		missing = append(missing, lacks)
 		advice = append(advice, unsearchable(found))
 	}
 	if lack, mend := d.checkDeployment(ctx, e); lack != "" {
@@ -105,6 +105,9 @@ func (d doctor) checkPollers(ctx context.Context, e *engine) string {
 // unsearchable advises on a cluster that lacks the search attributes of dreams.
 func unsearchable(found workers.Cluster) string {
 	advice := "Dreams run all the same, but cannot be searched by agent, phase or spend."
+	if found.Searchable {
+		advice = "Dreams run all the same, but cannot be searched by the days on which they were interrupted."
+	}
 	if len(found.Missing) > 0 {
 		advice += " Add them: " + createCommand(found.Missing)
 	}

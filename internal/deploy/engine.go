@@ -284,6 +284,7 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	}
 	e.starter = e.deployment.starter()
 	e.starter.Client, e.starter.Options.Searchable, e.starter.Options.Cluster = c, found.Searchable, found.ID
+	e.starter.Options.Interruptions = found.Interruptions
 	e.unsearchable = found.Unsearchable()
 	return nil
 }

@@ -25,7 +25,7 @@ var tuning = []string{
 // searchAttributes of our workflows, which temporald registers by itself.
 var searchAttributes = []string{
 	"OneirosAgent=Keyword", "OneirosPhase=Keyword", "OneirosDepth=Keyword", "OneirosOutcome=Keyword",
-	"OneirosSpendMicros=Int", "OneirosState=Keyword",
+	"OneirosSpendMicros=Int", "OneirosState=Keyword", "OneirosInterruptedOn=KeywordList",
 }
 
 // guard runs a program until it ends, a signal arrives, or the process $1 has ended.

@@ -40,7 +40,7 @@ var notRunHere = map[string]string{
 	"go install github.com/seed-56a03226/oneiros/cmd/temporald@latest": anInstall,
 	"bin/oneiros dreams resume --agent iris":                           "needs a dream that was woken; TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn of cmd/oneiros resumes one",
 	"bin/oneiros dreams cancel dream/iris/0003":                        "needs a dream that goes on; TestAPushedReadingRaisesAnAlarmThatEndsTheOnset of cmd/oneiros ends one that was woken",
-	"temporal operator search-attribute create --name OneirosAgent --type Keyword --name OneirosPhase --type Keyword --name OneirosDepth --type Keyword --name OneirosOutcome --type Keyword --name OneirosSpendMicros --type Int --name OneirosState --type Keyword": "needs a foreign cluster; TestTheSearchAttributesToCreateAreOurs compares its names and types with the code's",
+	"temporal operator search-attribute create --name OneirosAgent --type Keyword --name OneirosPhase --type Keyword --name OneirosDepth --type Keyword --name OneirosOutcome --type Keyword --name OneirosSpendMicros --type Int --name OneirosState --type Keyword --name OneirosInterruptedOn --type KeywordList": "needs a foreign cluster; TestTheSearchAttributesToCreateAreOurs compares its names and types with the code's",
 	"bin/oneiros steering train --model tiny.gguf --lib llama -o creativity.gguf":         aRealModel,
 	"bin/oneiros steering check --model tiny.gguf --lib llama --vector creativity.gguf":   aRealModel,
 	"bin/oneiros llama --model tiny.gguf --lib llama --vector creativity=creativity.gguf": aRealModel,

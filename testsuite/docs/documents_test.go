@@ -168,7 +168,8 @@ func TestTheSearchAttributesToCreateAreOurs(t *testing.T) {
 		require.Contains(t, line, " --name "+name+" --type Keyword")
 	}
 	require.Contains(t, line, " --name "+workflows.AttrSpend.GetName()+" --type Int")
-	require.Equal(t, 6, strings.Count(line, "--name"))
+	require.Contains(t, line, " --name "+workflows.AttrInterruptedOn.GetName()+" --type KeywordList")
+	require.Equal(t, 7, strings.Count(line, "--name"))
 }
 
 func TestThePicturesAreSmallAndOfRealRuns(t *testing.T) {

@@ -156,7 +156,7 @@ func Open(ctx context.Context, config Config, temporal client.Client) (*Deployme
 			Models:     modelsByRole(config),
 			Knobs:      config.Knobs,
 			FleetDay:   config.FleetDay,
-			Searchable: true,
+			Searchable: true, Interruptions: true,
 			Settings:   config.Settings,
 			ResumeTTL:  config.ResumeTTL,
 			Hooks:      config.Rules,

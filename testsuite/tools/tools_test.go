@@ -2,7 +2,9 @@ package tools_test
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +83,7 @@ var after = []line{
 // elsewhere are lines that another test runs, with its name.
 var elsewhere = map[string]string{
 	`temporal workflow show --workflow-id dream/echo/0001 --output json --codec-endpoint http://127.0.0.1:8081`: "TestASealedDreamIsReadThroughTheCodecServer",
+	`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosInterruptedOn = "2026-11-27" AND OneirosSpendMicros > 10000'`: "TestTheDaysOfInterruptionsStay",
 }
 
 func TestEveryLineOfTheDocumentIsRun(t *testing.T) {
@@ -139,6 +142,29 @@ func TestASignalFromTemporalsOwnToolsWakesTheAgent(t *testing.T) {
 			s.free()
 		})
 	}
+}
+
+// A dream is found by the day on which it was interrupted, also after it has ended.
+func TestTheDaysOfInterruptionsStay(t *testing.T) {
+	t.Parallel()
+	s := dreaming(t)
+	before := time.Now().UTC().Format(time.DateOnly)
+	s.run(`temporal workflow signal --workflow-id dream/echo/0001 --name wake`)
+	s.outcome(dream.Interrupted)
+	day := ""
+	require.Eventually(t, func() bool {
+		for _, each := range []string{before, time.Now().UTC().Format(time.DateOnly)} {
+			text, err := s.shell.Run(fmt.Sprintf(
+				`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosInterruptedOn = "%s" AND OneirosSpendMicros > 0'`, each))
+			if err == nil && strings.Contains(text, night) {
+				day = each
+			}
+		}
+		return day != ""
+	}, patience, 100*time.Millisecond)
+	s.run(`temporal workflow cancel --workflow-id dream/echo/0001`)
+	s.shows(`temporal workflow list --query 'OneirosOutcome != "interrupted"'`, night)
+	s.shows(fmt.Sprintf(`temporal workflow list --query 'OneirosInterruptedOn = "%s"'`, day), night)
 }
 
 // An agent held by an alarm sleeps on until a client connects.
