@@ -44,7 +44,15 @@ func TestEventsAreFollowedArchivedAndCounted(t *testing.T) {
 	lines := bufio.NewScanner(result)
 	for lines.Scan() && !strings.Contains(lines.Text(), "FragmentCaptured") {
 	}
-	require.Contains(t, scraped(t, figures[1]), `oneiros_dreams_started_total{tier="hardened"} 1`)
+	shown := scraped(t, figures[1])
+	require.Contains(t, shown, `oneiros_dreams_started_total{tier="hardened"} 1`)
+	for _, name := range []string{
+		"temporal_workflow_task_schedule_to_start_latency_seconds_bucket", "temporal_activity_execution_latency_seconds_count",
+		"temporal_worker_task_slots_available", "temporal_sticky_cache_size",
+	} {
+		require.Contains(t, shown, "\n"+name+"{")
+	}
+	require.NotContains(t, shown, "otel_scope")
 	require.NoError(t, up.Process.Kill())
 	_ = up.Wait() // it was killed
 

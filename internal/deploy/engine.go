@@ -38,9 +38,10 @@ type engine struct {
 	worker       *workers.Worker
 	attendant    *psyche.Service // answers for agents in rooms when Temporal asks this process to
 	attending    *rooms.Service
-	meter        *telemetry.Meter // nil when metrics are off
-	api          *apiServer       // nil when clients are not served
-	bridge       *bridging        // nil when Matrix is not bridged
+	meter        *telemetry.Meter      // nil when metrics are off
+	sdk          telemetry.Instruments // of Temporal's SDK; empty where nothing shows them
+	api          *apiServer            // nil when clients are not served
+	bridge       *bridging             // nil when Matrix is not bridged
 	places       []Place
 	log          tlog.Logger
 	plainLog     *slog.Logger // the same log, for parts without Temporal
@@ -294,6 +295,13 @@ func (e *engine) prepare(o *client.Options) error {
 	o.Logger = e.log
 	if err := traceTemporal(o, e.deployment.tracing); err != nil {
 		return err
+	}
+	if e.listens {
+		var err error
+		e.sdk, err = countTemporal(o, e.plainLog)
+		if err != nil {
+			return err
+		}
 	}
 	if host, _, err := net.SplitHostPort(o.HostPort); err == nil && net.ParseIP(host).IsLoopback() {
 		// Compression costs CPU and saves nothing on a local connection.

@@ -85,7 +85,7 @@ func (e *engine) pass(ctx context.Context, a **archive.Archive, within time.Dura
 
 // measure starts counting for metrics and traces.
 func (e *engine) measure(ctx context.Context) error {
-	o := telemetry.Options{Log: e.deployment.store, Version: Version}
+	o := telemetry.Options{Log: e.deployment.store, Version: Version, Beside: e.sdk.Shown}
 	if e.deployment.config.Metrics.Agents {
 		o.Agents = e.deployment.store.Agents
 	}

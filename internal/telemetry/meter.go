@@ -24,6 +24,8 @@ type Options struct {
 	Log     fabric.Log
 	Version string // of the program
 
+	Beside prometheus.Gatherer // shown at /metrics, too; nil: nothing
+
 	// Agents lists the agents when metrics carry the agent's handle as a label. Nil: metrics cover all agents together.
 	// A label for each agent multiplies the number of series, and shows the handles to everyone who may scrape.
 	Agents func(context.Context) ([]dream.Agent, error)
@@ -33,6 +35,7 @@ type Options struct {
 // the maximum, never the sum.
 type Meter struct {
 	registry *prometheus.Registry
+	beside   prometheus.Gatherer
 	agents   func(context.Context) ([]dream.Agent, error)
 
 	mu      sync.Mutex // held during a sweep
@@ -53,6 +56,7 @@ func New(o Options) *Meter {
 	r := prometheus.NewRegistry()
 	m := &Meter{
 		registry: r,
+		beside:   o.Beside,
 		agents:   o.Agents,
 		sweep:    fabric.Sweep{Log: o.Log},
 		handles:  map[string]string{},
@@ -131,7 +135,11 @@ func (m *Meter) learnHandles(ctx context.Context) error {
 // Handler serves GET /metrics. Each response includes all new events. When the store is unreachable, the response says
 // so and contains the last known counts.
 func (m *Meter) Handler() http.Handler {
-	result := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	shown := prometheus.Gatherers{m.registry}
+	if m.beside != nil {
+		shown = append(shown, m.beside)
+	}
+	result := promhttp.HandlerFor(shown, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), sweepWithin)
