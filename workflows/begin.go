@@ -61,10 +61,13 @@ func (a *agentRun) begin(ctx workflow.Context, spec activities.Spec) (StartedDre
 	return StartedDream{Dream: spec.Dream, Workflow: spec.Dream, Run: execution.RunID}, nil
 }
 
+// anyRun is the run id of signals to dreams: a dream that was reset goes on as another run.
+const anyRun = ""
+
 // send signals a dream without waiting for delivery; awaitSent waits before the run ends. A failure only means that
 // the dream has ended.
 func (a *agentRun) send(ctx workflow.Context, to StartedDream, signal string, arg any) {
-	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, to.Run, signal, arg))
+	a.sent = append(a.sent, workflow.SignalExternalWorkflow(ctx, to.Workflow, anyRun, signal, arg))
 }
 
 // awaitSent waits until every signal that was sent is delivered or has failed.
@@ -109,7 +112,7 @@ func (a *agentRun) resumeDream(ctx workflow.Context) (StartedDream, error) {
 	a.state.Dream = &begun
 	a.state.Interrupted = nil
 	a.changed = true
-	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, broken.Run, SignalResume, true).Get(ctx,
+	if err := workflow.SignalExternalWorkflow(ctx, broken.Workflow, anyRun, SignalResume, true).Get(ctx,
 		nil); err != nil {
 		if a.state.Dream != nil && a.state.Dream.Dream == broken.Dream {
 			a.state.Dream = nil

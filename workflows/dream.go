@@ -53,6 +53,9 @@ type dreamRun struct {
 
 	grouping workflow.Version // of changeSideBySide: how steps are grouped into activities
 
+	looks    int    // how often a run that a reset made has come to look whether its dream has ended
+	resetEnd string // why a run that a reset made ended at once, as its dream had ended
+
 	attributes []temporal.SearchAttributeUpdate // not yet written
 
 	interruptedOn []string // days, YYYY-MM-DD in UTC
@@ -79,8 +82,7 @@ func (r *dreamRun) setup(ctx workflow.Context, spec activities.Spec) error {
 	info := workflow.GetInfo(ctx)
 	r.spec = spec
 	r.descent.spec = &r.spec
-	// the original run: a run that a reset made goes on with the slot, the record and the books of the one before
-	r.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: info.OriginalRunID}
+	r.stretch.Stretch = activities.Stretch{Agent: spec.Agent, Dream: spec.Dream, Run: originalRun(info)}
 	r.plan = budget.Split(spec.Budget, spec.Knobs.Shares)
 	r.began = workflow.Now(ctx)
 	r.state = Progress{Dream: spec.Dream}
@@ -242,6 +244,9 @@ func (r *dreamRun) finish(ctx workflow.Context, cause error) (Result, error) {
 		outcome = finished.Outcome
 		ending.Outcome, ending.Reason = finished.Outcome, finished.Reason
 	}
+	if r.resetEnd != "" {
+		r.state.Reason = r.resetEnd
+	}
 	r.setAttributes(disconnected, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(outcome)),
 		AttrPhase.ValueSet("ended"), AttrSpend.ValueSet(int64(r.state.Spent)))
 	r.show(disconnected)
@@ -276,7 +281,7 @@ func (r *dreamRun) adopt(finished activities.FinishResult) {
 // refused ends a workflow whose first stretch was not allowed to begin. dreamrun.DreamRun.Begin has closed the record
 // of a dream that never began. When Refused is Interrupted, the stretch was over already, and its record stays open.
 func (r *dreamRun) refused(ctx workflow.Context, begun activities.BeginResult) (Result, error) {
-	r.state.Outcome, r.state.Reason = begun.Refused, begun.Reason
+	r.state.Outcome, r.state.Reason, r.state.Spent = begun.Refused, begun.Reason, begun.Spent
 	r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(begun.Refused)),
 		AttrPhase.ValueSet("ended"))
 	r.show(ctx)

@@ -105,6 +105,9 @@ func (p *phase) payRound(ctx workflow.Context, how round, steps []paidStep) ([]a
 				return answers, worse(stop, err)
 			}
 		}
+		if err := p.run.lookAfterReset(ctx); err != nil {
+			return answers, worse(stop, err)
+		}
 		futures := p.begin(ctx, how, steps, open)
 		all := p.run.stretch.await(ctx, futures)
 		var again []int

@@ -68,6 +68,10 @@ func (a *agentRun) noteEnd(ctx workflow.Context, ended EndedDream) {
 	if b := a.state.Interrupted; b != nil && b.Dream == ended.Dream && ended.Until.IsZero() {
 		a.state.Interrupted = nil
 	}
+	if a.state.Dream == nil && !ended.Until.IsZero() &&
+		workflow.GetVersion(ctx, changeAdopt, workflow.DefaultVersion, 1) > workflow.DefaultVersion {
+		a.state.Dream = &StartedDream{Dream: ended.Dream, Workflow: ended.Dream}
+	}
 	if a.state.Dream == nil || a.state.Dream.Dream != ended.Dream {
 		return
 	}

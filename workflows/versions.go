@@ -26,4 +26,7 @@ const (
 	changeSideBySide = "make steps side by side"
 	// A phase without a share of the budget is left out. Before, it ran when its models cost nothing.
 	changeLeaveOut = "leave out phases without a share"
+	// An interrupted dream that the agent's workflow does not know may be resumed: one of the two was reset. Before, its
+	// report was ignored.
+	changeAdopt = "adopt an interrupted dream"
 )

@@ -76,6 +76,8 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 		return late(r), nil
 	case alreadyOver(record, r):
 		return late(r), run.FreeSlot(ctx)
+	case r.Stretch < 2 && record.Outcome != dream.Dreaming && record.Outcome != dream.Interrupted:
+		return ended(record), run.FreeSlot(ctx)
 	case r.Stretch > 1:
 		return d.resume(ctx, run, r, record)
 	}
@@ -188,6 +190,16 @@ func late(r activities.BeginRequest) activities.BeginResult {
 	return activities.BeginResult{
 		Refused: dream.Interrupted,
 		Reason:  fmt.Sprintf("stretch %d of %s is over already", max(1, r.Stretch), r.Spec.Dream),
+	}
+}
+
+// ended refuses a stretch of a dream whose workflow was reset after the dream had ended. It tells how the dream ended.
+func ended(record *dream.Record) activities.BeginResult {
+	return activities.BeginResult{
+		Refused: record.Outcome,
+		Reason: fmt.Sprintf("it had ended %s before its workflow was reset, which dreams and pays nothing again; "+
+			"oneiros dreams redream %s dreams it anew", record.Outcome, record.ID),
+		Spent: record.Spent,
 	}
 }
 
