@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/memory/archive"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
 // integrityWithin bounds each of the two parts of the check: of the file or server, and of the records in it.
@@ -20,7 +22,7 @@ func (d doctor) checkIntegrity(ctx context.Context) Finding { return d.onStore(c
 
 func verifyStore(ctx context.Context, h *Deployment) Finding {
 	begun := time.Now()
-	found, err := verified(ctx, h.store.store)
+	found, err := verified(ctx, h.store.store, integrityWithin)
 	if err != nil {
 		return failed("Fix the store first.", "%s cannot be checked: %v", h.store.name, err)
 	}
@@ -32,7 +34,7 @@ func verifyStore(ctx context.Context, h *Deployment) Finding {
 	if len(found.Faults) > 0 {
 		return failed(
 			"End every worker and server, keep a copy of the store as it is, and restore the last good one: an archive with oneiros store import into an "+
-				"empty store, or a copy of the file or of Redis's own. docs/storage.md says how.",
+				"empty store, or a copy of the file or of Redis's own. docs/backup.md says how.",
 			"broken: %s; %s",
 			strings.Join(found.Faults, "; "),
 			text,
@@ -41,10 +43,18 @@ func verifyStore(ctx context.Context, h *Deployment) Finding {
 	return passed("%s", text)
 }
 
-// verified checks the store's own integrity, then all its records.
-func verified(ctx context.Context, s store) (found memory.Integrity, err error) {
+// Verify checks a store to its end, however long that takes. An error means that the store could not be reached.
+func Verify(ctx context.Context, s memory.Movable) (memory.Integrity, error) {
+	return verified(ctx, s, math.MaxInt64)
+}
+
+// Damaged says whether a store could not be opened because its file is damaged.
+func Damaged(err error) bool { return sqlitestore.Damaged(err) }
+
+// verified checks the store's own integrity, then all its records, each for at most so long.
+func verified(ctx context.Context, s any, limit time.Duration) (found memory.Integrity, err error) {
 	if v, ok := s.(memory.Verifier); ok {
-		within, cancel := context.WithTimeout(ctx, integrityWithin)
+		within, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		found, err = v.Verify(within)
 		if err != nil || len(found.Faults) > 0 {
@@ -55,7 +65,7 @@ func verified(ctx context.Context, s store) (found memory.Integrity, err error) 
 	if !ok {
 		return found, nil
 	}
-	within, cancel := context.WithTimeout(ctx, integrityWithin)
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tally, err := archive.Count(ending(within, m.Export(within)))
 	switch {
@@ -66,8 +76,8 @@ func verified(ctx context.Context, s store) (found memory.Integrity, err error) 
 		found.Skipped = append(found.Skipped, "the records, because others wrote to the store meanwhile")
 	case within.Err() != nil:
 		found.Skipped = append(found.Skipped,
-			fmt.Sprintf("all records, which takes longer than %s; oneiros store export reads them to the end",
-				integrityWithin))
+			fmt.Sprintf("all records, which takes longer than %s; oneiros store verify reads them to the end",
+				limit))
 	default:
 		found.Faults = append(found.Faults, err.Error())
 	}

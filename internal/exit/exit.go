@@ -17,7 +17,7 @@ const (
 	Refused     = 4
 	Unreachable = 5 // Temporal, a provider or the store does not answer
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
-	Unwell      = 7 // oneiros health found something wrong
+	Unwell      = 7 // oneiros health, or store verify, found something wrong
 )
 
 // ErrConfiguration is a configuration that cannot be used. Its errors follow it.

@@ -27,9 +27,12 @@ func Store(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "store", Short: "Move everything that is kept to another store, or to and from a file",
 		GroupID: cli.DeploymentGroup,
-		Long:    "Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger, who is awake.\ndocs/storage.md says when to use which store, and how to back one up; docs/retention.md what is removed with time.",
+		Long: `Store hands over everything that Oneiros keeps: agents, memories with every revision and vector, events, the ledger,
+who is awake. docs/storage.md says when to use which store, docs/backup.md how to back one up and to restore it, and
+docs/retention.md what is removed with time.`,
 	}
-	cmd.AddCommand(storeInfo(app), storeMove(app), storeExport(app), storeImport(app), storeNew(app), storeSweep(app))
+	cmd.AddCommand(storeInfo(app), storeMove(app), storeExport(app), storeImport(app), storeVerify(app), storeNew(app),
+		storeSweep(app))
 	return cmd
 }
 
