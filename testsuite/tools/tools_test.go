@@ -68,6 +68,14 @@ var ending = []line{
 	{`tctl workflow cancel --workflow_id dream/echo/0001`, ""},
 }
 
+// resetting are the ways to begin a run again, of the dream or of its agent.
+var resetting = []line{
+	{`temporal workflow reset --workflow-id dream/echo/0001 --type LastWorkflowTask --reason 'try again'`, ""},
+	{`temporal workflow reset --workflow-id dream/echo/0001 --type FirstWorkflowTask --reason 'try again'`, ""},
+	{`temporal workflow reset --workflow-id agent/echo --type LastWorkflowTask --reason 'try again'`, ""},
+	{`tctl workflow reset --workflow_id dream/echo/0001 --reset_type LastWorkflowTask --reason 'try again'`, ""},
+}
+
 // killing are the ways to terminate its workflow.
 var killing = []line{
 	{`temporal workflow terminate --workflow-id dream/echo/0001 --reason 'it must go'`, "erminate"},
@@ -91,7 +99,7 @@ func TestEveryLineOfTheDocumentIsRun(t *testing.T) {
 	d, err := docs.Read("../..", "docs/temporal-tools.md")
 	require.NoError(t, err)
 	ran := map[string]bool{}
-	for _, list := range [][]line{finding, looking, waking, ending, killing, after} {
+	for _, list := range [][]line{finding, looking, waking, ending, resetting, killing, after} {
 		for _, l := range list {
 			ran[l.text] = true
 		}
@@ -199,6 +207,28 @@ func TestACancelFromTemporalsOwnToolsEndsTheDreamWithWhatItHas(t *testing.T) {
 			for _, l := range after {
 				s.shows(l.text, l.shows)
 			}
+		})
+	}
+}
+
+func TestAResetFromTemporalsOwnToolsLetsTheDreamGoOn(t *testing.T) {
+	t.Parallel()
+	for _, l := range resetting {
+		t.Run(l.text, func(t *testing.T) {
+			t.Parallel()
+			s := dreaming(t)
+			require.Contains(t, s.run(l.text), l.shows)
+			outcome := dream.Completed
+			if !strings.Contains(l.text, night) { // the dream still waits for the model
+				outcome = dream.Canceled
+				s.shows("temporal workflow query --workflow-id agent/echo --type state", `"state":"dreaming"`)
+				s.run("temporal workflow cancel --workflow-id " + night)
+			}
+			result, err := s.deployment.Result(s.ctx, night)
+			require.NoError(t, err)
+			require.Equal(t, outcome, result.Outcome, result.Reason)
+			s.outcome(outcome)
+			s.free()
 		})
 	}
 }
