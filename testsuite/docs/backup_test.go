@@ -17,8 +17,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/docs"
 )
 
-// keeper is a machine whose deployment is saved and restored as docs/backup.md says.
-type keeper struct {
+// backupRig is a machine whose deployment is saved and restored as docs/backup.md says.
+type backupRig struct {
 	*home
 	paths *strings.Replacer // the page's paths and ports, and those of this machine
 	up    *exec.Cmd
@@ -33,7 +33,7 @@ func TestWhatTheBackupPageSaysIsDone(t *testing.T) {
 	ran := map[bool]int{}
 	for _, onRedis := range []bool{false, true} {
 		t.Run(map[bool]string{false: "SQLite", true: "Redis"}[onRedis], func(t *testing.T) {
-			k := newKeeper(t, onRedis)
+			k := newBackupRig(t, onRedis)
 			for _, line := range []string{
 				"oneiros agents add iris --persona quiet", "oneiros memory import --agent iris docs/examples/diary.md",
 				"oneiros up", "oneiros dream --agent iris",
@@ -54,9 +54,9 @@ func TestWhatTheBackupPageSaysIsDone(t *testing.T) {
 	require.GreaterOrEqual(t, ran[true], 5)
 }
 
-func newKeeper(t *testing.T, onRedis bool) *keeper {
+func newBackupRig(t *testing.T, onRedis bool) *backupRig {
 	t.Helper()
-	k := &keeper{home: newHome(t)}
+	k := &backupRig{home: newHome(t)}
 	k.env = append(k.env, "PATH="+filepath.Join(k.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -83,7 +83,7 @@ func newKeeper(t *testing.T, onRedis bool) *keeper {
 }
 
 // answers waits until the Redis server has loaded what it has.
-func (k *keeper) answers() {
+func (k *backupRig) answers() {
 	k.Helper()
 	require.Eventually(k, func() bool {
 		out, err := k.shell("redis-cli -p 6379 ping").Output()
@@ -91,14 +91,14 @@ func (k *keeper) answers() {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-func (k *keeper) shell(line string) *exec.Cmd {
+func (k *backupRig) shell(line string) *exec.Cmd {
 	cmd := exec.Command("sh", "-ec", k.paths.Replace(line))
 	cmd.Dir, cmd.Env, cmd.WaitDelay = k.dir, k.env, 10*time.Second
 	return cmd
 }
 
 // block runs the lines of a block.
-func (k *keeper) block(b docs.Block) {
+func (k *backupRig) block(b docs.Block) {
 	k.Helper()
 	dreams := false
 	for _, line := range b.Lines {
@@ -110,7 +110,7 @@ func (k *keeper) block(b docs.Block) {
 	}
 }
 
-func (k *keeper) line(line string) {
+func (k *backupRig) line(line string) {
 	k.Helper()
 	switch {
 	case line == "# stop oneiros up":
@@ -127,7 +127,7 @@ func (k *keeper) line(line string) {
 	}
 }
 
-func (k *keeper) start() {
+func (k *backupRig) start() {
 	k.Helper()
 	require.Nil(k, k.up, "it runs already")
 	answer := &output{}
@@ -138,7 +138,7 @@ func (k *keeper) start() {
 		50*time.Millisecond, "%s", answer)
 }
 
-func (k *keeper) stop() {
+func (k *backupRig) stop() {
 	if k.up == nil {
 		return
 	}
@@ -148,7 +148,7 @@ func (k *keeper) stop() {
 }
 
 // dreamt waits until no dream goes on; the newest one is completed.
-func (k *keeper) dreamt() {
+func (k *backupRig) dreamt() {
 	k.Helper()
 	type list []struct{ ID, Outcome, Reason string }
 	var dreams list

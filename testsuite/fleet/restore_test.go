@@ -1,15 +1,22 @@
 package fleet_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 )
 
 // An archive of the day before is put back while Temporal knows later dreams and later wakes: the agent dreams at once,
@@ -88,4 +95,33 @@ func TestARedisServerFailsOverWithLostWrites(t *testing.T) {
 	r.visit()
 	r.dream()
 	r.requireTrue()
+}
+
+// sightless is a Temporal client that is told of no dream: the negative control of the numbers.
+type sightless struct{ client.Client }
+
+func (s sightless) DescribeWorkflowExecution(
+	ctx context.Context, id, run string,
+) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	if run == "" && strings.HasPrefix(id, "dream/") {
+		return nil, serviceerror.NewNotFound("no such workflow")
+	}
+	return s.Client.DescribeWorkflowExecution(ctx, id, run)
+}
+
+// Whoever gives a number again that Temporal knows is refused, and not told that a dream has begun.
+func TestANumberThatTemporalKnowsBeginsNoDream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	kept := r.export()
+	r.dream()
+	r.restore(kept)
+	seeing := r.Starter.Client
+	r.Starter.Client = sightless{seeing}
+	_, err := r.Starter.Begin(r.ctx, starter.DreamRequest{Agent: r.agent.Handle, AsOf: testdeploy.Night})
+	require.ErrorContains(t, err, "already started")
+	require.Equal(t, dream.Canceled, r.record("dream/iris/0001").Outcome)
+	require.Contains(t, r.record("dream/iris/0001").Reason, "it was never begun")
+	r.Starter.Client = seeing
+	r.dream()
 }

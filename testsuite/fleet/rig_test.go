@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,20 +44,31 @@ type rig struct {
 	paid   *provider.Server
 	agent  dream.Agent
 	worker worker.Worker
+	behind bool // Temporal was put back to an earlier state
 }
 
 // newRig opens a deployment on a store of its own: a file, or the Redis server.
 func newRig(t *testing.T, on *redis.Server) *rig {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
+	skipShort(t)
+	return newRigOn(t, temporal.Shared(t), on)
+}
+
+func skipShort(t *testing.T) {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("runs on a real Temporal server; make test runs it")
 	}
-	paid, err := provider.Start(provider.Options{Seed: 1, Each: time.Millisecond})
+}
+
+func newRigOn(t *testing.T, server *temporal.Server, on *redis.Server) *rig {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	paid, err := provider.Start(provider.Options{Seed: 1, Each: 200 * time.Microsecond})
 	require.NoError(t, err)
 	t.Cleanup(paid.Close)
-	r := &rig{t: t, ctx: ctx, server: temporal.Shared(t), paid: paid}
+	r := &rig{t: t, ctx: ctx, server: server, paid: paid}
 	config := testdeploy.Config{
 		Store:       filepath.Join(t.TempDir(), "memory.db"),
 		Address:     r.server.Address,
@@ -209,6 +221,9 @@ func (r *rig) requireTrue() {
 		require.NotEqual(r.t, dream.Dreaming, record.Outcome, record.ID)
 		ended, err := executions.Ended(r.ctx, record.ID, record.Run)
 		require.NoError(r.t, err)
+		if r.behind && strings.Contains(ended.Reason, "Temporal does not know it") {
+			continue
+		}
 		require.Equal(r.t, ended.Outcome, record.Outcome, "%s: %s", record.ID, record.Reason)
 	}
 	month := activities.DayAccounts(r.agent, testdeploy.Night.Format(time.DateOnly), budget.Unlimited)[1].Scope

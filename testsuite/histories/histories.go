@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 )
 
 // Save writes the history of a workflow run to a file of the folder, gzipped JSON as Temporal's own tools write it.
@@ -70,7 +71,20 @@ func Replay(file string, register func(worker.WorkflowRegistry)) error {
 	}
 	replayer := worker.NewWorkflowReplayer()
 	register(replayer)
-	return replayer.ReplayWorkflowHistory(mute{}, history)
+	return replayer.ReplayWorkflowHistoryWithOptions(mute{}, history, worker.ReplayWorkflowHistoryOptions{
+		OriginalExecution: workflow.Execution{RunID: resetRun(history)},
+	})
+}
+
+// resetRun is the id of the run if a reset made it; empty otherwise. A workflow knows by it that it was reset.
+func resetRun(history *historypb.History) (run string) {
+	for _, e := range history.GetEvents() {
+		failed := e.GetWorkflowTaskFailedEventAttributes()
+		if failed.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW {
+			run = failed.GetNewRunId()
+		}
+	}
+	return run
 }
 
 // mute keeps the replayer's log, with its stacks, out of the output of a test: the error says the same.
