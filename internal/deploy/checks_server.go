@@ -19,6 +19,15 @@ const (
 // checkServer reports the memory, persistence, replication and clock of the store's server.
 func (d doctor) checkServer(ctx context.Context) Finding { return d.onStore(ctx, lookAtStoreServer) }
 
+// StoreServer reports how the server of the store is doing; false when the store is a file.
+func (h *Deployment) StoreServer(ctx context.Context) (Finding, bool) {
+	_, ok := h.store.store.(memory.Conditioned)
+	if !ok {
+		return Finding{}, false
+	}
+	return lookAtStoreServer(ctx, h), true
+}
+
 func lookAtStoreServer(ctx context.Context, h *Deployment) Finding {
 	s, ok := h.store.store.(memory.Conditioned)
 	if !ok {
@@ -38,19 +47,28 @@ func judge(c memory.Condition, before, after time.Time) Finding {
 	if c.Limit > 0 {
 		text += fmt.Sprintf(" of %.0f MB", float64(c.Limit)/1e6)
 	}
-	text += fmt.Sprintf(", eviction %s, replicas %d", c.Eviction, c.Replicas)
+	text += fmt.Sprintf(", disk %.0f MB, eviction %s, replicas %d", float64(c.Disk)/1e6, c.Eviction, c.Replicas)
+	if c.Replicas > 0 {
+		text += fmt.Sprintf(" (%.0f kB behind)", float64(c.Lag)/1e3)
+	}
+	ill := c.Replica || c.Limit > 0 && c.Used >= c.Limit || c.Evicted > 0
 	var wrong, advice []string
 	add := func(what, mend string) { wrong, advice = append(wrong, what), append(advice, mend) }
 	if c.Eviction != "" && c.Eviction != "noeviction" {
 		add("a full server deletes memories, money and keys (maxmemory-policy "+c.Eviction+")",
 			"Set maxmemory-policy noeviction.")
 	}
+	if c.Evicted > 0 {
+		add(fmt.Sprintf("it has deleted %d keys because it was full", c.Evicted),
+			"Restore the last backup: what was deleted is lost (oneiros store verify says what does not fit).")
+	}
 	if c.Limit > 0 && float64(c.Used) >= nearlyFull*float64(c.Limit) {
 		add(fmt.Sprintf("%.0f %% of its memory is used", 100*float64(c.Used)/float64(c.Limit)),
 			"Raise maxmemory: a full server takes no writes.")
 	}
 	if c.Replica {
-		add("it is a replica, and takes no writes", "Give store.url the address of the primary.")
+		add("it is a replica, and takes no writes until it is promoted",
+			"Give store.url the address of the primary, or name the Sentinels (docs/redis.md).")
 	}
 	if off := max(before.Sub(c.Now), c.Now.Sub(after)); off > skewed {
 		add(fmt.Sprintf("its clock and this machine's are %s apart", off.Round(time.Second)),
@@ -58,6 +76,9 @@ func judge(c memory.Condition, before, after time.Time) Finding {
 	}
 	if len(c.Faults) > 0 {
 		add(strings.Join(c.Faults, "; "), "Look at the server's log and its disk.")
+	}
+	if ill {
+		return failed(strings.Join(advice, " "), "%s; %s", text, strings.Join(wrong, "; "))
 	}
 	if len(wrong) > 0 {
 		return warned(strings.Join(advice, " "), "%s; %s", text, strings.Join(wrong, "; "))

@@ -153,6 +153,9 @@ func (d *Process) Work(ctx context.Context, h *Deployment) (Engine, error) {
 		return nil, err
 	}
 	e.listens = true
+	if err := requireWrites(ctx, e); err != nil {
+		return nil, err
+	}
 	if err := e.dial(ctx); err != nil {
 		if errors.Is(err, ErrNoServer) {
 			err = exit.Errorf(exit.Unreachable, "%w, with a worker; a worker alone needs temporal.address", err)
@@ -215,7 +218,7 @@ func (d *Process) ForOneDream(ctx context.Context, h *Deployment, tell func(stri
 
 // connectAndWork connects to a server, or starts one, and starts a worker.
 func connectAndWork(ctx context.Context, d *Process, e *engine, tell func(string, ...any)) (Engine, error) {
-	err := requireWrites(ctx, e, tell)
+	err := requireWrites(ctx, e)
 	if err == nil {
 		err = e.dial(ctx)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/archive"
 	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
@@ -88,6 +89,9 @@ func (e *engine) measure(ctx context.Context) error {
 	o := telemetry.Options{Log: e.deployment.store, Version: Version, Beside: e.sdk.Shown}
 	if e.deployment.config.Metrics.Agents {
 		o.Agents = e.deployment.store.Agents
+	}
+	if s, ok := e.deployment.store.store.(memory.Conditioned); ok {
+		o.Server = s.Condition
 	}
 	e.meter = telemetry.New(o)
 	if err := e.meter.Begin(ctx); err != nil {

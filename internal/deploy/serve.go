@@ -46,7 +46,7 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 	if h.config.Serve.Listen == "" {
 		return nil, exit.Usagef("serve.listen is empty; set it to an address such as 127.0.0.1:7680")
 	}
-	if err := requireWrites(ctx, e, tell); err != nil {
+	if err := requireWrites(ctx, e); err != nil {
 		return nil, err
 	}
 	if err := e.requireKeys(ctx, tell); err != nil {
@@ -173,17 +173,20 @@ func reading(ctx context.Context, do func(context.Context)) (end func()) {
 	}
 }
 
-// requireWrites refuses to run on a store that may only be read, such as a replica or a file on a read-only disk. On a
-// store that takes no writes for now this process runs: it serves what is kept, and goes on once there is room.
-func requireWrites(ctx context.Context, e *engine, tell func(string, ...any)) error {
+// requireWrites refuses to run on a file that may only be read. On a store that takes no writes for now this process
+// runs: it serves what is kept, and goes on once there is room, or once a failover has promoted the replica.
+func requireWrites(ctx context.Context, e *engine) error {
 	h := e.deployment
 	err := bookable(ctx, h.store.ledger, "ready/"+h.Holder)
 	why, refused := memory.WhyUnwritable(err)
 	switch {
-	case why == memory.ReadOnly:
+	case why == memory.ReadOnly && h.config.Store.URL == "":
 		return exit.Errorf(exit.Unreachable, "%s can only be read: %w. %s", h.store.name, err, unwritableAdvice(err))
+	case why == memory.ReadOnly:
+		h.log.Warn("the store is a replica, and takes no writes until it is promoted; if it is not to be, give store.url the "+
+			"address of the primary, or name the Sentinels (docs/redis.md)", "store", h.store.name, "error", err)
 	case refused:
-		tell("Warning: %s: %v. %s", h.store.name, err, unwritableAdvice(err))
+		h.log.Warn("the store takes no writes: "+unwritableAdvice(err), "store", h.store.name, "error", err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,10 +37,30 @@ func conditionOf(info map[string]string, now time.Time) memory.Condition {
 		Now:      now,
 		Used:     number("used_memory"),
 		Limit:    number("maxmemory"),
+		Disk:     number("aof_current_size"),
 		Eviction: info["maxmemory_policy"],
+		Evicted:  number("evicted_keys"),
 		Replica:  info["role"] == "slave",
 		Replicas: int(number("connected_slaves")),
+		Lag:      lag(info, number("master_repl_offset")),
 		Faults:   unpersisted(info),
+	}
+}
+
+// lag is how many bytes the last replica is behind the end of what was written. INFO has a line
+// slave0:ip=127.0.0.1,port=6380,state=online,offset=28,lag=0 for each.
+func lag(info map[string]string, end int64) (most int64) {
+	for i := 0; ; i++ {
+		line, ok := info["slave"+strconv.Itoa(i)]
+		if !ok {
+			return most
+		}
+		_, rest, _ := strings.Cut(line, "offset=")
+		text, _, _ := strings.Cut(rest, ",")
+		offset, err := strconv.ParseInt(text, 10, 64)
+		if err == nil {
+			most = max(most, end-offset)
+		}
 	}
 }
 

@@ -86,6 +86,17 @@ func unusedRights(address string) (unused []string) {
 	return unused
 }
 
+func TestTheDocumentedUserLooksAtTheServer(t *testing.T) {
+	t.Parallel()
+	s := open(t, strings.TrimSuffix(allowed(t), "0")+"3", redis.Prefix(t))
+	c, err := s.Condition(t.Context())
+	require.NoError(t, err)
+	require.False(t, c.Now.IsZero())
+	require.Positive(t, c.Used)
+	require.Positive(t, c.Disk)
+	require.Zero(t, c.Evicted)
+}
+
 func TestTheDocumentedUserReachesItsOwnDeploymentOnly(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t)

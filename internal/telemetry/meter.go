@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/activities/port/fabric"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 )
 
 // sweepWithin is how long a scrape waits for the store. The default timeout of Prometheus is 10 s.
@@ -29,6 +30,9 @@ type Options struct {
 	// Agents lists the agents when metrics carry the agent's handle as a label. Nil: metrics cover all agents together.
 	// A label for each agent multiplies the number of series, and shows the handles to everyone who may scrape.
 	Agents func(context.Context) ([]dream.Agent, error)
+
+	// Server tells how the store's server is doing. Nil: the store has none, and there are no metrics of it.
+	Server func(context.Context) (memory.Condition, error)
 }
 
 // Meter counts events from its start on. Each process of a deployment counts all events: scrape one process, or take
@@ -48,7 +52,8 @@ type Meter struct {
 	archive
 	retention
 	serving
-	store prometheus.Gauge
+	store  prometheus.Gauge
+	server *storeServer // nil: there is none
 }
 
 // New returns a meter with all counts at zero.
@@ -71,6 +76,9 @@ func New(o Options) *Meter {
 	m.archive = newArchive(r)
 	m.retention = newRetention(r)
 	m.serving = newServing(r)
+	if o.Server != nil {
+		m.server = newStoreServer(r, o.Server)
+	}
 	build := prometheus.NewGaugeVec(
 		prometheus.GaugeOpts{Name: "oneiros_build_info", Help: "Always 1; the version is in the label."},
 		[]string{"version"})
@@ -145,6 +153,9 @@ func (m *Meter) Handler() http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), sweepWithin)
 		defer cancel()
 		_ = m.Count(ctx) // oneiros_store_reachable shows the failure
+		if m.server != nil {
+			m.server.look(ctx)
+		}
 		result.ServeHTTP(w, r)
 	})
 	return mux

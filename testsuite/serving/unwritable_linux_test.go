@@ -30,7 +30,48 @@ func TestAFullRedisIsToldToEveryClientAndStillRead(t *testing.T) {
 	}
 	limit("100kb")
 	h.refusesWrites("full", store.Address)
+	h.findsRedisWrong("% of its memory is used")
 	limit("0")
+	h.recovers()
+}
+
+// TestAReplicaIsServedAndTakenIntoUseWhenItIsPromoted starts `oneiros up`, `oneiros serve` and `oneiros worker` on a
+// replica, as a failover may leave it to them, and then promotes it.
+func TestAReplicaIsServedAndTakenIntoUseWhenItIsPromoted(t *testing.T) {
+	t.Parallel()
+	primary := redis.Start(t, redis.Config("repl-diskless-sync-delay", "0"))
+	h := build(t, talker.Options{}, provider.Options{}, quick+"\nstore: {url: \""+primary.URL+"\"}\n")
+	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
+	h.must("memory", "import", "--agent", "iris", diary(t))
+	replica := redis.Start(t, redis.ReplicaOf(primary))
+	c := replica.Dial(t)
+	require.Eventually(t, func() bool {
+		return strings.Contains(c.Info(t.Context(), "replication").Val(), "master_link_status:up")
+	}, time.Minute, 10*time.Millisecond)
+	h.settings = quick + "\nstore: {url: \"" + replica.URL + "\"}\n"
+	h.write()
+	h.begin("up")
+	serve := h.beside(h.settings)
+	var beside output
+	worker := serve.command("worker")
+	worker.Stderr = &beside
+	require.NoError(t, worker.Start())
+	for _, said := range []*output{&h.err, &serve.err, &beside} {
+		require.Eventually(t, func() bool {
+			return strings.Contains(said.String(), "is a replica, and takes no writes until it is promoted")
+		}, time.Minute, 20*time.Millisecond, "%s", said)
+	}
+	h.refusesWrites("read-only", replica.Address)
+	h.findsRedisWrong("it is a replica, and takes no writes until it is promoted")
+	require.NoError(t, c.Do(t.Context(), "REPLICAOF", "NO", "ONE").Err())
+	status, _, body := http.StatusOK, http.Header{}, ""
+	require.Eventually(t, func() bool {
+		status, _, body = serve.ask(http.MethodPost, "/v1/chat/completions", chatting)
+		return status == http.StatusOK
+	}, 30*time.Second, 50*time.Millisecond, "%s", body)
+	require.NoError(t, worker.Process.Signal(os.Interrupt))
+	require.NoError(t, worker.Wait(), "%s", &beside)
+	serve.end()
 	h.recovers()
 }
 
@@ -136,6 +177,17 @@ func (h *deployment) refusesWrites(why, secret string) {
 			require.Equal(h, c.code, cmd.ProcessState.ExitCode(), &out)
 		}
 	}
+}
+
+// findsRedisWrong fails unless health and /metrics show what is wrong with the Redis server.
+func (h *deployment) findsRedisWrong(says string) {
+	h.Helper()
+	out, _ := h.command("--json", "health").Output()
+	require.Contains(h, string(out), says)
+	require.Contains(h, string(out), `"name": "redis"`)
+	status, _, body := h.ask(http.MethodGet, "/metrics", "")
+	require.Equal(h, http.StatusOK, status)
+	require.Contains(h, body, "oneiros_store_memory_bytes ")
 }
 
 // recovers fails unless the deployment works again by itself.

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
 	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
@@ -47,7 +48,7 @@ func Health(app *cli.App) *cobra.Command {
 		Long: `Health compares what was planned and announced with what there is: dreams that were due, empty and failed ones in a
 row, when a dream last kept something, what dreams announced with what is in the store and in the ledger, reservations
 that nobody closes, predictions past their time, what waits for a review, the metrics of the newest dreams, feeds that
-have fallen silent, events that wait to be archived. Each line is fine, to look at, or wrong, with what to do. It
+have fallen silent, events that wait to be archived, memory, disk, replicas and clock of a Redis server. Each line is fine, to look at, or wrong, with what to do. It
 writes nothing and asks no model.
 
 Without a Temporal server it says which lines could not be checked, and reads the rest from the store.
@@ -91,7 +92,7 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command) ([]healthLin
 			Found: "it answers; " + cli.Count(len(agents), "agent") + " looked at",
 		},
 	}
-	lines = append(lines, e.temporal(), e.worker(ctx, agents))
+	lines = append(append(lines, e.server(ctx)...), e.temporal(), e.worker(ctx, agents))
 	more, err := e.reservations(ctx, agents)
 	if err != nil {
 		return nil, err
@@ -109,6 +110,16 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command) ([]healthLin
 		}
 	}
 	return lines, ctx.Err()
+}
+
+// server reports how the server of the store is doing, where it has one.
+func (e *examination) server(ctx context.Context) []healthLine {
+	f, ok := e.app.StoreServer(ctx)
+	if !ok {
+		return nil
+	}
+	state := map[deploy.State]Healthy{deploy.Well: Fine, deploy.Warning: Look, deploy.Ill: Wrong}
+	return []healthLine{{Name: "redis", State: state[f.State], Found: f.Found, Advice: f.Advice}}
 }
 
 // examined are the named agent, or all.
