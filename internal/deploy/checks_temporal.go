@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
+	"time"
 
 	"go.temporal.io/api/enums/v1"
 
 	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/payload"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 	"github.com/seed-56a03226/oneiros/workers"
 )
@@ -43,7 +47,18 @@ func (d doctor) checkTemporal(ctx context.Context) Finding {
 		return failed("Check the namespace and the rights of the key.", "%v", err)
 	}
 	text := fmt.Sprintf("%s, server %s, %s", e.places[0].Where, found.Server, sealedWith(keys))
+	sealed, err := sealingKeysInUse(ctx, e.client, clusterNamespace(cluster), d.cfg.Temporal.TaskQueue)
+	if err != nil {
+		return failed("Check the rights of the key.", "%v", err)
+	}
+	if lack := lackingKeys(sealed, keys); lack != "" {
+		return failed("Set seal.keys_file or seal.keys_env to the keys that every process of the deployment has "+
+			"(docs/sealing.md). Workflows that a worker cannot read stand still until then.", "%s; %s", text, lack)
+	}
 	var missing, advice []string
+	if lack := clockOff(ctx, e, clusterNamespace(cluster)); lack != "" {
+		missing, advice = append(missing, lack), append(advice, "Let both follow one time server.")
+	}
 	if !found.WorkerCommands {
 		missing = append(missing, "no worker commands")
 		advice = append(
@@ -90,6 +105,28 @@ func (d doctor) checkDeployment(ctx context.Context, e *engine) (lack, advice st
 				"set-current-version --deployment-name %s --build-id %s", name, e.buildID())
 	}
 	return "", ""
+}
+
+// lackingKeys names the sealing keys of open workflows that are not configured here; empty when all are.
+func lackingKeys(used map[string]int, keys payload.Keys) string {
+	var lack []string
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		if !slices.Contains(keys.IDs(), id) {
+			lack = append(lack, fmt.Sprintf("sealing key %q is missing here, and open workflows are sealed with it (%d)", id,
+				used[id]))
+		}
+	}
+	return strings.Join(lack, "; ")
+}
+
+// clockOff says that the clocks of Temporal and this machine are apart; empty when they agree, or cannot be compared
+// for want of rights.
+func clockOff(ctx context.Context, e *engine, namespace string) string {
+	skew, err := workers.Skew(ctx, e.client, namespace, time.Now)
+	if err != nil || skew.Abs() <= skewed {
+		return ""
+	}
+	return fmt.Sprintf("its clock and this machine's are %s apart", skew.Abs().Round(time.Second))
 }
 
 // checkPollers says that no worker takes work; empty when one does, or when the key may not know.

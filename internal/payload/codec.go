@@ -2,9 +2,12 @@ package payload
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	commonpb "go.temporal.io/api/common/v1"
@@ -36,13 +39,41 @@ func (u *OpenError) Error() string {
 		return fmt.Sprintf("open a payload sealed with key %q: %s", u.Key, u.Why)
 	case len(u.Have) == 0:
 		return fmt.Sprintf(
-			"open a payload sealed with key %q: no sealing keys are configured; "+
-				"name them with seal.keys_file or seal.keys_env",
+			"open a payload sealed with key %q: that key is missing: no sealing keys are configured; "+
+				"set seal.keys_file or seal.keys_env",
 			u.Key)
 	}
 	return fmt.Sprintf(
 		"open a payload sealed with key %q: that key is missing; there are %s; add its line to the sealing keys",
 		u.Key, strings.Join(u.Have, ", "))
+}
+
+// SealedWith returns the id of the key that a payload is sealed with; empty when it is not sealed.
+func SealedWith(p *commonpb.Payload) string {
+	if !isSealed(p) {
+		return ""
+	}
+	return printable(string(p.GetMetadata()[KeyID]))
+}
+
+// unopened is the beginning of OpenError's text, which also reaches a process as the text of another one's error.
+var unopened = regexp.MustCompile(`open a payload sealed with key ("(?:[^"\\]|\\.)*")`)
+
+// MissingKey returns the id of the key for want of which an error came about, here or in another process.
+func MissingKey(err error) (id string, here, ok bool) {
+	var own *OpenError
+	switch {
+	case err == nil:
+		return "", false, false
+	case errors.As(err, &own):
+		return own.Key, true, own.Why == ""
+	}
+	found := unopened.FindStringSubmatch(err.Error())
+	if found == nil || !strings.Contains(err.Error(), "that key is missing") {
+		return "", false, false
+	}
+	id, fault := strconv.Unquote(found[1])
+	return id, false, fault == nil
 }
 
 // Codec returns the codec alone, for a codec server. It needs no context and has no state.

@@ -202,7 +202,7 @@ func TestWithoutKeysNothingIsSealedAndAnErrorNamesTheMissingKey(t *testing.T) {
 	var value string
 	err = data.FromPayload(sealed, &value)
 	require.EqualError(t, err,
-		`open a payload sealed with key "winter": no sealing keys are configured; name them with seal.keys_file or seal.keys_env`)
+		`open a payload sealed with key "winter": that key is missing: no sealing keys are configured; set seal.keys_file or seal.keys_env`)
 	require.Equal(t, err.Error(), data.ToString(sealed))
 }
 

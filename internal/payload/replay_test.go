@@ -68,7 +68,7 @@ func TestRecordedHistoriesReplayPlainAndSealed(t *testing.T) {
 			require.NoError(t, replay(keys(t, "new", "old"), history), "a history sealed with an older key")
 			require.ErrorContains(t, replay(keys(t, "new"), history), `sealed with key "old": that key is missing`)
 			require.ErrorContains(t, replay(payload.Keys{}, history),
-				`sealed with key "old": no sealing keys are configured`)
+				`sealed with key "old": that key is missing: no sealing keys are configured`)
 		})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
 	"github.com/seed-56a03226/oneiros/internal/deploy"
+	"github.com/seed-56a03226/oneiros/internal/payload"
 )
 
 // temporalWithin bounds all queries to Temporal together.
@@ -97,11 +98,22 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 		default:
 			l.is(Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, view.AgentStateWithin),
 				"oneiros worker, or oneiros up, runs one.")
+			if key, here, ok := payload.MissingKey(err); ok {
+				l.is(Wrong, missingKey(key, here), "Set seal.keys_file or seal.keys_env where it is missing (docs/sealing.md).")
+			}
 			return l
 		}
 	}
 	l.is(Look, notChecked+"no agent has a workflow on Temporal yet", "")
 	return l
+}
+
+// missingKey says which sealing key is missing, and where.
+func missingKey(id string, here bool) string {
+	if here {
+		return fmt.Sprintf("sealing key %q is missing here, so that what a worker answers cannot be read", id)
+	}
+	return fmt.Sprintf("sealing key %q is missing at the worker, so that its dreams and agents stand still", id)
 }
 
 // reservations reports money reserved for dreams that do not run.
