@@ -128,12 +128,14 @@ func (s Store) validateSentinels(u *url.URL, faults *faultList) {
 	}
 	switch {
 	case master == "" && len(others) > 0:
-		faults.add("store.url has addr, and no master_name; add master_name=NAME, the name by which the Sentinels know the server")
+		faults.add("store.url has addr, and no master_name; add master_name=NAME, the name by which the Sentinels know " +
+			"the server")
 	case master == "" && s.Sentinel != (Sentinel{}):
 		faults.add("store.sentinel is set, and store.url names no Sentinels; add ?master_name=NAME, the name by which they " +
 			"know the server")
 	case master != "" && u.Scheme == "unix":
-		faults.add("store.url has master_name, and names a socket; name a Sentinel: redis://host:26379/0?master_name=%s", master)
+		faults.add("store.url has master_name, and names a socket; name a Sentinel: redis://host:26379/0?master_name=%s",
+			master)
 	}
 	for _, at := range others {
 		if host, port, err := net.SplitHostPort(at); err != nil || host == "" || port == "" {

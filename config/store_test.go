@@ -58,7 +58,8 @@ func TestSentinelsCertificatesAndPrefixAreRead(t *testing.T) {
 	t.Parallel()
 	config, err := load(t, "", "", []string{"WATCHER=s3cret", "HOME=/home/anna"}, []string{
 		"--set", "store.url=rediss://dreams@s1:26379/2?master_name=kept&addr=s2:26379",
-		"--set", "store.prefix=team-a", "--set", "store.sentinel.user=watcher", "--set", "store.sentinel.password_env=WATCHER",
+		"--set", "store.prefix=team-a",
+		"--set", "store.sentinel.user=watcher", "--set", "store.sentinel.password_env=WATCHER",
 	})
 	require.NoError(t, err)
 	require.Equal(t, "team-a:", config.Store.KeyPrefix())

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
@@ -388,35 +387,9 @@ func (s *Starter) AgentState(ctx context.Context, handle string) (workflows.Agen
 		value, err = s.Client.QueryWorkflow(ctx, workflows.AgentID(handle), "", workflows.QueryAgentState)
 	}
 	if err != nil {
-		return state, fmt.Errorf("query the workflow of %s: %w%s", handle, err, s.lastFailure(ctx, workflows.AgentID(handle)))
+		return state, fmt.Errorf("query the workflow of %s: %w", handle, err)
 	}
 	return state, value.Get(&state)
-}
-
-// failureWithin bounds the look for a reason, after a worker did not answer in time.
-const failureWithin = time.Second
-
-// lastFailure is why the newest task of a workflow failed, in plain text after a semicolon; empty when it did not, or
-// when that is sealed.
-func (s *Starter) lastFailure(ctx context.Context, workflow string) string {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureWithin)
-	defer cancel()
-	why := ""
-	events := s.Client.GetWorkflowHistory(ctx, workflow, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
-	for events.HasNext() {
-		event, err := events.Next()
-		if err != nil {
-			return ""
-		}
-		failed := event.GetWorkflowTaskFailedEventAttributes().GetFailure()
-		switch {
-		case failed != nil && failed.GetEncodedAttributes() == nil:
-			why = "; its worker says: " + failed.GetMessage()
-		case event.GetWorkflowTaskCompletedEventAttributes() != nil:
-			why = ""
-		}
-	}
-	return why
 }
 
 // Resume resumes the agent's interrupted dream. ErrNothing when there is none, ErrAwake and ErrDreaming when it may

@@ -185,3 +185,15 @@ func TestAnOwnerOverStandardInputHasADreamDreamtAndReadsItsJournal(t *testing.T)
 	require.NoError(t, up.Process.Signal(os.Interrupt))
 	require.NoError(t, up.Wait(), "%s", up.output)
 }
+
+func TestAMoveOfTheStoreSeesAClientsOwnServer(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.must("agents", "add", "iris", "--persona", "A companion.")
+	_, leave := h.speaks(nil, "--agent", "iris")
+	_, beside, code := h.run("store", "move", "--to", h.data("moved.db"))
+	require.Equal(t, exit.Refused, code, beside)
+	require.Contains(t, beside, "1 worker or server is connected to it")
+	leave()
+	h.must("store", "move", "--to", h.data("moved.db"))
+}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -35,7 +36,10 @@ func TestAMissingSealingKeyIsNamed(t *testing.T) {
 	require.NoError(t, up.Wait(), "%s", up.output)
 	up = h.up() // without the key
 	h.env = keyed
-	require.Contains(t, up.output.String(), `that key is missing: no sealing keys are configured; set seal.keys_file or seal.keys_env`)
-	out, _, _ = h.run("health")
-	require.Contains(t, flat(out), `worker sealing key "spring" is missing at the worker`)
+	require.Contains(t, up.output.String(),
+		"that key is missing: no sealing keys are configured; set seal.keys_file or seal.keys_env")
+	require.Eventually(t, func() bool { // once its first task has failed
+		out, _, _ = h.run("health")
+		return strings.Contains(flat(out), `worker sealing key "spring" is missing at the worker`)
+	}, time.Minute, 100*time.Millisecond)
 }

@@ -112,8 +112,8 @@ func lackingKeys(used map[string]int, keys payload.Keys) string {
 	var lack []string
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		if !slices.Contains(keys.IDs(), id) {
-			lack = append(lack, fmt.Sprintf("sealing key %q is missing here, and open workflows are sealed with it (%d)", id,
-				used[id]))
+			lack = append(lack,
+				fmt.Sprintf("sealing key %q is missing here, and open workflows are sealed with it (%d)", id, used[id]))
 		}
 	}
 	return strings.Join(lack, "; ")

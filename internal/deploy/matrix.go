@@ -21,6 +21,7 @@ type bridging struct {
 	// Of a process that only bridges: what answers in its rooms.
 	rooms *rooms.Service
 	being *psyche.Service
+	hush  func() // unsubscribes from the wake bus
 }
 
 // Bridge bridges Matrix in this process, without a worker and without a server for clients.
@@ -46,13 +47,18 @@ func (d *Process) Bridge(ctx context.Context, h *Deployment, tell func(string, .
 		tell("Warning: no Temporal server runs. Agents answer without it; sleep with an end, and calls that wait for the end of a dream, wait for one.")
 	}
 	being := h.service(e.starter)
+	hush, err := listenFor(h, being)
+	if err != nil {
+		return nil, errors.Join(err, being.Close(ctx), e.Stop())
+	}
 	service := h.rooms("bridge", e.starter, being)
 	err = e.startBridge(ctx, service)
 	if err != nil {
+		hush()
 		closing := service.Close(ctx)
 		return nil, errors.Join(err, closing, being.Close(ctx), e.Stop())
 	}
-	e.bridge.rooms, e.bridge.being = service, being
+	e.bridge.rooms, e.bridge.being, e.bridge.hush = service, being, hush
 	return e, nil
 }
 
@@ -114,6 +120,7 @@ func (b *bridging) end(grace time.Duration) error {
 	if b.rooms == nil {
 		return err
 	}
+	b.hush()
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
 	_ = b.rooms.Close(ctx) // its only error is that of ctx

@@ -32,6 +32,11 @@ func (d *Process) ServeMCP(ctx context.Context, h *Deployment, s MCPSession) (er
 		return err
 	}
 	being := h.service(e.starter)
+	hush, err := listenFor(h, being)
+	if err != nil {
+		return err
+	}
+	defer hush()
 	places := h.rooms("mcp", e.starter, being)
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), rememberWithin)

@@ -3,7 +3,9 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -37,4 +39,30 @@ func sealingKeysInUse(ctx context.Context, c client.Client, namespace, queue str
 		}
 	}
 	return keys, nil
+}
+
+// failureWithin bounds the look for a reason, after a worker did not answer in time.
+const failureWithin = time.Second
+
+// lastFailure is why the newest task of a workflow failed, in plain text after a semicolon; empty when it did not, or
+// when that is sealed.
+func lastFailure(ctx context.Context, c client.Client, workflow string) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureWithin)
+	defer cancel()
+	why := ""
+	events := c.GetWorkflowHistory(ctx, workflow, "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return ""
+		}
+		failed := event.GetWorkflowTaskFailedEventAttributes().GetFailure()
+		switch {
+		case failed != nil && failed.GetEncodedAttributes() == nil:
+			why = "; its worker says: " + failed.GetMessage()
+		case event.GetWorkflowTaskCompletedEventAttributes() != nil:
+			why = ""
+		}
+	}
+	return why
 }

@@ -129,9 +129,9 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 		Sessions:    c.Sessions,
 		Report:      e.report,
 	})
-	hush, err := e.deployment.store.Listen(s.being.Reread)
+	hush, err := listenFor(e.deployment, s.being)
 	if err != nil {
-		return errors.Join(fmt.Errorf("subscribe to wake notices: %w", err), s.close(ctx))
+		return errors.Join(err, s.close(ctx))
 	}
 	s.stopListening = hush
 	s.server, err = front.New(e.serverOptions(s))
@@ -159,6 +159,16 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 	return nil
 }
 
+// listenFor lets a service learn of what other processes change of an agent. It also shows that this process uses the
+// store, to those who are about to move it.
+func listenFor(h *Deployment, being *psyche.Service) (stop func(), err error) {
+	stop, err = h.store.Listen(being.Reread)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe to wake notices: %w", err)
+	}
+	return stop, nil
+}
+
 // reading runs do beside the server. The returned function cancels it and waits for its end.
 func reading(ctx context.Context, do func(context.Context)) (end func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -183,8 +193,9 @@ func requireWrites(ctx context.Context, e *engine) error {
 	case why == memory.ReadOnly && h.config.Store.URL == "":
 		return exit.Errorf(exit.Unreachable, "%s can only be read: %w. %s", h.store.name, err, unwritableAdvice(err))
 	case why == memory.ReadOnly:
-		h.log.Warn("the store is a replica, and takes no writes until it is promoted; if it is not to be, give store.url the "+
-			"address of the primary, or name the Sentinels (docs/redis.md)", "store", h.store.name, "error", err)
+		h.log.Warn("the store is a replica, and takes no writes until it is promoted; if it is not to be, "+
+			"give store.url the address of the primary, or name the Sentinels (docs/redis.md)",
+			"store", h.store.name, "error", err)
 	case refused:
 		h.log.Warn("the store takes no writes: "+unwritableAdvice(err), "store", h.store.name, "error", err)
 	}

@@ -157,6 +157,10 @@ func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentS
 	if errors.As(err, &notFound) {
 		err = fmt.Errorf("the workflow of %s has not started yet: %w", handle, memory.ErrNotFound)
 	}
+	var late *serviceerror.DeadlineExceeded
+	if errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w%s", err, lastFailure(ctx, w.engine.client, workflows.AgentID(handle)))
+	}
 	return agentState, err
 }
 

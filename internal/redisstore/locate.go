@@ -35,8 +35,8 @@ func locate(address string, set settings) (location, error) {
 	if errors.As(err, &spelled) {
 		err = spelled.Err
 	}
-	return location{}, fmt.Errorf("read the address, which has the form redis://user:password@host:6379/0, or rediss:// for TLS, "+
-		"and for Sentinels redis://user:password@sentinel:26379/0?master_name=NAME&addr=sentinel2:26379: %w", err)
+	return location{}, fmt.Errorf("read the address, which has the form redis://user:password@host:6379/0, or rediss:// "+
+		"for TLS, and for Sentinels redis://user:password@sentinel:26379/0?master_name=NAME&addr=sentinel2:26379: %w", err)
 }
 
 // parse takes what is said of Sentinels from an address, and leaves the rest to the client.

@@ -65,7 +65,8 @@ func refusedCredentials(err error) error {
 
 // Store is one process's handle on the deployment's keys. It is safe for concurrent use, and processes of any host may
 // use the same keys. The server is a single one, with or without replicas and Sentinels: one step uses keys of many
-// names, which Redis Cluster refuses (decision 51). Each embedded type implements one port, or a part of one, on the same connections.
+// names, which Redis Cluster refuses (decision 51). Each embedded type implements one port, or a part of one, on the
+// same connections.
 type Store struct {
 	*server
 	*eventLog

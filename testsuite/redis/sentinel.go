@@ -41,7 +41,8 @@ func StartSentinels(t testing.TB, primary *Server, sentinels, replicas int, opts
 			if err != nil {
 				t.Fatalf("ask the Sentinel at %s: %v", s.Address, err)
 			}
-			if state["num-other-sentinels"] == strconv.Itoa(sentinels-1) && state["num-slaves"] == strconv.Itoa(replicas) {
+			if state["num-other-sentinels"] == strconv.Itoa(sentinels-1) &&
+				state["num-slaves"] == strconv.Itoa(replicas) {
 				break
 			}
 			if !pause(t) {

@@ -1,6 +1,7 @@
 package serving_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -107,6 +108,12 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 		}))
 		require.Empty(t, files, "no file is left on a machine")
 	}
+
+	var beside bytes.Buffer
+	move := up.command("store", "move", "--to", filepath.Join(t.TempDir(), "moved.db"))
+	move.Stderr = &beside
+	require.Error(t, move.Run())
+	require.Contains(t, beside.String(), "2 workers and servers are connected to it")
 
 	serve.end()
 	up.end()

@@ -48,8 +48,8 @@ func Health(app *cli.App) *cobra.Command {
 		Long: `Health compares what was planned and announced with what there is: dreams that were due, empty and failed ones in a
 row, when a dream last kept something, what dreams announced with what is in the store and in the ledger, reservations
 that nobody closes, predictions past their time, what waits for a review, the metrics of the newest dreams, feeds that
-have fallen silent, events that wait to be archived, memory, disk, replicas and clock of a Redis server. Each line is fine, to look at, or wrong, with what to do. It
-writes nothing and asks no model.
+have fallen silent, events that wait to be archived, memory, disk, replicas and clock of a Redis server. Each line is
+fine, to look at, or wrong, with what to do. It writes nothing and asks no model.
 
 Without a Temporal server it says which lines could not be checked, and reads the rest from the store.
 

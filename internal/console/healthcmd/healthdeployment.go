@@ -99,7 +99,8 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 			l.is(Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, view.AgentStateWithin),
 				"oneiros worker, or oneiros up, runs one.")
 			if key, here, ok := payload.MissingKey(err); ok {
-				l.is(Wrong, missingKey(key, here), "Set seal.keys_file or seal.keys_env where it is missing (docs/sealing.md).")
+				l.is(Wrong, missingKey(key, here),
+					"Set seal.keys_file or seal.keys_env where it is missing (docs/sealing.md).")
 			}
 			return l
 		}
