@@ -60,7 +60,7 @@ func judge(c memory.Condition, before, after time.Time) Finding {
 	}
 	if c.Evicted > 0 {
 		add(fmt.Sprintf("it has deleted %d keys because it was full", c.Evicted),
-			"Restore the last backup: what was deleted is lost (oneiros store verify says what does not fit).")
+			"Restore the last backup: what was deleted is lost.")
 	}
 	if c.Limit > 0 && float64(c.Used) >= nearlyFull*float64(c.Limit) {
 		add(fmt.Sprintf("%.0f %% of its memory is used", 100*float64(c.Used)/float64(c.Limit)),
