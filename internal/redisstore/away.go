@@ -23,20 +23,30 @@ func asAway(err error) error {
 	return store.Away(err)
 }
 
-// explainTLS explains the most frequent reasons why a server does not respond: one side does not trust the other, or
-// only one uses TLS.
-func explainTLS(err error, options *redis.Options) error {
+// distrust says what to do when one side does not trust the other's certificate; empty for another error.
+func distrust(err error) string {
 	var unknown x509.UnknownAuthorityError
 	var misnamed x509.HostnameError
 	switch {
+	case err == nil:
+	case errors.As(err, &unknown):
+		return "name the authority that has signed the server's certificate (RootCAs)"
+	case errors.As(err, &misnamed):
+		return "name what the server's certificate is made out to (ServerName)"
+	case strings.Contains(err.Error(), "remote error: tls: "):
+		return "the server wants a client certificate that it trusts (Certificates)"
+	}
+	return ""
+}
+
+// explainTLS explains the most frequent reasons why a server does not respond: one side does not trust the other, or
+// only one uses TLS.
+func explainTLS(err error, options *redis.Options) error {
+	switch {
 	case err == nil, !errors.Is(err, memory.ErrAway):
 		return err
-	case errors.As(err, &unknown):
-		return fmt.Errorf("%w; name the authority that has signed the server's certificate (RootCAs)", err)
-	case errors.As(err, &misnamed):
-		return fmt.Errorf("%w; name what the server's certificate is made out to (ServerName)", err)
-	case strings.Contains(err.Error(), "remote error: tls:"):
-		return fmt.Errorf("%w; the server wants a client certificate that it trusts (Certificates)", err)
+	case distrust(err) != "":
+		return fmt.Errorf("%w; %s", err, distrust(err))
 	case options.TLSConfig != nil && len(options.TLSConfig.Certificates) == 0 && closedByPeer(err):
 		return fmt.Errorf(
 			"%w; the server closed the connection: it may want a client certificate that it trusts (Certificates)", err)

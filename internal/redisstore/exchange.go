@@ -31,6 +31,7 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 		}
 		return asAway(err)
 	}
+	var last error // what kept a try from its end, other than the time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		select {
 		case <-s.closed:
@@ -44,14 +45,20 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 		if final(err) {
 			return unwritable(err)
 		}
+		if distrust(err) != "" { // waiting changes no certificate
+			return asAway(err)
+		}
 		if refused(err) {
 			reply = err
+		}
+		if last == nil || !errors.Is(err, context.DeadlineExceeded) {
+			last = err
 		}
 		switch waited := store.Pause(ctx, pause, s.closed); {
 		case errors.Is(waited, ErrClosed):
 			return ErrClosed
 		case waited != nil:
-			return late(fmt.Errorf("%w: %w", context.Cause(ctx), err))
+			return late(fmt.Errorf("%w: %w", context.Cause(ctx), last))
 		}
 	}
 }

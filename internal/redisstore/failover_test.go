@@ -151,9 +151,9 @@ func TestSentinelsThatDoNotKnowTheServerAreSaidToBeSo(t *testing.T) {
 	t.Parallel()
 	sentinels := redis.StartSentinels(t, redis.Start(t), 1, 0)
 	address := sentinels[0].URL + "?master_name=nobody"
-	_, err := redisstore.Open(t.Context(), address, redisstore.Timeout(200*time.Millisecond))
+	_, err := redisstore.Open(t.Context(), address, redisstore.Timeout(2*time.Second))
 	require.ErrorContains(t, err, `know no server of the name "nobody"`)
-	_, err = redisstore.Open(t.Context(), sentinels[0].URL, redisstore.Timeout(200*time.Millisecond))
+	_, err = redisstore.Open(t.Context(), sentinels[0].URL, redisstore.Timeout(2*time.Second))
 	require.ErrorContains(t, err, "is a Sentinel", "the address of a Sentinel without master_name")
 }
 
@@ -163,7 +163,7 @@ func TestSentinelsWithAPasswordOfTheirOwn(t *testing.T) {
 	c := sentinels[0].Dial(t)
 	require.NoError(t, c.Do(t.Context(), documentedUser("watcher")...).Err())
 	require.NoError(t, c.Do(t.Context(), "ACL", "SETUSER", "default", "off").Err())
-	_, err := redisstore.Open(t.Context(), bySentinels(sentinels), redisstore.Timeout(500*time.Millisecond))
+	_, err := redisstore.Open(t.Context(), bySentinels(sentinels), redisstore.Timeout(2*time.Second))
 	require.ErrorIs(t, err, redisstore.ErrCredentials)
 	require.ErrorContains(t, err, "a Sentinel says")
 	_, err = open(t, bySentinels(sentinels), "oneiros:", redisstore.SentinelCredentials("watcher", "PASSWORD")).

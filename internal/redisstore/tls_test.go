@@ -3,7 +3,6 @@ package redisstore_test
 import (
 	"crypto/tls"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -50,7 +49,7 @@ func TestWhatIsWrongWithCertificatesIsSaid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := redisstore.Open(t.Context(), server.URL, redisstore.Timeout(300*time.Millisecond),
+			_, err := redisstore.Open(t.Context(), server.URL, redisstore.Timeout(patience),
 				redisstore.TLS(c.conf))
 			for _, words := range c.says {
 				require.ErrorContains(t, err, words)
