@@ -32,3 +32,48 @@ func TestAServerThatIsNotTrustedIsRefusedInWordsOfTheConfiguration(t *testing.T)
 	require.ErrorContains(t, err, "store.trust_server: true")
 	require.NotContains(t, err.Error(), "TrustServer")
 }
+
+func TestAStoreWithCertificatesAndAPrefixIsOpenedAndItsSettingsAreTold(t *testing.T) {
+	t.Parallel()
+	authority := redis.NewAuthority(t)
+	server := redis.Start(t, authority.Secures())
+	cert, key := authority.Issue("oneiros")
+	var c config.Config
+	c.Store.URL = server.URL
+	_, err := openStore(t.Context(), c, "")
+	require.ErrorContains(t, err, "(store.tls.ca_file)")
+	c.Store.TLS = config.StoreTLS{CAFile: authority.File}
+	_, err = openStore(t.Context(), c, "")
+	require.ErrorContains(t, err, "(store.tls.cert_file and store.tls.key_file)")
+	c.Store.TLS.CertFile, c.Store.TLS.KeyFile = cert, key
+	c.Store.TLS.ServerName = "other.internal"
+	_, err = openStore(t.Context(), c, "")
+	require.ErrorContains(t, err, "(store.tls.server_name)")
+	c.Store.TLS.ServerName = "redis.internal"
+	c.Store.Prefix = "team-a"
+	d, err := openDeposit(t.Context(), c, true)
+	require.NoError(t, err)
+	require.NoError(t, d.Store.Close())
+	require.Equal(t, server.URL+" (prefix team-a)", d.Name)
+	require.Equal(t, []string{
+		"store.url: " + server.URL, "store.prefix: team-a", "store.tls.ca_file: " + authority.File,
+		"store.tls.cert_file: " + cert, "store.tls.key_file: " + key, "store.tls.server_name: redis.internal",
+	}, d.Use)
+	require.Equal(t, "the keys that begin with team-a: on "+server.URL, d.Remove)
+	keys, err := server.Dial(t).Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"team-a:schema"}, keys)
+}
+
+func TestAStoreIsOpenedByItsSentinels(t *testing.T) {
+	t.Parallel()
+	sentinels := redis.StartSentinels(t, redis.Start(t), 1, 0)
+	var c config.Config
+	c.Store.URL = sentinels[0].URL + "?master_name=" + redis.MasterName
+	s, err := openStore(t.Context(), c, "")
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	c.Store.Sentinel = config.Sentinel{PasswordFile: "/gone"}
+	_, err = openStore(t.Context(), c, "")
+	require.ErrorContains(t, err, "store.sentinel.password_file: open /gone")
+}
