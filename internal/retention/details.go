@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/memory/past"
+	"github.com/seed-56a03226/oneiros/internal/quality"
 )
 
 // Cause is the cause of the revisions in which a result names the origins of what was discarded in place of that.
@@ -23,6 +24,10 @@ func (p *pass) details(agent string) error {
 	cutoff, some := p.before(p.Ages.Dreams)
 	if !some {
 		return nil
+	}
+	cutoff, err := p.measured(agent, cutoff)
+	if err != nil || cutoff.IsZero() {
+		return err
 	}
 	aged, err := p.Store.Aged(p.ctx, agent)
 	if err != nil {
@@ -55,6 +60,22 @@ func (p *pass) details(agent string) error {
 		}
 		from = records[len(records)-1].Header().At.Add(time.Nanosecond)
 	}
+}
+
+// measured returns the time that the earliest of the newest dreams began, by which quality is measured, or the cutoff if
+// that is earlier. Without enough dreams nothing goes.
+func (p *pass) measured(agent string, cutoff time.Time) (time.Time, error) {
+	newest, err := p.Store.Find(p.ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States, Sort: memory.Newest,
+		Limit: quality.Dreams,
+	})
+	if err != nil || len(newest) < quality.Dreams {
+		return time.Time{}, err
+	}
+	if first := newest[len(newest)-1].Header().At; first.Before(cutoff) {
+		return first, nil
+	}
+	return cutoff, nil
 }
 
 // discard discards what a dream left beside its results.
@@ -171,7 +192,7 @@ func (n *needs) without(items []dream.Item, cutoff time.Time) (map[string]dream.
 		keep = append(keep, id)
 	}
 	for _, p := range memory.As[*dream.Prediction](items) {
-		if p.Claim == "" { // the fragment has its words
+		if p.Status == dream.PredictionRight || p.Status == dream.PredictionWrong { // the observer learns from it
 			keep = append(keep, p.Fragment)
 		}
 	}
@@ -261,12 +282,24 @@ func rename(items []dream.Item, removable map[string]dream.Item) ([]dream.Item, 
 		if err != nil {
 			return nil, err
 		}
+		takeWords(next, item, removable)
 		h := next.Header()
 		h.Revision = item.Header().Revision
 		h.Sources = dream.DistinctIDs(append(h.Sources, origins...))
 		changed = append(changed, next)
 	}
 	return changed, nil
+}
+
+// takeWords gives a prediction the words of the fragment that it foretells, which goes.
+func takeWords(next, before dream.Item, removable map[string]dream.Item) {
+	p, predicts := next.(*dream.Prediction)
+	if !predicts || p.Claim != "" {
+		return
+	}
+	if f, goes := removable[before.(*dream.Prediction).Fragment].(*dream.Fragment); goes {
+		p.Claim = f.Content
+	}
 }
 
 // lived returns what the items that go, among these ids, were made from, directly or through others that go.

@@ -1,0 +1,368 @@
+package retention_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
+	"github.com/seed-56a03226/oneiros/internal/retention"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+	"github.com/seed-56a03226/oneiros/testsuite/footprint"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+const day = 24 * time.Hour
+
+// What is promised of a store after the time that history is kept.
+const (
+	mostOfATurn  = 100    // bytes
+	mostOfANight = 60_000 // bytes
+)
+
+// life is how much is lived in a proof: a year in full, some weeks in short.
+type life struct {
+	agents, days, nights, turns int // nights and turns of an agent's day
+	kept                        time.Duration
+}
+
+func lifeOf(t *testing.T) life {
+	t.Helper()
+	if os.Getenv("PROVE") == "full" {
+		return life{
+			agents: 50,
+			days:   365,
+			nights: 4,
+			turns:  100,
+			kept:   30 * day,
+		}
+	}
+	return life{
+		agents: 2,
+		days:   36,
+		nights: 2,
+		turns:  20,
+		kept:   16 * day,
+	}
+}
+
+// store is what a year is lived in.
+type store interface {
+	memory.Store
+	memory.Aging
+	memory.Movable
+	retention.Store
+}
+
+type ledger interface {
+	spend.Ledger
+	spend.Folder
+}
+
+// world is a deployment without processes: its days are written through the ports of its store.
+type world struct {
+	*testing.T
+	life
+	store  store
+	ledger ledger
+	now    time.Time
+	size   func() footprint.Footprint
+	night  night
+	sweeps *retention.Sweeper
+	open   []foretold          // predictions that are not resolved yet, oldest first
+	spent  map[string]spentSum // by scope of an account, and by "agent day principal"
+	dice   *rand.Rand
+}
+
+type spentSum struct {
+	calls int
+	sum   budget.Micros
+}
+
+type foretold struct {
+	agent string
+	id    string
+	until time.Time
+}
+
+// dawn is the first day.
+var dawn = time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
+
+func newWorld(t *testing.T, kind string, l life) *world {
+	t.Helper()
+	w := &world{
+		T:     t,
+		life:  l,
+		now:   dawn,
+		night: readNight(t),
+		spent: map[string]spentSum{},
+		dice:  rand.New(rand.NewPCG(1, 2)),
+	}
+	clock := func() time.Time { return w.now }
+	switch kind {
+	case "SQLite":
+		path := filepath.Join(t.TempDir(), "year.db")
+		s, err := sqlitestore.Open(t.Context(), path, sqlitestore.Clock(clock))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		w.store, w.ledger = s, s.Ledger()
+		w.size = func() footprint.Footprint {
+			f, err := footprint.File(t.Context(), path)
+			require.NoError(t, err)
+			return f
+		}
+	default:
+		server, prefix := redis.Shared(t), redis.Prefix(t)
+		s, err := redisstore.Open(t.Context(), server.URL, redisstore.Prefix(prefix), redisstore.Clock(clock),
+			redisstore.Timeout(time.Minute))
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		w.store, w.ledger = s, s.Ledger()
+		w.size = func() footprint.Footprint {
+			f, err := footprint.Server(t.Context(), server.Dial(t), prefix)
+			require.NoError(t, err)
+			return f
+		}
+	}
+	w.sweeps = &retention.Sweeper{
+		Store:  w.store,
+		Ledger: w.ledger,
+		Ages:   retention.Ages{Ledger: l.kept, Events: l.kept, Undo: l.kept, Dreams: l.kept},
+		Now:    clock,
+		By:     "the proof",
+	}
+	for n := range l.agents {
+		a := dream.Agent{ID: agentID(n), Handle: agentID(n), Zone: "UTC"}
+		require.NoError(t, w.store.PutAgent(t.Context(), a))
+	}
+	return w
+}
+
+func agentID(n int) string { return fmt.Sprintf("iris%02d", n) }
+
+// dreamID is the id of a night of an agent's day.
+func (w *world) dreamID(agent string, today, n int) string {
+	return fmt.Sprintf("dream/%s/%04d", agent, today*max(1, w.nights)+n+1)
+}
+
+// live lives the days from one to another, each with its nights and turns, and sweeps at the end of each day.
+func (w *world) live(from, to int, sweep bool) {
+	w.Helper()
+	for today := from; today < to; today++ {
+		w.now = dawn.AddDate(0, 0, today)
+		w.resolve()
+		for n := range w.agents {
+			agent := agentID(n)
+			for night := range w.nights {
+				w.dream(agent, w.dreamID(agent, today, night), dream.Completed)
+				w.now = w.now.Add(time.Minute)
+			}
+			for turn := range w.turns {
+				w.turn(agent, fmt.Sprintf("talk/%s/%d/%d", agent, today, turn), fmt.Sprint("ada", turn%2))
+			}
+		}
+		if sweep {
+			_, err := w.sweeps.Pass(w.Context())
+			require.NoError(w, err)
+		}
+	}
+}
+
+// turn pays for a turn of a conversation and moves the mood, as the server does. What is said is memory and not counted
+// here.
+func (w *world) turn(agent, step, principal string) {
+	w.Helper()
+	w.now = w.now.Add(time.Second)
+	date := w.now.Format(time.DateOnly)
+	for _, call := range []struct{ model, step string }{{"script/talker", step}, {"script/embedder", step + "/embed"}} {
+		w.pay(spend.Ask{
+			Step: call.step, Agent: agent, Phase: "talk", Model: call.model, Day: date, At: w.now,
+			Amount: 900,
+			Accounts: append(activities.DayAccounts(dream.Agent{ID: agent, Caps: dream.Caps{
+				Day: budget.Unlimited, Month: budget.Unlimited,
+			}}, date, budget.Unlimited), budget.Account{Scope: "key:" + principal + "/" + date, Limit: budget.Unlimited}),
+		}, spend.Bill{State: spend.Settled, Amount: 500 + budget.Micros(w.dice.IntN(300)), Finish: "stop"}, principal)
+	}
+	_, err := w.store.Commit(w.Context(), memory.Write{
+		Agent: agent, Cause: "talk",
+		Affect: &dream.Affect{PAD: mood.PAD{Pleasure: w.dice.Float64()}, Since: w.now.UTC(), Cause: "talk"},
+	})
+	require.NoError(w, err)
+}
+
+func (w *world) pay(a spend.Ask, b spend.Bill, principal string) {
+	w.Helper()
+	h, err := w.ledger.Reserve(w.Context(), a)
+	require.NoError(w, err)
+	b.At = w.now
+	require.NoError(w, w.ledger.Settle(w.Context(), h, b))
+	count := func(name string) {
+		s := w.spent[name]
+		s.calls++
+		s.sum += b.Amount
+		w.spent[name] = s
+	}
+	for _, account := range a.Accounts {
+		count(account.Scope)
+	}
+	count(a.Agent + " " + a.Day + " " + principal)
+}
+
+// renamed returns the recorded night's JSON for another dream and agent, at another time.
+func (w *world) renamed(body []byte, agent, dreamID string) []byte {
+	body = bytes.ReplaceAll(body, []byte(w.night.Dream), []byte(dreamID))
+	return bytes.ReplaceAll(body, []byte(w.night.Agent), []byte(agent))
+}
+
+// dream writes what the recorded night left, as the night of an agent.
+func (w *world) dream(agent, dreamID string, outcome dream.Outcome) {
+	w.Helper()
+	ctx := w.Context()
+	f := memory.Fence{Dream: dreamID, Run: "run"}
+	_, err := w.store.TakeSlot(ctx, agent, memory.Slot{Fence: f, Workflow: dreamID, Since: w.now}, memory.Fence{})
+	require.NoError(w, err)
+	write := memory.Write{Agent: agent, Fence: f}
+	for _, kept := range w.night.Items {
+		item, err := dream.Decode(dream.Kind(kept.Kind), w.renamed(kept.Body, agent, dreamID))
+		require.NoError(w, err)
+		h := item.Header()
+		h.At = w.now.UTC()
+		switch i := item.(type) {
+		case *dream.Record:
+			i.Outcome, i.Ended = outcome, w.now.UTC()
+			if outcome == dream.Interrupted {
+				i.Until = w.now.AddDate(2, 0, 0)
+			}
+		case *dream.Prediction:
+			i.Status, i.Horizon = dream.PredictionOpen, w.now.AddDate(0, 0, 14).UTC()
+			w.open = append(w.open, foretold{agent, i.ID, i.Horizon})
+		}
+		write.Add = append(write.Add, item)
+		if len(kept.Vector) > 0 {
+			write.Vectors = append(write.Vectors, memory.Vector{Item: h.ID, Space: "builtin/1", V: kept.Vector})
+		}
+	}
+	for _, e := range w.night.Events {
+		next := event.Event{
+			Agent: agent, ID: strings.ReplaceAll(e.ID, w.night.Dream, dreamID), Schema: e.Schema,
+			Subsystem: e.Subsystem, Dream: dreamID, Type: e.Type, At: w.now.UTC(),
+			Data: w.renamed(e.Data, agent, dreamID),
+		}
+		if next.ID == e.ID {
+			next.ID = dreamID + "/" + e.ID
+		}
+		write.Events = append(write.Events, next)
+	}
+	_, err = w.store.Commit(ctx, write)
+	require.NoError(w, err)
+	for _, row := range w.night.Rows {
+		wire, err := json.Marshal(row.Ask)
+		require.NoError(w, err)
+		var a spend.Ask
+		require.NoError(w, json.Unmarshal(w.renamed(wire, agent, dreamID), &a))
+		a.Day, a.At = w.now.Format(time.DateOnly), w.now
+		for i, account := range a.Accounts {
+			a.Accounts[i].Scope = strings.NewReplacer(row.Day, a.Day, row.Day[:7], a.Day[:7]).Replace(account.Scope)
+			a.Accounts[i].Limit = budget.Unlimited
+		}
+		w.pay(a, spend.Bill{State: row.State, Amount: 7, Tokens: row.Tokens, Finish: row.Finish}, "")
+	}
+	if outcome != dream.Interrupted {
+		require.NoError(w, w.ledger.Forget(ctx, dreamID))
+	}
+	require.NoError(w, w.store.FreeSlot(ctx, agent, f))
+}
+
+// resolve lets the predictions whose horizon has passed be void, as the clock does.
+func (w *world) resolve() {
+	w.Helper()
+	for len(w.open) > 0 && w.open[0].until.Before(w.now) {
+		p := w.open[0]
+		w.open = w.open[1:]
+		found, err := memory.One[*dream.Prediction](w.Context(), w.store, p.agent, p.id)
+		require.NoError(w, err)
+		at := w.now.UTC()
+		found.Status, found.ResolvedAt, found.ResolvedBy = dream.PredictionVoid, &at, dream.ByHorizon
+		_, err = w.store.Commit(w.Context(), memory.Write{
+			Agent: p.agent, Cause: "horizon", Change: []dream.Item{found},
+		})
+		require.NoError(w, err)
+	}
+}
+
+// growth lives until history is kept no longer, and returns what each night and turn after that leaves: of a life with
+// one of the two, in bytes.
+func growth(t *testing.T, kind string, l life, sweep bool) (each int64, parts footprint.Footprint) {
+	t.Helper()
+	w := newWorld(t, kind, l)
+	settled := int(l.kept/day) + 15 // what was foretold on the last day that is kept is resolved
+	settled = min(settled, l.days-4)
+	w.live(0, settled, sweep)
+	before := w.size()
+	w.live(settled, l.days, sweep)
+	n := (l.days - settled) * l.agents * max(l.nights, l.turns)
+	parts = w.size().Growth(before, n)
+	return parts.Live, parts
+}
+
+func checkGrowth(t *testing.T, kind, what string, l life, sweep bool, most int64) error {
+	t.Helper()
+	each, parts := growth(t, kind, l, sweep)
+	t.Logf("%s: %s leaves %d bytes for ever, at most %d are promised; of these\n%s", kind, what, each, most, parts)
+	if each > most {
+		return fmt.Errorf("%s: %s leaves %d bytes for ever; at most %d are promised", kind, what, each, most)
+	}
+	return nil
+}
+
+func kinds(t *testing.T, do func(t *testing.T, kind string)) {
+	t.Helper()
+	for _, kind := range []string{"SQLite", "Redis"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			do(t, kind)
+		})
+	}
+}
+
+func TestATurnLeavesLittleForEver(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, kind string) {
+		l := lifeOf(t)
+		l.nights = 0
+		require.NoError(t, checkGrowth(t, kind, "a turn", l, true, mostOfATurn))
+		l.agents, l.days = 1, 36
+		l.kept = 16 * day
+		require.Error(t, checkGrowth(t, kind, "a turn that is not swept", l, false, mostOfATurn))
+	})
+}
+
+func TestANightLeavesLittleForEver(t *testing.T) {
+	t.Parallel()
+	kinds(t, func(t *testing.T, kind string) {
+		l := lifeOf(t)
+		l.turns = 0
+		require.NoError(t, checkGrowth(t, kind, "a night", l, true, mostOfANight))
+		l.agents, l.days = 1, 36
+		l.kept = 16 * day
+		require.Error(t, checkGrowth(t, kind, "a night that is not swept", l, false, mostOfANight))
+	})
+}
+
+var _ = context.Background
