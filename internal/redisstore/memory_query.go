@@ -33,7 +33,7 @@ type readPlan struct {
 	Count    bool          `json:"count,omitempty"`
 	Bare     *string       `json:"bare,omitempty"`
 	Strict   bool          `json:"strict,omitempty"` // a condition below must be checked for each item
-	Kinds    []dream.Kind  `json:"kinds,omitempty"`
+	Kinds    []string      `json:"kinds,omitempty"`  // as stored, not by their public names
 	States   []dream.State `json:"states,omitempty"`
 	Statuses []string      `json:"statuses,omitempty"`
 	Owners   []string      `json:"owners,omitempty"`
@@ -92,7 +92,10 @@ func planRead(q memory.Query) (readPlan, error) {
 	}
 	oneOwner := len(p.Owners) == 1 && p.Owners[0] != ""
 	if q.Dream != "" || q.Session != "" || oneOwner {
-		p.Kinds, p.States = store.Kinds(q), store.States(q)
+		for _, kind := range store.Kinds(q) {
+			p.Kinds = append(p.Kinds, string(kind))
+		}
+		p.States = store.States(q)
 		p.Dream, p.Session, p.Strict = q.Dream, q.Session, true
 		switch {
 		case q.Dream != "":

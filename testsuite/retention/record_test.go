@@ -1,4 +1,3 @@
-// Package retention_test lets a deployment live for a year, and checks what its store keeps of it.
 package retention_test
 
 import (

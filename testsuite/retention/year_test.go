@@ -2,12 +2,13 @@ package retention_test
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,24 +37,26 @@ const (
 	mostOfANight = 60_000 // bytes
 )
 
-// life is how much is lived in a proof: a year in full, some weeks in short.
-type life struct {
+// span is how much is lived in a proof: a year in full, of ONEIROS_YEAR_AGENTS agents, and some weeks in short.
+type span struct {
 	agents, days, nights, turns int // nights and turns of an agent's day
 	kept                        time.Duration
 }
 
-func lifeOf(t *testing.T) life {
+func spanOf(t *testing.T) span {
 	t.Helper()
 	if os.Getenv("PROVE") == "full" {
-		return life{
-			agents: 50,
+		agents, err := strconv.Atoi(cmp.Or(os.Getenv("ONEIROS_YEAR_AGENTS"), "2"))
+		require.NoError(t, err)
+		return span{
+			agents: agents,
 			days:   365,
 			nights: 4,
 			turns:  100,
 			kept:   30 * day,
 		}
 	}
-	return life{
+	return span{
 		agents: 2,
 		days:   36,
 		nights: 2,
@@ -78,7 +81,7 @@ type ledger interface {
 // world is a deployment without processes: its days are written through the ports of its store.
 type world struct {
 	*testing.T
-	life
+	span
 	store  store
 	ledger ledger
 	now    time.Time
@@ -88,6 +91,12 @@ type world struct {
 	open   []foretold          // predictions that are not resolved yet, oldest first
 	spent  map[string]spentSum // by scope of an account, and by "agent day principal"
 	dice   *rand.Rand
+
+	episodes           int      // episodes
+	cameTrue, promoted string   // a fragment and a scenario that something rests on
+	void               []string // predictions that came to nothing
+	noneWaits          bool     // no dream waits to go on
+	changing           string   // the dream that changed a memory within the window
 }
 
 type spentSum struct {
@@ -104,11 +113,11 @@ type foretold struct {
 // dawn is the first day.
 var dawn = time.Date(2026, 1, 1, 6, 0, 0, 0, time.UTC)
 
-func newWorld(t *testing.T, kind string, l life) *world {
+func newWorld(t *testing.T, kind string, l span) *world {
 	t.Helper()
 	w := &world{
 		T:     t,
-		life:  l,
+		span:  l,
 		now:   dawn,
 		night: readNight(t),
 		spent: map[string]spentSum{},
@@ -190,13 +199,18 @@ func (w *world) turn(agent, step, principal string) {
 	w.Helper()
 	w.now = w.now.Add(time.Second)
 	date := w.now.Format(time.DateOnly)
+	unlimited := dream.Caps{Day: budget.Unlimited, Month: budget.Unlimited}
+	accounts := activities.DayAccounts(dream.Agent{ID: agent, Caps: unlimited}, date, budget.Unlimited)
 	for _, call := range []struct{ model, step string }{{"script/talker", step}, {"script/embedder", step + "/embed"}} {
 		w.pay(spend.Ask{
-			Step: call.step, Agent: agent, Phase: "talk", Model: call.model, Day: date, At: w.now,
-			Amount: 900,
-			Accounts: append(activities.DayAccounts(dream.Agent{ID: agent, Caps: dream.Caps{
-				Day: budget.Unlimited, Month: budget.Unlimited,
-			}}, date, budget.Unlimited), budget.Account{Scope: "key:" + principal + "/" + date, Limit: budget.Unlimited}),
+			Step:     call.step,
+			Agent:    agent,
+			Phase:    "talk",
+			Model:    call.model,
+			Day:      date,
+			At:       w.now,
+			Amount:   900,
+			Accounts: append(accounts, budget.Account{Scope: "key:" + principal + "/" + date, Limit: budget.Unlimited}),
 		}, spend.Bill{State: spend.Settled, Amount: 500 + budget.Micros(w.dice.IntN(300)), Finish: "stop"}, principal)
 	}
 	_, err := w.store.Commit(w.Context(), memory.Write{
@@ -306,9 +320,9 @@ func (w *world) resolve() {
 	}
 }
 
-// growth lives until history is kept no longer, and returns what each night and turn after that leaves: of a life with
+// growth lives until history is kept no longer, and returns what each night and turn after that leaves: of a span with
 // one of the two, in bytes.
-func growth(t *testing.T, kind string, l life, sweep bool) (each int64, parts footprint.Footprint) {
+func growth(t *testing.T, kind string, l span, sweep bool) (each int64, parts footprint.Footprint) {
 	t.Helper()
 	w := newWorld(t, kind, l)
 	settled := int(l.kept/day) + 15 // what was foretold on the last day that is kept is resolved
@@ -321,7 +335,7 @@ func growth(t *testing.T, kind string, l life, sweep bool) (each int64, parts fo
 	return parts.Live, parts
 }
 
-func checkGrowth(t *testing.T, kind, what string, l life, sweep bool, most int64) error {
+func checkGrowth(t *testing.T, kind, what string, l span, sweep bool, most int64) error {
 	t.Helper()
 	each, parts := growth(t, kind, l, sweep)
 	t.Logf("%s: %s leaves %d bytes for ever, at most %d are promised; of these\n%s", kind, what, each, most, parts)
@@ -344,7 +358,7 @@ func kinds(t *testing.T, do func(t *testing.T, kind string)) {
 func TestATurnLeavesLittleForEver(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, kind string) {
-		l := lifeOf(t)
+		l := spanOf(t)
 		l.nights = 0
 		require.NoError(t, checkGrowth(t, kind, "a turn", l, true, mostOfATurn))
 		l.agents, l.days = 1, 36
@@ -356,7 +370,7 @@ func TestATurnLeavesLittleForEver(t *testing.T) {
 func TestANightLeavesLittleForEver(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, kind string) {
-		l := lifeOf(t)
+		l := spanOf(t)
 		l.turns = 0
 		require.NoError(t, checkGrowth(t, kind, "a night", l, true, mostOfANight))
 		l.agents, l.days = 1, 36
@@ -364,5 +378,3 @@ func TestANightLeavesLittleForEver(t *testing.T) {
 		require.Error(t, checkGrowth(t, kind, "a night that is not swept", l, false, mostOfANight))
 	})
 }
-
-var _ = context.Background

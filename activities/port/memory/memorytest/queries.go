@@ -25,7 +25,17 @@ var queries = []clause[memory.DreamStore]{
 	{"TimeIsFromSinceUpToUntil", timeIsHalfOpen},
 	{"SoonestDueLeavesOutItemsWithoutADueTime", onlyDue},
 	{"AnUnknownOrderIsRefused", unknownOrder},
+	{"ADreamIsFoundWithItsRecord", foundWithRecord},
 	{"EveryQueryAgreesWithAPlainScan", agreesWithScan},
+}
+
+func foundWithRecord(t *testing.T, s memory.DreamStore) {
+	record := &dream.Record{Head: head(dream.KindRecord, "d1"), Outcome: dream.Completed}
+	record.Dream, record.Taint = "d1", dream.FromDream
+	add(t, s, record, dreamt("d1", "gist"))
+	require.Len(t, find(t, s, memory.Query{Dream: "d1"}), 2)
+	found := find(t, s, memory.Query{Dream: "d1", Kinds: []dream.Kind{dream.KindRecord}})
+	require.Equal(t, []dream.Item{record}, found)
 }
 
 func countedByOwner(t *testing.T, s memory.Store) {
