@@ -293,20 +293,17 @@ func (w *world) predictionsHaveWords(ctx context.Context) error {
 	return nil
 }
 
-// descentIsKnown checks that what was made from a memory is still found by it, though what was between is gone.
+// descentIsKnown checks that what was made from a memory still leads back to it, though what was between is gone.
 func (w *world) descentIsKnown(ctx context.Context) error {
 	items, err := w.store.Find(ctx, memory.Query{Agent: agentID(0), States: dream.States})
 	if err != nil {
 		return err
 	}
-	var texts []past.Text
+	from := map[string][]string{}
 	for _, item := range items {
-		origins, err := past.Origins(item)
+		from[item.Header().ID], err = past.Origins(item)
 		if err != nil {
 			return err
-		}
-		if h := item.Header(); h.Dream != "" && h.Kind != dream.KindRecord {
-			texts = append(texts, past.Text{ID: h.ID, Dream: h.Dream, Origins: origins})
 		}
 	}
 	for _, kept := range w.night.Items {
@@ -318,20 +315,36 @@ func (w *world) descentIsKnown(ctx context.Context) error {
 		if !ok || len(f.Sources) == 0 {
 			continue
 		}
-		marked := past.Descend(texts, f.Sources[0])
 		for _, journal := range w.journals(f.ID) {
 			for _, id := range []string{w.dreamID(agentID(0), 0, 0), waiting, proven} {
 				if id == waiting && w.noneWaits {
 					continue
 				}
 				want := string(w.renamed([]byte(journal), agentID(0), id))
-				if !marked[want] {
+				if !leads(from, want, f.Sources[0]) {
 					return fmt.Errorf("%s was made from %s, and is not found by it", want, f.Sources[0])
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// leads reports whether an item was made from another, directly or through others.
+func leads(from map[string][]string, id, origin string) bool {
+	seen := map[string]bool{}
+	for open := []string{id}; len(open) > 0; open = open[1:] {
+		for _, next := range from[open[0]] {
+			if next == origin {
+				return true
+			}
+			if !seen[next] {
+				seen[next] = true
+				open = append(open, next)
+			}
+		}
+	}
+	return false
 }
 
 // journals lists the entries of the recorded night's journal that name a fragment.
