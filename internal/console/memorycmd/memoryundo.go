@@ -2,6 +2,7 @@ package memorycmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
 	"github.com/seed-56a03226/oneiros/internal/console/view"
 	"github.com/seed-56a03226/oneiros/internal/exit"
@@ -19,7 +21,7 @@ func memoryUndo(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "undo DREAM", Short: "Undo a whole dream: archive what it made, restore what it changed",
 		Args: cobra.ExactArgs(1),
-		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent.",
+		Long: "Undo archives everything a dream made and restores what it changed, the mood included. Nothing is erased,\nand money spent stays spent. A dream older than retention.undo cannot be undone.",
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return view.ForDream(app, cmd, func(ctx context.Context, a dream.Agent, record *dream.Record) error {
@@ -37,6 +39,9 @@ func memoryUndo(app *cli.App) *cobra.Command {
 			return err
 		}
 		undone, err := app.Store.Undo(ctx, a.ID, record.ID)
+		if errors.Is(err, memory.ErrPast) {
+			return exit.Refusedf("%w; retention.undo says how long a dream can be undone", err)
+		}
 		if err != nil {
 			return fmt.Errorf("undo dream %s: %w", record.ID, err)
 		}
