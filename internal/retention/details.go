@@ -25,12 +25,18 @@ func (p *pass) details(agent string) error {
 	if !some {
 		return nil
 	}
-	cutoff, err := p.measured(agent, cutoff)
-	if err != nil || cutoff.IsZero() {
-		return err
-	}
 	aged, err := p.Store.Aged(p.ctx, agent)
 	if err != nil {
+		return err
+	}
+	old, err := p.Store.Count(p.ctx, memory.Query{
+		Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States, Since: aged.Details, Until: cutoff,
+	})
+	if err != nil || old == 0 {
+		return err // most passes find nothing
+	}
+	cutoff, err = p.measured(agent, cutoff)
+	if err != nil || cutoff.IsZero() {
 		return err
 	}
 	needed := needs{pass: p, agent: agent}

@@ -17,6 +17,9 @@ import (
 // step is how many rows, events, revisions or items one write removes at most, so that nobody waits long behind it.
 const step = 300
 
+// trimEvery is how often an agent's revisions are trimmed: to find old ones, a store reads all that are kept.
+const trimEvery = 24 * time.Hour
+
 // claim is how long a process holds the right to sweep without renewing it. A killed one is followed after that.
 const claim = 2 * time.Minute
 
@@ -194,13 +197,17 @@ func (p *pass) events(agent string, open map[string]time.Time) error {
 	if !some {
 		return nil
 	}
+	oldest, err := p.Store.Events(p.ctx, agent, 0, 1)
+	if err != nil || len(oldest) == 0 || !oldest[0].At.Before(cutoff) {
+		return err // most passes find nothing
+	}
 	archived := int64(-1)
 	for after := int64(0); ; {
 		events, err := p.Store.Events(p.ctx, agent, after, step+1)
 		if err != nil || len(events) == 0 {
 			return err
 		}
-		if archived < 0 && p.Archived != nil && events[0].At.Before(cutoff) {
+		if archived < 0 && p.Archived != nil {
 			archived, err = p.Archived(p.ctx, agent)
 			if err != nil {
 				return err
@@ -238,6 +245,10 @@ func (p *pass) revisions(agent string, open map[string]time.Time) error {
 	}
 	if p.Dry {
 		return nil // a store counts them only by removing them
+	}
+	aged, err := p.Store.Aged(p.ctx, agent)
+	if err != nil || aged.Undo.After(cutoff.Add(-trimEvery)) {
+		return err
 	}
 	for {
 		n, err := p.write(func() (int, error) { return p.Store.TrimRevisions(p.ctx, agent, cutoff, step) })
