@@ -66,7 +66,11 @@ func (h *Deployment) archived(ctx context.Context, agent string) (int64, error) 
 }
 
 // sweep looks for what has become old until ctx ends. One worker of the deployment does it at a time.
+// Where another time than today's is lived, as in the demo and in evaluations, nothing becomes old.
 func (e *engine) sweep(ctx context.Context) {
+	if !e.deployment.AsOf.IsZero() || e.deployment.Clock != nil {
+		return
+	}
 	every := e.deployment.config.Retention.Every
 	text := ""
 	for {
