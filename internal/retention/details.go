@@ -30,7 +30,11 @@ func (p *pass) details(agent string) error {
 		return err
 	}
 	old, err := p.Store.Count(p.ctx, memory.Query{
-		Agent: agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States, Since: aged.Details, Until: cutoff,
+		Agent:  agent,
+		Kinds:  []dream.Kind{dream.KindRecord},
+		States: dream.States,
+		Since:  aged.Details,
+		Until:  cutoff,
 	})
 	if err != nil || old == 0 {
 		return err // most passes find nothing
