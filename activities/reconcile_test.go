@@ -67,6 +67,48 @@ func TestADreamThatLostItsSlotBeforeItsEndIsClosed(t *testing.T) {
 	require.Equal(t, "its workflow was terminated", h.dreamRecord(o.Dream).Reason)
 }
 
+// The store has lost the end of a dream, or was put back to a state before it: the record takes the end from the
+// workflow, with the money that the ledger knows.
+func TestADreamWhoseEndTheStoreLostEndsAsItsWorkflowSays(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.spec("dream/echo/0001")
+	require.Empty(t, h.begin(o, "r1").Refused)
+	h.buy(o, "1/partial-1", "a thought", 10)
+	h.running[o.Dream] = false
+	h.ended = map[string]activities.Ending{o.Dream: {Outcome: dream.Completed, Reason: "its workflow says so"}}
+	require.Equal(t, 1, h.reconcile())
+	record := h.dreamRecord(o.Dream)
+	require.Equal(t, dream.Completed, record.Outcome)
+	require.Equal(t, "its workflow says so", record.Reason)
+	require.Equal(t, budget.Micros(10), record.Spent)
+	require.Zero(t, h.reconcile())
+}
+
+// A dream goes on whose record the store has lost: its next stretch is refused, and its books are closed.
+func TestADreamWithoutARecordEndsAndLeavesNothingReserved(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.spec("dream/echo/0001")
+	o.Dream = "dream/echo/0007"
+	o.Accounts = activities.DreamAccounts(o.Dream, o.Budget, h.agent, o.Day, h.fleet)
+	h.buy(o, "1/partial-1", "a thought", 10)
+	refused, err := h.dreamRun.Begin(h.ctx, activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "r1", Stretch: 2})
+	require.NoError(t, err)
+	require.Equal(t, dream.Aborted, refused.Refused)
+	require.Contains(t, refused.Reason, "the store has no record of it")
+	finished, err := h.dreamRun.Finish(h.ctx, activities.FinishRequest{
+		Stretch: activities.Stretch{Agent: o.Agent, Dream: o.Dream, Run: "r1"},
+		Ending:  activities.Ending{Outcome: dream.Aborted},
+	})
+	require.NoError(t, err)
+	require.Equal(t, budget.Micros(10), finished.Spent)
+	require.Contains(t, finished.Reason, "the store has no record of it")
+	open, err := h.store.Ledger().OpenDreams(h.ctx)
+	require.NoError(t, err)
+	require.Empty(t, open)
+}
+
 // Between the end of its last stretch and its closing, a dream holds no slot and already has an outcome.
 func TestADreamTerminatedBeforeItIsClosedKeepsNothingReserved(t *testing.T) {
 	t.Parallel()

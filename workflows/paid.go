@@ -105,7 +105,7 @@ func (p *phase) payRound(ctx workflow.Context, how round, steps []paidStep) ([]a
 				return answers, worse(stop, err)
 			}
 		}
-		if err := p.run.lookAfterReset(ctx); err != nil {
+		if err := lookAfterReset(ctx, p.run); err != nil {
 			return answers, worse(stop, err)
 		}
 		futures := p.begin(ctx, how, steps, open)

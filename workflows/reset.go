@@ -19,7 +19,7 @@ func originalRun(info *workflow.Info) string {
 // lookAfterReset asks the store, in a run that a reset of the workflow made, whether the stretch goes on, before anything
 // more is paid for. A dream that had ended ends again as it did. Up to the point of the reset, the run repeats what was
 // recorded: no version is, and nothing is asked.
-func (r *dreamRun) lookAfterReset(ctx workflow.Context) error {
+func lookAfterReset(ctx workflow.Context, r *dreamRun) error {
 	info := workflow.GetInfo(ctx)
 	if info.WorkflowExecution.RunID == originalRun(info) {
 		return nil
