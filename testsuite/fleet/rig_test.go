@@ -65,7 +65,7 @@ func newRigOn(t *testing.T, server *temporal.Server, on *redis.Server) *rig {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	paid, err := provider.Start(provider.Options{Seed: 1, Each: 200 * time.Microsecond})
+	paid, err := provider.Start(provider.Options{Seed: 1, Each: time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(paid.Close)
 	r := &rig{t: t, ctx: ctx, server: server, paid: paid}
