@@ -37,13 +37,13 @@ type Spec struct {
 	Budget  budget.Micros         `json:"budget"` // hard cap of this dream
 	// every cap above the phase's: dream, day, month, deployment
 	Accounts   []budget.Account `json:"accounts"`
-	DayLimit   budget.Micros    `json:"day_limit"`       // of the agent's allowance
-	Free       bool             `json:"free"`            // every model states a price of zero
-	Searchable bool             `json:"searchable"`      // the cluster has our search attributes
+	DayLimit   budget.Micros    `json:"day_limit"`  // of the agent's allowance
+	Free       bool             `json:"free"`       // every model states a price of zero
+	Searchable bool             `json:"searchable"` // the cluster has our search attributes
 	// and the one of the days on which it was interrupted
 	Interruptions bool `json:"interruptions,omitempty"`
 
-	Owner      string           `json:"owner,omitempty"` // the workflow that is informed when the dream ends
+	Owner string `json:"owner,omitempty"` // the workflow that is informed when the dream ends
 	// it begins automatically: its record is written when it begins
 	Alone bool `json:"alone,omitempty"`
 	// the agent's behaviour when it began; empty: no limits

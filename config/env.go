@@ -66,7 +66,7 @@ func readEnv(env map[string]string, renamed *renames) (envValues, []unknownVaria
 }
 
 // ignored warns of the variables that nothing reads. The configuration may name any variable as the place of a secret.
-func (c *Config) ignored(unknown []unknownVariable) (warnings []string) {
+func ignored(c *Config, unknown []unknownVariable) (warnings []string) {
 	read := []string{
 		c.Store.PasswordEnv, c.Store.Sentinel.PasswordEnv, c.Temporal.KeyEnv, c.Seal.KeysEnv,
 	}

@@ -73,7 +73,7 @@ func (c Config) StoreTLS() (*tls.Config, error) {
 	if t == (StoreTLS{}) {
 		return nil, nil
 	}
-	return c.tlsConfig("store.tls",
+	return tlsConfig(c, "store.tls",
 		TLS{CAFile: t.CAFile, CertFile: t.CertFile, KeyFile: t.KeyFile, ServerName: t.ServerName})
 }
 

@@ -85,12 +85,12 @@ func (c Config) ownCluster() (client.Options, error) {
 	if t.TLS == (TLS{}) && key == "" {
 		return o, nil
 	}
-	o.ConnectionOptions.TLS, err = c.tlsConfig("temporal.tls", t.TLS)
+	o.ConnectionOptions.TLS, err = tlsConfig(c, "temporal.tls", t.TLS)
 	return o, err
 }
 
 // tlsConfig reads the certificates of a section.
-func (c Config) tlsConfig(at string, t TLS) (*tls.Config, error) {
+func tlsConfig(c Config, at string, t TLS) (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
 	var faults faultList
 	if t.CAFile != "" {

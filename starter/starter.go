@@ -35,11 +35,11 @@ type Options struct {
 	Knobs      dream.Knobs
 	FleetDay   budget.Micros // daily cap of all agents together
 	Settings   workflows.Settings
-	AutoPaid   bool   // automatic dreams may cost money; off by default
-	Searchable bool   // the cluster has our search attributes
+	AutoPaid   bool // automatic dreams may cost money; off by default
+	Searchable bool // the cluster has our search attributes
 	// Interruptions reports whether it has the one of the days on which dreams were interrupted, too.
 	Interruptions bool
-	Cluster    string // id of the cluster and namespace; empty when unknown
+	Cluster       string // id of the cluster and namespace; empty when unknown
 
 	Review dream.Review // the review mode of agents that have none of their own
 

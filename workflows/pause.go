@@ -105,7 +105,7 @@ func (r *dreamRun) recordInterruption(ctx workflow.Context, i interruption,
 	r.state.Reason = string(paused.Wake.Cause)
 	r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(dream.Interrupted)),
 		AttrSpend.ValueSet(int64(paused.Spent)))
-	r.noteInterruption(ctx)
+	noteInterruption(ctx, r)
 	r.show(ctx)
 	r.report(ctx, EndedDream{
 		Dream:   r.spec.Dream,
@@ -118,7 +118,7 @@ func (r *dreamRun) recordInterruption(ctx workflow.Context, i interruption,
 }
 
 // noteInterruption adds the day to those on which the dream was interrupted.
-func (r *dreamRun) noteInterruption(ctx workflow.Context) {
+func noteInterruption(ctx workflow.Context, r *dreamRun) {
 	day := workflow.Now(ctx).UTC().Format(time.DateOnly)
 	if !r.spec.Interruptions || slices.Contains(r.interruptedOn, day) {
 		return

@@ -108,7 +108,7 @@ func (e *engine) maintain(ctx context.Context) {
 	var recording sync.WaitGroup
 	recording.Go(func() { e.starter.Record(ctx) })
 	recording.Go(func() { e.archiveEvents(ctx) })
-	recording.Go(func() { e.sweep(ctx) })
+	recording.Go(func() { sweep(ctx, e) })
 	recording.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
 	recording.Go(func() { e.deployment.webhooks("webhooks", nil).Deliver(ctx) })
 	defer recording.Wait()

@@ -67,14 +67,14 @@ func (h *Deployment) archived(ctx context.Context, agent string) (int64, error) 
 
 // sweep looks for what has become old until ctx ends. One worker of the deployment does it at a time.
 // Where another time than today's is lived, as in the demo and in evaluations, nothing becomes old.
-func (e *engine) sweep(ctx context.Context) {
+func sweep(ctx context.Context, e *engine) {
 	if !e.deployment.AsOf.IsZero() || e.deployment.Clock != nil {
 		return
 	}
 	every := e.deployment.config.Retention.Every
 	text := ""
 	for {
-		removed, err := e.sweepIfDue(ctx, every)
+		removed, err := sweepIfDue(ctx, e, every)
 		switch {
 		case err == nil:
 			text = ""
@@ -97,7 +97,7 @@ func (e *engine) sweep(ctx context.Context) {
 const lookEvery = 5 * time.Minute
 
 // sweepIfDue makes a pass unless one was completed within every.
-func (e *engine) sweepIfDue(ctx context.Context, every time.Duration) (memory.Removed, error) {
+func sweepIfDue(ctx context.Context, e *engine, every time.Duration) (memory.Removed, error) {
 	state, err := e.deployment.store.Swept(ctx)
 	if err != nil {
 		return memory.Removed{}, err

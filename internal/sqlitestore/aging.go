@@ -28,18 +28,18 @@ func (s aging) TrimEvents(ctx context.Context, agent string, through int64, limi
 // TrimRevisions removes revisions of live items and affects that were replaced before a time.
 func (s aging) TrimRevisions(ctx context.Context, agent string, before time.Time, limit int) (int, error) {
 	return in(ctx, s.write, "trim the revisions of "+agent, func(d *tx) int {
-		d.age(agent, memory.Aged{Undo: before})
+		raiseAged(d, agent, memory.Aged{Undo: before})
 		n := d.exec(`DELETE FROM revisions WHERE rowid IN (
 			SELECT r.rowid FROM revisions AS r JOIN items AS i ON i.agent = r.agent AND i.id = r.id
 			WHERE r.agent = ? AND i.state = 'live' AND coalesce((SELECT n.at FROM revisions AS n
 				WHERE n.agent = r.agent AND n.id = r.id AND n.number > r.number ORDER BY n.number LIMIT 1), i.changed) < ?
 			LIMIT ?)`, agent, nanos(before), limit)
-		return int(n) + d.trimAffects(agent, before, limit)
+		return int(n) + trimAffects(d, agent, before, limit)
 	})
 }
 
 // trimAffects removes the oldest affects, as long as the next one was set before the time.
-func (d *tx) trimAffects(agent string, before time.Time, limit int) int {
+func trimAffects(d *tx, agent string, before time.Time, limit int) int {
 	type affect struct {
 		number int64
 		store.Affect
@@ -59,8 +59,8 @@ func (d *tx) trimAffects(agent string, before time.Time, limit int) int {
 	return n
 }
 
-// age raises what the agent says of its history.
-func (d *tx) age(agent string, to memory.Aged) {
+// raiseAged raises what the agent says of its history.
+func raiseAged(d *tx, agent string, to memory.Aged) {
 	l := d.writable(agent)
 	if aged := l.aged.After(to); aged != l.aged {
 		l.aged = aged
@@ -74,7 +74,7 @@ func (s aging) Discard(ctx context.Context, agent string, ids []string, details 
 		if held := d.slot(agent); !held.Same(memory.Fence{}) {
 			d.fail(fmt.Errorf("dream %q holds its slot: %w", held.Dream, memory.ErrTaken))
 		}
-		d.age(agent, memory.Aged{Details: details})
+		raiseAged(d, agent, memory.Aged{Details: details})
 		for _, id := range ids {
 			if d.exec("DELETE FROM items WHERE agent = ? AND id = ? AND dream <> ''", agent, id) == 0 {
 				continue
@@ -98,7 +98,7 @@ func (s aging) Swept(ctx context.Context) (memory.SweepState, error) {
 	return in(ctx, s.readOnce, "what was swept", (*tx).swept)
 }
 
-func (d *tx) swept() (state memory.SweepState) {
+func readSwept(d *tx) (state memory.SweepState) {
 	d.one("SELECT body FROM sweeps", nil, jsonText{&state})
 	return state
 }
@@ -108,7 +108,7 @@ func (s aging) ChangeSwept(
 	ctx context.Context, change func(memory.SweepState) (memory.SweepState, error),
 ) (memory.SweepState, error) {
 	return in(ctx, s.write, "what was swept", func(d *tx) memory.SweepState {
-		state, err := change(d.swept())
+		state, err := change(readSwept(d))
 		d.fail(err)
 		d.exec("INSERT INTO sweeps (one, body) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET body = excluded.body",
 			jsonText{state})

@@ -157,9 +157,9 @@ func Open(ctx context.Context, config Config, temporal client.Client) (*Deployme
 			Knobs:      config.Knobs,
 			FleetDay:   config.FleetDay,
 			Searchable: true, Interruptions: true,
-			Settings:   config.Settings,
-			ResumeTTL:  config.ResumeTTL,
-			Hooks:      config.Rules,
+			Settings:  config.Settings,
+			ResumeTTL: config.ResumeTTL,
+			Hooks:     config.Rules,
 
 			Predictions: config.rules(),
 		},

@@ -90,7 +90,7 @@ var after = []line{
 
 // elsewhere are lines that another test runs, with its name.
 var elsewhere = map[string]string{
-	`temporal workflow show --workflow-id dream/echo/0001 --output json --codec-endpoint http://127.0.0.1:8081`: "TestASealedDreamIsReadThroughTheCodecServer",
+	`temporal workflow show --workflow-id dream/echo/0001 --output json --codec-endpoint http://127.0.0.1:8081`:                     "TestASealedDreamIsReadThroughTheCodecServer",
 	`temporal workflow list --query 'OneirosAgent = "echo" AND OneirosInterruptedOn = "2026-11-27" AND OneirosSpendMicros > 10000'`: "TestTheDaysOfInterruptionsStay",
 }
 
