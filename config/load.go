@@ -73,7 +73,7 @@ func Load(o Options) (Config, error) {
 	keep(c.Policy.readPolicy(v.Get("policy")))
 	c.derive()
 	keep(c.Validate())
-	c.Warnings = append(ignored(c, unknown), c.unverified()...)
+	c.Warnings = append(ignored(&c, unknown), c.unverified()...)
 	return c, errors.Join(faults...)
 }
 

@@ -95,7 +95,7 @@ func (s aging) Discard(ctx context.Context, agent string, ids []string, details 
 
 // Swept returns what sweeps have done.
 func (s aging) Swept(ctx context.Context) (memory.SweepState, error) {
-	return in(ctx, s.readOnce, "what was swept", (*tx).swept)
+	return in(ctx, s.readOnce, "what was swept", readSwept)
 }
 
 func readSwept(d *tx) (state memory.SweepState) {
