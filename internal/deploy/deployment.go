@@ -44,7 +44,9 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 	catalog := inference.CachedCatalog(c)
 	h := &Deployment{
 		Store:        store,
+		Fleet:        store,
 		Ledger:       store.ledger,
+		Balances:     store.ledger,
 		Events:       store,
 		Wakes:        store,
 		Feeds:        store,

@@ -91,7 +91,7 @@ func (h *Deployment) dreams(s *starter.Starter) *psyche.Dreams {
 		silent[handle] = e.Digest
 	}
 	return &psyche.Dreams{
-		Memory: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now,
+		Memory: h.store, Fleet: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now,
 		Digest: h.config.Agent.Digest, Private: h.config.Agent.Private, Shared: h.config.Agent.Shared, Except: silent,
 		Judge: h.Judge,
 	}

@@ -30,6 +30,7 @@ type store interface {
 	memory.Talks
 	memory.EmbedQueue
 	memory.Aging
+	memory.Fleet
 	fabric.Log
 	presence.Store
 	presence.WakeBus
@@ -38,10 +39,11 @@ type store interface {
 	Close() error
 }
 
-// foldingLedger is a spend ledger whose rows of the past are summed up.
+// foldingLedger is a spend ledger whose rows of the past are summed up, and that returns many balances at once.
 type foldingLedger interface {
 	spend.Ledger
 	spend.Folder
+	spend.Balances
 }
 
 // openedStore is an open store with its ledger and the name shown to users.

@@ -31,21 +31,23 @@ import (
 // Deployment is the store, the spend guard and the models of a configuration, behind their ports. Commands work on its
 // exported fields, which a test may fill by itself.
 type Deployment struct {
-	Store   memory.Store
-	Ledger  spend.Ledger
-	Events  fabric.Log
-	Wakes   presence.Store
-	Feeds   memory.Feeds
-	Rooms   room.Store
-	Keys    access.Store
-	Catalog inference.Catalog
-	Roles   map[dream.Role]string // the configured model of each role
-	Caps    dream.Caps            // of new agents
-	Auto    bool                  // of new agents
-	Knobs   dream.Knobs
-	Embed   Embed
-	Jobs    memory.EmbedQueue // which process embeds which agent's memories
-	Holder  string            // identifies this process among those that embed
+	Store    memory.Store
+	Fleet    memory.Fleet // the same store, of many agents at once
+	Ledger   spend.Ledger
+	Balances spend.Balances // of the same ledger
+	Events   fabric.Log
+	Wakes    presence.Store
+	Feeds    memory.Feeds
+	Rooms    room.Store
+	Keys     access.Store
+	Catalog  inference.Catalog
+	Roles    map[dream.Role]string // the configured model of each role
+	Caps     dream.Caps            // of new agents
+	Auto     bool                  // of new agents
+	Knobs    dream.Knobs
+	Embed    Embed
+	Jobs     memory.EmbedQueue // which process embeds which agent's memories
+	Holder   string            // identifies this process among those that embed
 
 	// Background returns another process of this deployment that embeds memories in the background; false where there
 	// is none, or where the embedder is so quick that a command does it itself.

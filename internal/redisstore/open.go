@@ -32,7 +32,9 @@ var (
 	_ memory.Movable    = (*Store)(nil)
 	_ memory.Verifier   = (*Store)(nil)
 	_ memory.Aging      = (*Store)(nil)
+	_ memory.Fleet      = (*Store)(nil)
 	_ spend.Ledger      = Ledger{}
+	_ spend.Balances    = Ledger{}
 	_ fabric.Log        = (*Store)(nil)
 	_ presence.Store    = (*Store)(nil)
 	_ presence.WakeBus  = (*Store)(nil)
@@ -85,6 +87,7 @@ type Store struct {
 	apiKeys
 	archives
 	aging
+	fleet
 	ledger
 
 	closing sync.Once
@@ -198,6 +201,7 @@ func (s *server) store() *Store {
 		apiKeys:   apiKeys{s},
 		archives:  archives{s, bus},
 		aging:     aging{items},
+		fleet:     fleet{s},
 		ledger:    ledger{s},
 	}
 }

@@ -144,7 +144,8 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		backgrounds.at backgrounds.body backgrounds.key backgrounds.talk claims.at claims.body claims.digest
 		claims.dropped claims.ends claims.header claims.key claims.name claims.scope claims.status claims.type
 		embed_jobs.agent embed_jobs.body events.agent events.at events.data events.dream events.id events.packed
-		events.schema events.seq events.subsystem events.type feeds.body feeds.name items.agent items.at items.bare
+		events.schema events.seq events.subsystem events.type feeds.body feeds.name
+		item_counts.agent item_counts.kind item_counts.n item_counts.state items.agent items.at items.bare
 		items.body items.cause items.changed items.dream items.dreamt items.due items.id items.key items.kind
 		items.owner items.packed items.revision items.salience items.score items.session items.state items.status
 		items.surprise items.text items.tide keys.body keys.hash keys.id leases.agent leases.cause leases.client

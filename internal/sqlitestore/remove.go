@@ -15,7 +15,7 @@ import (
 // counters (lives, presences) and of money (attempts, sums, allowances).
 var agentTables = []string{
 	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "leases", "slots",
-	"embed_jobs",
+	"embed_jobs", "item_counts",
 }
 
 // DropAgent removes an agent in one transaction. Then it rewrites the file and empties the log, as Erase does.

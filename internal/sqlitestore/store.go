@@ -30,7 +30,9 @@ var (
 	_ memory.Movable    = (*Store)(nil)
 	_ memory.Verifier   = (*Store)(nil)
 	_ memory.Aging      = (*Store)(nil)
+	_ memory.Fleet      = (*Store)(nil)
 	_ spend.Ledger      = Ledger{}
+	_ spend.Balances    = Ledger{}
 	_ fabric.Log        = (*Store)(nil)
 	_ presence.Store    = (*Store)(nil)
 	_ presence.WakeBus  = (*Store)(nil)
@@ -63,6 +65,7 @@ type Store struct {
 	apiKeys
 	archives
 	aging
+	fleet
 	ledger
 
 	closing sync.Once
@@ -135,6 +138,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 		apiKeys:    apiKeys{f},
 		archives:   archives{f},
 		aging:      aging{f},
+		fleet:      fleet{f},
 		ledger:     ledger{f},
 	}
 	if err := s.open(ctx); err != nil {

@@ -160,3 +160,9 @@ type Folder interface {
 	// is one step, and returns how many attempts it has folded.
 	Fold(ctx context.Context, rows []Row) (int, error)
 }
+
+// Balances is a ledger that returns the balances of many accounts at once.
+type Balances interface {
+	// Balances returns the balances of accounts by their scopes, in this order.
+	Balances(ctx context.Context, scopes []string) ([]Balance, error)
+}

@@ -254,3 +254,42 @@ func foldedIsBoughtAgain(t *testing.T, l FoldingLedger) {
 	settle(t, l, reserve(t, l, awake), spend.Bill{State: spend.Settled, Amount: 1, At: noon.Add(time.Hour)})
 	require.Equal(t, spend.Balance{Spent: 4}, balance(t, l, "day"))
 }
+
+// ManyBalances is a ledger that returns many balances at once.
+type ManyBalances interface {
+	spend.Ledger
+	spend.Balances
+}
+
+// RunBalances tests a ledger against the contract of spend.Balances.
+func RunBalances(t *testing.T, l ManyBalances) {
+	t.Helper()
+	var scopes []string
+	for i := range 20 {
+		scope := fmt.Sprint("day:agent ", i, "/2026-03-01")
+		scopes = append(scopes, scope, "unknown:"+scope)
+		h, err := l.Reserve(t.Context(), spend.Ask{
+			Step:     fmt.Sprint("step ", i),
+			Agent:    "agent",
+			Day:      "2026-03-01",
+			Amount:   budget.Micros(100 + i),
+			Accounts: []budget.Account{{Scope: scope, Limit: budget.Unlimited}},
+			At:       time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC),
+		})
+		require.NoError(t, err)
+		if i%2 == 0 {
+			bill := spend.Bill{State: spend.Settled, Amount: budget.Micros(i), At: time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC)}
+			require.NoError(t, l.Settle(t.Context(), h, bill))
+		}
+	}
+	scopes = append(scopes, scopes[0])
+	all, err := l.Balances(t.Context(), scopes)
+	require.NoError(t, err)
+	require.Len(t, all, len(scopes))
+	for i, scope := range scopes {
+		one, err := l.Balance(t.Context(), scope)
+		require.NoError(t, err)
+		require.Equal(t, one, all[i], scope)
+	}
+	require.Positive(t, all[2].Reserved+all[4].Spent)
+}

@@ -1,0 +1,322 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/store"
+)
+
+var (
+	overviewScript = script("overview")
+	placesScript   = script("places")
+	balancesScript = script("balances")
+)
+
+// How many agents or accounts one step reads: some milliseconds of the server.
+const (
+	agentsAtOnce   = 500
+	accountsAtOnce = 2000
+)
+
+// fleet describes many agents at once. It reads each agent's own orders (memory.go), so nothing is kept for it alone.
+type fleet struct{ *server }
+
+// overviewPlan is what overview.lua reads.
+type overviewPlan struct {
+	Kind   string        `json:"kind"`
+	States []dream.State `json:"states"`
+	Dreams int           `json:"dreams"`
+	Waits  []string      `json:"waits"` // kinds of which one may wait for a review
+	Last   int           `json:"last"`
+	Open   string        `json:"open"`
+}
+
+// Overview describes agents by their ids.
+func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQuery) ([]memory.Overview, error) {
+	all, err := s.overview(ctx, agents, q)
+	return store.Result(all, err, "overview of agents")
+}
+
+func (s fleet) overview(ctx context.Context, agents []string, q memory.OverviewQuery) ([]memory.Overview, error) {
+	plan := overviewPlan{
+		Kind:   string(dream.KindRecord),
+		States: []dream.State{},
+		Dreams: q.Dreams,
+		Waits:  []string{},
+		Last:   memory.LastDue,
+		Open:   dream.PredictionOpen,
+	}
+	if q.Dreams > 0 {
+		plan.States = store.States(memory.Query{States: q.States})
+	}
+	for _, kind := range dream.Kinds {
+		if q.Waits {
+			plan.Waits = append(plan.Waits, string(kind))
+		}
+	}
+	wire, err := json.Marshal(plan)
+	if err != nil {
+		return nil, err
+	}
+	due := ""
+	if !q.DueBefore.IsZero() {
+		due = below(timeKey(q.DueBefore))
+	}
+	all := make([]memory.Overview, 0, len(agents))
+	for part := range slices.Chunk(agents, agentsAtOnce) {
+		args := []any{wire, due}
+		for _, agent := range part {
+			args = append(args, agent, s.key(agent, ""))
+		}
+		reply, err := s.run(ctx, overviewScript, nil, args...)
+		if err != nil {
+			return nil, err
+		}
+		rows, _ := reply.([]any)
+		if len(rows) != len(part) {
+			return nil, fmt.Errorf("the server described %d of %d agents", len(rows), len(part))
+		}
+		for i, r := range rows {
+			fields, _ := r.([]any)
+			all = append(all, readOverview(part[i], fields, q.Dreams))
+		}
+	}
+	return all, nil
+}
+
+// readOverview reads what overview.lua says of an agent.
+func readOverview(agent string, fields []any, dreams int) memory.Overview {
+	o := memory.Overview{
+		Agent:    agent,
+		Episodes: int(integer(fields, 0)),
+		Dreaming: integer(fields, 1) == 1,
+		Overdue:  int(integer(fields, 2)),
+		Waits:    integer(fields, 3) == 1,
+	}
+	for i := 4; i+2 < len(fields); i += 3 {
+		member := text(fields, i+1)
+		o.Dreams = append(o.Dreams, memory.DreamMark{
+			ID:     member[whenBytes+textBytes:],
+			At:     newestAt(member),
+			Status: text(fields, i+2),
+			State:  dream.State(text(fields, i)),
+		})
+	}
+	o.Dreams = store.NewestMarks(o.Dreams, dreams)
+	return o
+}
+
+// newestAt reads the time that a member of the order of the newest begins with.
+func newestAt(member string) time.Time {
+	b := inverted([]byte(member[:whenBytes]))
+	return time.Unix(int64(binary.BigEndian.Uint64(b)^1<<63), int64(binary.BigEndian.Uint32(b[8:]))).UTC()
+}
+
+// dreamSource is an order of an agent's dreams, with what was read of it.
+type dreamSource struct {
+	agent, key string
+	members    []string
+}
+
+// sameMoment is how many more dreams of an agent are read than are wanted, in case that several began at the same
+// moment: the order has them by their themes, and a list by their ids.
+const sameMoment = 16
+
+// Dreams lists the records of the dreams of several agents.
+func (s fleet) Dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Record, error) {
+	found, err := s.dreams(ctx, q)
+	return store.Result(found, err, "list dreams of agents")
+}
+
+func (s fleet) dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Record, error) {
+	var found []*dream.Record
+	for n := q.Limit; n > 0; n *= 4 {
+		places, err := s.places(ctx, q, n)
+		if err != nil {
+			return nil, err
+		}
+		records, err := s.records(ctx, places, q.Statuses, q.Limit-len(found))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, records...)
+		if len(found) >= q.Limit || len(places) < n {
+			break
+		}
+		q.After = places[n-1]
+	}
+	return found, nil
+}
+
+// places returns the places of the next n dreams, whatever their status.
+func (s fleet) places(ctx context.Context, q memory.DreamsQuery, n int) ([]memory.DreamPlace, error) {
+	p := readPlan{By: newestOrder, from: lowest, to: highest}
+	until := q.Until
+	if at := q.After.At; !q.After.IsZero() && (until.IsZero() || at.Before(until)) {
+		until = at.Add(1) // the dreams of that very moment are sorted out below
+	}
+	p.bound(memory.Query{Since: q.Since, Until: until})
+	sources := make([]dreamSource, 0, len(q.Agents))
+	for _, agent := range slices.Compact(slices.Sorted(slices.Values(q.Agents))) {
+		for _, state := range store.States(memory.Query{States: q.States}) {
+			key := s.key(agent, newestOrder+string(dream.KindRecord)+":"+string(state))
+			sources = append(sources, dreamSource{agent: agent, key: key})
+		}
+	}
+	if err := s.first(ctx, sources, p, 1); err != nil {
+		return nil, err
+	}
+	sources = newestSources(sources, q.After, n)
+	if err := s.first(ctx, sources, p, n+sameMoment); err != nil {
+		return nil, err
+	}
+	var places []memory.DreamPlace
+	for _, source := range sources {
+		for _, m := range source.members {
+			place := memory.DreamPlace{At: newestAt(m), Agent: source.agent, ID: m[whenBytes+textBytes:]}
+			if q.After.IsZero() || q.After.Compare(place) < 0 {
+				places = append(places, place)
+			}
+		}
+	}
+	slices.SortFunc(places, memory.DreamPlace.Compare)
+	return places[:min(n, len(places))], nil
+}
+
+// newestSources are the sources that can have one of the next n dreams after a place, by their first member.
+func newestSources(sources []dreamSource, after memory.DreamPlace, n int) []dreamSource {
+	sources = slices.DeleteFunc(sources, func(s dreamSource) bool { return len(s.members) == 0 })
+	slices.SortFunc(sources, func(a, b dreamSource) int {
+		return cmp.Compare(a.members[0][:whenBytes], b.members[0][:whenBytes])
+	})
+	beyond := 0 // sources whose first member is surely after that place
+	for i, source := range sources {
+		first := source.members[0]
+		if !after.IsZero() && !newestAt(first).Before(after.At) {
+			continue
+		}
+		beyond++
+		if beyond < n {
+			continue
+		}
+		last := i + 1
+		for last < len(sources) && strings.HasPrefix(sources[last].members[0], first[:whenBytes]) {
+			last++
+		}
+		return sources[:last]
+	}
+	return sources
+}
+
+// first reads the first members of sources within bounds.
+func (s fleet) first(ctx context.Context, sources []dreamSource, bounds readPlan, limit int) error {
+	for part := range slices.Chunk(sources, agentsAtOnce) {
+		args := []any{bounds.from, bounds.to, limit}
+		for _, source := range part {
+			args = append(args, source.key)
+		}
+		reply, err := s.run(ctx, placesScript, nil, args...)
+		if err != nil {
+			return err
+		}
+		lists, _ := reply.([]any)
+		if len(lists) != len(part) {
+			return fmt.Errorf("the server read %d of %d orders", len(lists), len(part))
+		}
+		for i := range part {
+			part[i].members, err = texts(lists[i])
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// records reads the records at places, of some statuses, at most limit.
+func (s fleet) records(ctx context.Context, places []memory.DreamPlace, statuses []string, limit int,
+) ([]*dream.Record, error) {
+	var found []*dream.Record
+	for part := range slices.Chunk(places, itemsPerStep) {
+		rows := make([]*redis.StringCmd, len(part))
+		err := s.exchange(ctx, func(ctx context.Context) error {
+			_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+				for i, place := range part {
+					rows[i] = p.HGet(ctx, s.key(place.Agent, "items"), place.ID)
+				}
+				return nil
+			})
+			return ignoreMissing(err)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, place := range part {
+			kept := rows[i].Val()
+			if kept == "" || len(found) >= limit { // it was deleted in between
+				continue
+			}
+			record, err := recordOf(place.ID, kept, statuses)
+			if err != nil {
+				return nil, err
+			}
+			if record != nil {
+				found = append(found, record)
+			}
+		}
+	}
+	return found, nil
+}
+
+// recordOf decodes the row of a record; nil when it has none of the statuses.
+func recordOf(id, kept string, statuses []string) (*dream.Record, error) {
+	r, err := parseRow(id, kept, len(statuses) > 0)
+	if err != nil || len(statuses) > 0 && !slices.Contains(statuses, r.marks.Status) {
+		return nil, err
+	}
+	item, err := r.item()
+	if err != nil {
+		return nil, err
+	}
+	record, _ := item.(*dream.Record)
+	return record, nil
+}
+
+// Balances returns the balances of several accounts, in this order.
+func (s ledger) Balances(ctx context.Context, scopes []string) ([]spend.Balance, error) {
+	all := make([]spend.Balance, 0, len(scopes))
+	for part := range slices.Chunk(scopes, accountsAtOnce) {
+		args := make([]any, len(part))
+		for i, scope := range part {
+			args[i] = scope
+		}
+		sums, err := s.runTexts(ctx, balancesScript, nil, args...)
+		if err != nil {
+			return nil, store.Wrap(err, "balances of accounts")
+		}
+		var p parser
+		for i := 0; i+1 < len(sums); i += 2 {
+			all = append(all, spend.Balance{
+				Reserved: budget.Micros(p.number(sums[i])),
+				Spent:    budget.Micros(p.number(sums[i+1])),
+			})
+		}
+		if p.err != nil {
+			return nil, store.Wrap(p.err, "balances of accounts")
+		}
+	}
+	return all, nil
+}
