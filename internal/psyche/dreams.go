@@ -23,6 +23,7 @@ import (
 // role and reach and returns a *Fault.
 type Dreams struct {
 	Memory  memory.Store
+	Fleet   memory.Fleet // the same store, of many agents at once; nil: it is asked for one after another
 	Events  fabric.Log
 	Carries DreamControl
 	Now     func() time.Time

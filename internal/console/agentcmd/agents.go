@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -41,29 +42,111 @@ type agentLine struct {
 }
 
 func agentsList(app *cli.App) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List every agent", RunE: app.InStore(func(ctx context.Context, _ []string) error {
+	var p page
+	cmd := &cobra.Command{
+		Use: "list", Short: "List agents by their handles",
+		Long: `List shows 50 agents, by their handles, with how many memories of events each has, and how its last dream ended.
+--limit 0 shows all of them. --after HANDLE goes on behind the last one shown.`,
+	}
+	cmd.Flags().IntVarP(&p.limit, "limit", "n", agentsAtOnce, "at most this many; 0 for all")
+	cmd.Flags().StringVar(&p.after, "after", "", "only agents whose `handle` comes after this one")
+	cmd.RunE = app.InStore(func(ctx context.Context, _ []string) error {
 		all, err := app.Store.Agents(ctx)
+		if err != nil {
+			return err
+		}
+		shown, err := p.of(all)
+		if err != nil {
+			return err
+		}
+		seen, err := app.Fleet.Overview(ctx, ids(shown), memory.OverviewQuery{Dreams: 1})
 		if err != nil {
 			return err
 		}
 		t := cli.NewTable("AGENT", "TIER,drop=1", "DREAMS BY ITSELF,drop=3", "EPISODES,right", "LAST DREAM",
 			"OUTCOME,drop=1", "CAPS: DREAM / DAY / MONTH,drop=2", "ZONE,drop=4", "PERSONA,flex")
-		list := make([]agentLine, 0, len(all))
-		for _, a := range all {
-			l, err := agentLineOf(ctx, app, a)
+		for i, a := range shown {
+			last, outcome := "-", "-"
+			for _, d := range seen[i].Dreams {
+				last, outcome = cli.When(d.At, a.Zone), cli.OutcomeOf(&dream.Record{Outcome: d.Outcome()})
+			}
+			t.Add(a.Handle, string(a.Tier), cli.YesNo(a.Auto), fmt.Sprint(seen[i].Episodes), last, outcome,
+				cli.Caps(a.Caps), a.Zone, a.Persona)
+		}
+		var lines []agentLine
+		if app.Json {
+			lines, err = agentLines(ctx, app, shown, seen)
 			if err != nil {
 				return err
 			}
-			list = append(list, l)
-			last, outcome := "-", "-"
-			if l.LastDream != nil {
-				last, outcome = cli.When(l.LastDream.At, a.Zone), cli.OutcomeOf(l.LastDream.Record)
-			}
-			t.Add(a.Handle, string(a.Tier), cli.YesNo(a.Auto), fmt.Sprint(l.Episodes), last, outcome,
-				cli.Caps(a.Caps), a.Zone, a.Persona)
 		}
-		return app.Rows(list, t, "No agents yet. Add one: oneiros agents add HANDLE --persona \"...\"")
-	})}
+		nothing := "No agents yet. Add one: oneiros agents add HANDLE --persona \"...\""
+		if len(all) > 0 {
+			nothing = "No handle comes after " + p.after + "."
+		}
+		if err := app.Rows(cli.OrEmpty(lines), t, "%s", nothing); err != nil {
+			return err
+		}
+		if rest := len(all) - len(shown); rest > 0 && len(shown) > 0 && p.after == "" && !app.Json {
+			app.Note("%d of %d are shown; --limit 0 shows all, --after %s the next.", len(shown), len(all),
+				shown[len(shown)-1].Handle)
+		}
+		return nil
+	})
+	return cmd
+}
+
+// agentsAtOnce is how many agents a list shows unless it is told otherwise.
+const agentsAtOnce = 50
+
+// page is a part of the list of agents.
+type page struct {
+	after string // the handle before the first one; empty: from the beginning
+	limit int    // 0: all
+}
+
+// of returns the part of all agents, which are in the order of their handles.
+func (p page) of(all []dream.Agent) ([]dream.Agent, error) {
+	if p.limit < 0 {
+		return nil, exit.Usagef("--limit is %d; it must not be negative", p.limit)
+	}
+	first := 0
+	if p.after != "" {
+		first = sort.Search(len(all), func(i int) bool { return all[i].Handle > strings.TrimPrefix(p.after, "@") })
+	}
+	shown := all[first:]
+	if p.limit > 0 {
+		shown = shown[:min(p.limit, len(shown))]
+	}
+	return shown, nil
+}
+
+func ids(agents []dream.Agent) []string {
+	all := make([]string, len(agents))
+	for i, a := range agents {
+		all[i] = a.ID
+	}
+	return all
+}
+
+// agentLines are the lines for --json, with the whole record of each last dream.
+func agentLines(ctx context.Context, app *cli.App, agents []dream.Agent, seen []memory.Overview) ([]agentLine, error) {
+	lines := make([]agentLine, len(agents))
+	for i, a := range agents {
+		lines[i] = agentLine{Agent: a, Episodes: seen[i].Episodes, Dreaming: seen[i].Dreaming}
+		for _, d := range seen[i].Dreams {
+			n, err := memory.One[*dream.Record](ctx, app.Store, a.ID, d.ID)
+			if errors.Is(err, memory.ErrNotFound) { // it was deleted in between
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			last := view.Public(app, n)
+			lines[i].LastDream = &last
+		}
+	}
+	return lines, nil
 }
 
 func agentLineOf(ctx context.Context, app *cli.App, a dream.Agent) (agentLine, error) {

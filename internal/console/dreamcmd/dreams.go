@@ -26,11 +26,12 @@ func Dreams(app *cli.App) *cobra.Command {
 		Kind: dream.KindRecord, Short: "List dreams, newest first", Sort: memory.Newest,
 		Nothing: "%s has not dreamt yet.",
 		States:  []dream.State{dream.Live, dream.Archived},
-		Columns: cli.Columns("DREAM", "BEGAN", "LASTED,right,drop=2", "OUTCOME", "TIER,drop=3", "KEPT,right,drop=1",
-			"CALLS,right,drop=2", "SPENT,right", "BUDGET,right,drop=3", "REASON,flex,drop=4,under",
-			"THEME,flex,drop=4"),
-		Row:    func(item dream.Item, a dream.Agent) []string { return recordRow(app, item, a) },
-		Public: func(item dream.Item) any { return view.Public(app, item.(*dream.Record)) },
+		Columns: recordColumns(),
+		Row:     func(item dream.Item, a dream.Agent) []string { return recordRow(app, item, a) },
+		Public:  func(item dream.Item) any { return view.Public(app, item.(*dream.Record)) },
+		All: func(ctx context.Context, q memory.Query, after string) error {
+			return listAll(ctx, app, q, after)
+		},
 	}), dreamsShow(app), dreamsResume(app), dreamsCancel(app), dreamsRedream(app), dreamsQuality(app))
 	return cmd
 }

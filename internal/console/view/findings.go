@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
+	"github.com/seed-56a03226/oneiros/internal/exit"
 )
 
 // Listing is a list command over one kind of item.
@@ -22,6 +23,9 @@ type Listing struct {
 	Columns []cli.Column
 	Row     func(item dream.Item, a dream.Agent) []string
 	Public  func(item dream.Item) any // converts an item for --json; nil: the item itself
+
+	// All lists the items of every agent, for the flag --all; nil: there is no such flag.
+	All func(ctx context.Context, q memory.Query, after string) error
 }
 
 // List builds the command.
@@ -29,7 +33,7 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 	f := &ListFlags{}
 	cmd := &cobra.Command{Use: use, Short: l.Short}
 	AddListFlags(app, cmd, f, false)
-	return ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
+	list := ForAgent(app, cmd, func(ctx context.Context, a dream.Agent, _ []string) error {
 		f.Kinds = []string{l.Kind.String()}
 		for _, kind := range l.Also {
 			f.Kinds = append(f.Kinds, kind.String())
@@ -62,6 +66,39 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 		}
 		return More(ctx, app, q, len(items))
 	})
+	if l.All != nil {
+		addAll(app, list, f, l)
+	}
+	return list
+}
+
+// addAll adds the flags --all and --after to a list.
+func addAll(app *cli.App, cmd *cobra.Command, f *ListFlags, l Listing) {
+	all := cmd.Flags().Bool("all", false, "of every agent; cannot be combined with --agent or --dream")
+	after := cmd.Flags().String("after", "", "with --all, only what comes after this `id`, the last one of the page before")
+	ofOne := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case !*all && *after != "":
+			return exit.Usagef("--after %s needs --all", *after)
+		case !*all:
+			return ofOne(cmd, args)
+		case cmd.Flags().Changed("agent") || f.dream != "":
+			return exit.Usagef("--all lists every agent's; leave --agent and --dream out")
+		}
+		if err := app.Within(cmd.Context()); err != nil {
+			return err
+		}
+		f.Kinds = []string{l.Kind.String()}
+		q, err := f.Query(dream.Agent{Zone: app.Zone}, app.Now())
+		if err != nil {
+			return err
+		}
+		if len(q.States) == 0 {
+			q.States = l.States
+		}
+		return l.All(cmd.Context(), q, *after)
+	}
 }
 
 // Show builds the command that shows one item of a kind.
