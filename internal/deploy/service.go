@@ -91,9 +91,16 @@ func (h *Deployment) dreams(s *starter.Starter) *psyche.Dreams {
 		silent[handle] = e.Digest
 	}
 	return &psyche.Dreams{
-		Memory: h.store, Fleet: h.store, Events: h.store, Carries: s.ForDreams(), Now: time.Now,
-		Digest: h.config.Agent.Digest, Private: h.config.Agent.Private, Shared: h.config.Agent.Shared, Except: silent,
-		Judge: h.Judge,
+		Memory:  h.store,
+		Fleet:   h.store,
+		Events:  h.store,
+		Carries: s.ForDreams(),
+		Now:     time.Now,
+		Digest:  h.config.Agent.Digest,
+		Private: h.config.Agent.Private,
+		Shared:  h.config.Agent.Shared,
+		Except:  silent,
+		Judge:   h.Judge,
 	}
 }
 

@@ -130,7 +130,8 @@ func ids(agents []dream.Agent) []string {
 }
 
 // agentLines are the lines for --json, with the whole record of each last dream.
-func agentLines(ctx context.Context, app *cli.App, agents []dream.Agent, seen []memory.Overview) ([]agentLine, error) {
+func agentLines(ctx context.Context, app *cli.App, agents []dream.Agent, seen []memory.Overview,
+) ([]agentLine, error) {
 	lines := make([]agentLine, len(agents))
 	for i, a := range agents {
 		lines[i] = agentLine{Agent: a, Episodes: seen[i].Episodes, Dreaming: seen[i].Dreaming}

@@ -75,7 +75,8 @@ func placeOf(ctx context.Context, app *cli.App, after string) (memory.DreamPlace
 	}
 	id, handle, ok := psyche.DreamID(after)
 	if !ok {
-		return memory.DreamPlace{}, exit.Usagef("--after is %q; it must be a dream's whole id, such as dream/iris/0042", after)
+		return memory.DreamPlace{},
+			exit.Usagef("--after is %q; it must be a dream's whole id, such as dream/iris/0042", after)
 	}
 	a, err := view.FindAgent(ctx, app.Deployment, handle)
 	if err != nil {

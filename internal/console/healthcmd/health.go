@@ -51,14 +51,19 @@ that nobody closes, predictions past their time, what waits for a review, the me
 have fallen silent, events that wait to be archived, memory, disk, replicas and clock of a Redis server. Each line is
 fine, to look at, or wrong, with what to do. It writes nothing and asks no model.
 
+With --problems it lists only what is not fine, of all agents at once. It looks closely at those agents of
+which the newest five dreams, due predictions and waiting reviews show that something can be wrong, and
+says what it leaves out.
+
 Without a Temporal server it says which lines could not be checked, and reads the rest from the store.
 
 Exit codes: 0 when nothing is wrong, 7 when something is.`,
 	}
 	cmd.Flags().StringP("agent", "a", "", "only this agent, by its `handle`")
 	view.Completes(app, cmd, "agent", view.With(app, view.Handles))
+	problems := cmd.Flags().Bool("problems", false, "list only what is not fine, of very many agents too")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		lines, err := examine(cmd.Context(), app, cmd)
+		lines, err := examine(cmd.Context(), app, cmd, *problems)
 		if err != nil {
 			return err
 		}
@@ -68,7 +73,7 @@ Exit codes: 0 when nothing is wrong, 7 when something is.`,
 }
 
 // examine runs every check. A store that does not answer is a result, not an error.
-func examine(ctx context.Context, app *cli.App, cmd *cobra.Command) ([]healthLine, error) {
+func examine(ctx context.Context, app *cli.App, cmd *cobra.Command, problems bool) ([]healthLine, error) {
 	err := app.Within(ctx)
 	if err != nil {
 		if cli.Code(err) == exit.Usage || ctx.Err() != nil {
@@ -85,6 +90,9 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command) ([]healthLin
 	}
 	e := examineTemporal(ctx, app)
 	defer e.leave()
+	if problems {
+		return e.problems(ctx, agents)
+	}
 	lines := []healthLine{
 		{
 			Name:  "store",

@@ -181,9 +181,11 @@ func (e *examination) lastKept(_ context.Context, a dream.Agent, records []*drea
 	return l, nil
 }
 
+// overdueBy is how long after its time a prediction is overdue: a worker resolves what is due once a minute.
+const overdueBy = 5 * time.Minute
+
 // overdue reports predictions that are due and unresolved.
 func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Record) (healthLine, error) {
-	const swept = 5 * time.Minute // a worker resolves what is due once a minute
 	l := healthLine{Name: "predictions", State: Fine}
 	q := memory.Query{
 		Agent:    a.ID,
@@ -194,7 +196,7 @@ func (e *examination) overdue(ctx context.Context, a dream.Agent, _ []*dream.Rec
 	if err != nil {
 		return l, err
 	}
-	q.DueBefore = e.now.Add(-swept)
+	q.DueBefore = e.now.Add(-overdueBy)
 	late, err := e.app.Store.Count(ctx, q)
 	l.Found = fmt.Sprintf("%d open, none overdue", open)
 	if late > 0 {

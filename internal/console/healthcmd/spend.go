@@ -64,12 +64,18 @@ func (s *spendLine) count(r spend.Row) {
 // Spend builds the command oneiros spend.
 func Spend(app *cli.App) *cobra.Command {
 	var by []string
+	var all bool
+	var limit int
 	q := spend.Query{}
 	cmd := &cobra.Command{
 		Use: "spend", Short: "What dreams and talks have cost, by agent and day", GroupID: cli.DreamGroup,
 		Long: `Spend reads the ledger. Reserved is the worst case of calls under way; settled is what calls cost, a cut
 call at its full reservation; unknown are calls that ended without anybody knowing what was billed,
-counted in full. The total is never below what a provider bills.`,
+counted in full. The total is never below what a provider bills.
+
+With --all it shows one line for each agent: what counts under its caps of a day (today, or --day) and of
+that month, those that have spent most first. It is read from the balances of the caps, and takes no longer
+when the ledger is long.`,
 	}
 	view.AddAgentFlag(app, cmd)
 	cmd.Flags().StringSliceVar(&by, "by", []string{"agent", "day"},
@@ -78,6 +84,8 @@ counted in full. The total is never below what a provider bills.`,
 	cmd.Flags().StringVar(&q.Phase, "phase", "", "only this `phase`")
 	cmd.Flags().StringVar(&q.Model, "model", "", "only this `model`")
 	cmd.Flags().StringVar(&q.Dream, "dream", "", "only this `dream`")
+	cmd.Flags().BoolVar(&all, "all", false, "one line for each agent: what counts under its caps of day and month")
+	cmd.Flags().IntVarP(&limit, "limit", "n", balancesShown, "with --all, at most so many agents; 0 for all")
 	view.Completes(app, cmd, "by", view.Fixed(groupings))
 	view.Completes(app, cmd, "phase", view.Fixed(paidPhases))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -96,6 +104,9 @@ counted in full. The total is never below what a provider bills.`,
 		err := app.Within(cmd.Context())
 		if err != nil {
 			return err
+		}
+		if all {
+			return spendAll(cmd.Context(), app, cmd, q.Day, limit)
 		}
 		handles, err := narrow(app, cmd, &q)
 		if err != nil {

@@ -75,7 +75,7 @@ func List(app *cli.App, use string, l Listing) *cobra.Command {
 // addAll adds the flags --all and --after to a list.
 func addAll(app *cli.App, cmd *cobra.Command, f *ListFlags, l Listing) {
 	all := cmd.Flags().Bool("all", false, "of every agent; cannot be combined with --agent or --dream")
-	after := cmd.Flags().String("after", "", "with --all, only what comes after this `id`, the last one of the page before")
+	after := cmd.Flags().String("after", "", "with --all, only what comes after this `id`, the last one that was shown")
 	ofOne := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -1,7 +1,6 @@
 package memorytest
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -286,13 +285,14 @@ func scanned(agent string, items []dream.Item) memory.Overview {
 			}
 		case *dream.Record:
 			if slices.Contains(everything.States, h.State) {
-				o.Dreams = append(o.Dreams, memory.DreamMark{ID: h.ID, At: h.At, Status: v.Marks().Status, State: h.State})
+				mark := memory.DreamMark{ID: h.ID, At: h.At, Status: v.Marks().Status, State: h.State}
+				o.Dreams = append(o.Dreams, mark)
 			}
 		}
 	}
 	slices.SortFunc(o.Dreams, func(a, b memory.DreamMark) int { return b.At.Compare(a.At) })
 	o.Dreams = o.Dreams[:min(everything.Dreams, len(o.Dreams))]
-	slices.SortFunc(due, func(a, b *dream.Prediction) int { return cmp.Compare(b.Horizon.UnixNano(), a.Horizon.UnixNano()) })
+	slices.SortFunc(due, func(a, b *dream.Prediction) int { return b.Horizon.Compare(a.Horizon) })
 	for _, p := range due[:min(memory.LastDue, len(due))] {
 		if p.Status == dream.PredictionOpen {
 			o.Overdue++

@@ -1,0 +1,108 @@
+package healthcmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/console/cli"
+)
+
+// What an overview shows of an agent that has to be looked at more closely.
+const (
+	newestChecked = 5              // so many of its newest dreams are described
+	longestDream  = time.Hour      // a dream that goes on for longer may have lost its workflow
+	longestRest   = 36 * time.Hour // an agent that dreams by itself has dreamt since then
+)
+
+// leftOut are the checks that read too much to be made for every agent. An agent that has another problem gets them.
+const leftOut = "record, money, hypotheses, quality and the archive of events"
+
+// problems runs the checks of the deployment, and those of the agents of which an overview shows that they can have a
+// problem, and returns what is not fine.
+func (e *examination) problems(ctx context.Context, agents []dream.Agent) ([]healthLine, error) {
+	suspects, dreamers, err := e.suspects(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	lines := []healthLine{e.temporal(), e.worker(ctx, dreamers)}
+	open, err := e.reservations(ctx, agents)
+	if err != nil {
+		return nil, err
+	}
+	lines = append(append(lines, open...), e.feeds(ctx, agents)...)
+	for _, a := range suspects {
+		of, err := e.agent(ctx, a)
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", a.Handle, err)
+		}
+		for _, l := range of {
+			l.Agent = a.Handle
+			lines = append(lines, l)
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(l healthLine) bool { return l.State == Fine })
+	e.app.Note("%s looked at, %d of them closely. Not looked for in the others: %s; oneiros health -a AGENT does.",
+		cli.Count(len(agents), "agent"), len(suspects), leftOut)
+	return lines, ctx.Err()
+}
+
+// asksWorkers is how many agents' workflows are asked, at most, until one answers.
+const asksWorkers = 5
+
+// suspects are the agents that can have a problem, and some that have dreamt.
+func (e *examination) suspects(ctx context.Context, agents []dream.Agent,
+) (suspects, dreamers []dream.Agent, err error) {
+	ids := make([]string, len(agents))
+	for i, a := range agents {
+		ids[i] = a.ID
+	}
+	all, err := e.app.Fleet.Overview(ctx, ids, memory.OverviewQuery{
+		Dreams:    newestChecked,
+		States:    []dream.State{dream.Live, dream.Archived},
+		DueBefore: e.now.Add(-overdueBy),
+		Waits:     true,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, a := range agents {
+		if len(all[i].Dreams) > 0 && len(dreamers) < asksWorkers {
+			dreamers = append(dreamers, a)
+		}
+		if e.suspect(a, all[i]) {
+			suspects = append(suspects, a)
+		}
+	}
+	return suspects, dreamers, nil
+}
+
+// suspect reports whether an agent can have a problem.
+func (e *examination) suspect(a dream.Agent, o memory.Overview) bool {
+	if o.Waits || o.Overdue > 0 {
+		return true
+	}
+	rested := a.Created
+	ended, good := 0, false
+	for i, d := range o.Dreams {
+		if i == 0 {
+			rested = d.At
+		}
+		switch outcome := d.Outcome(); {
+		case outcome == dream.Undone:
+			return true
+		case outcome == dream.Dreaming && (!o.Dreaming || e.now.Sub(d.At) > longestDream):
+			return true
+		case outcome == dream.Dreaming, d.Status == dream.RecordWaits, d.State != dream.Live, good:
+		case outcome == dream.Empty, outcome == dream.Aborted:
+			return true
+		default:
+			ended++
+			good = outcome != dream.Canceled
+		}
+	}
+	return ended > 0 && !good || (a.Auto || e.app.Settings.Auto) && e.now.Sub(rested) > longestRest
+}
