@@ -20,7 +20,8 @@ import (
 )
 
 var (
-	overviewScript = script("overview")
+	overviewScript = script("status", "overview")
+	statusesScript = script("status", "statuses")
 	placesScript   = script("places")
 	balancesScript = script("balances")
 )
@@ -143,20 +144,32 @@ func (s fleet) Dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Recor
 
 func (s fleet) dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Record, error) {
 	var found []*dream.Record
-	for n := q.Limit; n > 0; n *= 4 {
+	n := q.Limit
+	if len(q.Statuses) > 0 {
+		n = max(n, itemsPerStep)
+	}
+	for len(found) < q.Limit {
 		places, err := s.places(ctx, q, n)
 		if err != nil {
 			return nil, err
 		}
-		records, err := s.records(ctx, places, q.Statuses, q.Limit-len(found))
+		ended := len(places) < n
+		if !ended {
+			q.After = places[n-1]
+		}
+		places, err = s.ofStatuses(ctx, places, q.Statuses)
+		if err != nil {
+			return nil, err
+		}
+		records, err := s.records(ctx, places[:min(q.Limit-len(found), len(places))])
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, records...)
-		if len(found) >= q.Limit || len(places) < n {
+		if ended {
 			break
 		}
-		q.After = places[n-1]
+		n *= 16
 	}
 	return found, nil
 }
@@ -246,9 +259,33 @@ func (s fleet) first(ctx context.Context, sources []dreamSource, bounds readPlan
 	return nil
 }
 
-// records reads the records at places, of some statuses, at most limit.
-func (s fleet) records(ctx context.Context, places []memory.DreamPlace, statuses []string, limit int,
-) ([]*dream.Record, error) {
+// ofStatuses returns those places where the record has one of the statuses; all of them if there are none.
+func (s fleet) ofStatuses(ctx context.Context, places []memory.DreamPlace, statuses []string,
+) ([]memory.DreamPlace, error) {
+	if len(statuses) == 0 {
+		return places, nil
+	}
+	var found []memory.DreamPlace
+	for part := range slices.Chunk(places, itemsPerStep) {
+		args := make([]any, 0, 2*len(part))
+		for _, place := range part {
+			args = append(args, s.key(place.Agent, "items"), place.ID)
+		}
+		of, err := s.runTexts(ctx, statusesScript, nil, args...)
+		if err != nil {
+			return nil, err
+		}
+		for i, place := range part {
+			if i < len(of) && slices.Contains(statuses, of[i]) {
+				found = append(found, place)
+			}
+		}
+	}
+	return found, nil
+}
+
+// records reads the records at places.
+func (s fleet) records(ctx context.Context, places []memory.DreamPlace) ([]*dream.Record, error) {
 	var found []*dream.Record
 	for part := range slices.Chunk(places, itemsPerStep) {
 		rows := make([]*redis.StringCmd, len(part))
@@ -266,32 +303,33 @@ func (s fleet) records(ctx context.Context, places []memory.DreamPlace, statuses
 		}
 		for i, place := range part {
 			kept := rows[i].Val()
-			if kept == "" || len(found) >= limit { // it was deleted in between
+			if kept == "" { // it was deleted in between
 				continue
 			}
-			record, err := recordOf(place.ID, kept, statuses)
+			record, err := recordOf(place.ID, kept)
 			if err != nil {
 				return nil, err
 			}
-			if record != nil {
-				found = append(found, record)
-			}
+			found = append(found, record)
 		}
 	}
 	return found, nil
 }
 
-// recordOf decodes the row of a record; nil when it has none of the statuses.
-func recordOf(id, kept string, statuses []string) (*dream.Record, error) {
-	r, err := parseRow(id, kept, len(statuses) > 0)
-	if err != nil || len(statuses) > 0 && !slices.Contains(statuses, r.marks.Status) {
+// recordOf decodes the row of a record.
+func recordOf(id, kept string) (*dream.Record, error) {
+	r, err := parseRow(id, kept, false)
+	if err != nil {
 		return nil, err
 	}
 	item, err := r.item()
 	if err != nil {
 		return nil, err
 	}
-	record, _ := item.(*dream.Record)
+	record, ok := item.(*dream.Record)
+	if !ok {
+		return nil, fmt.Errorf("%s is a %s; expected the record of a dream", id, r.kind)
+	}
 	return record, nil
 }
 

@@ -17,6 +17,9 @@ type fleet struct{ *file }
 
 // Overview describes agents by their ids, on one snapshot of the file.
 func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQuery) ([]memory.Overview, error) {
+	if len(agents) == 0 {
+		return nil, nil
+	}
 	return in(ctx, s.read, "overview of agents", func(d *tx) []memory.Overview {
 		all := make([]memory.Overview, len(agents))
 		for i, agent := range agents {
@@ -114,6 +117,9 @@ func (s fleet) Dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Recor
 
 // Balances returns the balances of several accounts, in this order.
 func (s ledger) Balances(ctx context.Context, scopes []string) ([]spend.Balance, error) {
+	if len(scopes) == 0 {
+		return nil, nil
+	}
 	return in(ctx, s.readOnce, "balances of accounts", func(d *tx) []spend.Balance {
 		return rows(d, `SELECT reserved, spent FROM json_each(?) AS asked LEFT JOIN accounts ON scope = asked.value
 			ORDER BY asked.key`, []any{jsonText{scopes}}, func(scan scanner) spend.Balance {

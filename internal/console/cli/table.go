@@ -189,7 +189,25 @@ func (t *Table) dropMost() int {
 }
 
 // Flat makes a foreign text one line without control characters.
-func Flat(s string) string { return strings.Join(strings.Fields(screen.Clean(s)), " ") }
+func Flat(s string) string {
+	if isFlat(s) {
+		return s
+	}
+	return strings.Join(strings.Fields(screen.Clean(s)), " ")
+}
+
+// isFlat reports whether a text is plain ASCII with single spaces between its words, as most cells of long tables are.
+func isFlat(s string) bool {
+	before := byte(' ')
+	for i := range len(s) {
+		c := s[i]
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return before != ' ' || s == ""
+}
 
 // Cut shortens a text to a width, with a mark that it was longer.
 func Cut(s string, width int) string {

@@ -60,16 +60,31 @@ func (e *examination) suspects(ctx context.Context, agents []dream.Agent,
 	for i, a := range agents {
 		ids[i] = a.ID
 	}
-	all, err := e.app.Fleet.Overview(ctx, ids, memory.OverviewQuery{
-		Dreams:    newestChecked,
+	q := memory.OverviewQuery{
+		Dreams:    1,
 		States:    []dream.State{dream.Live, dream.Archived},
 		DueBefore: e.now.Add(-overdueBy),
 		Waits:     true,
-	})
+	}
+	all, err := e.app.Fleet.Overview(ctx, ids, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	var unclear []string
+	for _, o := range all {
+		if len(o.Dreams) > 0 && !succeeded(o.Dreams[0]) {
+			unclear = append(unclear, o.Agent)
+		}
+	}
+	q.Dreams = newestChecked
+	more, err := e.app.Fleet.Overview(ctx, unclear, q)
 	if err != nil {
 		return nil, nil, err
 	}
 	for i, a := range agents {
+		if len(more) > 0 && more[0].Agent == a.ID {
+			all[i], more = more[0], more[1:]
+		}
 		if len(all[i].Dreams) > 0 && len(dreamers) < asksWorkers {
 			dreamers = append(dreamers, a)
 		}
@@ -78,6 +93,13 @@ func (e *examination) suspects(ctx context.Context, agents []dream.Agent,
 		}
 	}
 	return suspects, dreamers, nil
+}
+
+// succeeded reports whether a dream counts and has ended with something that it may have kept.
+func succeeded(d memory.DreamMark) bool {
+	outcome := d.Outcome()
+	return d.State == dream.Live && d.Status != dream.RecordWaits &&
+		(outcome == dream.Completed || outcome == dream.Exhausted || outcome == dream.Interrupted)
 }
 
 // suspect reports whether an agent can have a problem.

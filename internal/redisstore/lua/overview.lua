@@ -2,14 +2,8 @@
 -- id and a prefix for each agent. Returns a list for each: live episodes, 1 if it dreams, overdue predictions, 1 if an item
 -- waits for a review, and the state, the place and the status of its newest dreams of each state.
 local prefix, plan, due = ARGV[1], cjson.decode(ARGV[2]), ARGV[3]
-local call, sub, find = redis.call, string.sub, string.find
+local call = redis.call
 local out = {}
-
--- status returns the status in the marks of a row, which memory.lua says the form of.
-local function status(row)
-  local marks = find(row, '{', find(row, ' ', 1, true) + 85, true)
-  return cjson.decode(sub(row, marks, find(row, '\n', marks, true) - 1)).st or ''
-end
 
 -- overdue counts the open ones among the predictions that were due last.
 local function overdue(base)

@@ -44,9 +44,14 @@ func unknownOverview(t *testing.T, open func(t *testing.T) FleetStore) {
 	got, err := s.Overview(t.Context(), []string{"nobody"}, everything)
 	require.NoError(t, err)
 	require.Equal(t, []memory.Overview{{Agent: "nobody"}}, emptied(got))
-	found, err := s.Dreams(t.Context(), memory.DreamsQuery{Agents: []string{"nobody"}, Limit: 5})
+	got, err = s.Overview(t.Context(), nil, everything)
 	require.NoError(t, err)
-	require.Empty(t, found)
+	require.Empty(t, got)
+	for _, agents := range [][]string{nil, {"nobody"}} {
+		found, err := s.Dreams(t.Context(), memory.DreamsQuery{Agents: agents, Limit: 5})
+		require.NoError(t, err)
+		require.Empty(t, found)
+	}
 }
 
 func overviewTellsSlots(t *testing.T, open func(t *testing.T) FleetStore) {
