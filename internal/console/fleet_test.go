@@ -37,13 +37,25 @@ func TestTheScreensOfAllAgentsFit(t *testing.T) {
 func (d *fixture) sleepers(handles ...string) {
 	d.Helper()
 	for i, handle := range handles {
-		a := dream.Agent{ID: handle, Handle: handle, Zone: "UTC", Caps: dream.DefaultCaps, Created: now.AddDate(0, 0, -3)}
+		a := dream.Agent{
+			ID:      handle,
+			Handle:  handle,
+			Zone:    "UTC",
+			Caps:    dream.DefaultCaps,
+			Created: now.AddDate(0, 0, -3),
+		}
 		require.NoError(d, d.store.PutAgent(d.Context(), a))
 		for n := range 2 {
 			h := head(dream.KindRecord, fmt.Sprintf("dream/%s/%04d", handle, n+1),
 				now.Add(time.Duration(n-10)*time.Hour+time.Duration(i)*time.Minute), true)
 			h.Agent = handle
-			r := &dream.Record{Head: h, Tier: dream.Core, Outcome: dream.Completed, Run: "r", Ended: h.At.Add(time.Minute)}
+			r := &dream.Record{
+				Head:    h,
+				Tier:    dream.Core,
+				Outcome: dream.Completed,
+				Run:     "r",
+				Ended:   h.At.Add(time.Minute),
+			}
 			r.Phases = []dream.Tally{{Phase: dream.Onset, Kept: 1}}
 			_, err := d.store.Commit(d.Context(), memory.Write{Agent: handle, Cause: h.ID, Add: []dream.Item{r}})
 			require.NoError(d, err)

@@ -125,7 +125,7 @@ func (d *Dreams) recordsOfMany(ctx context.Context, agents []dream.Agent, l List
 			return nil, err
 		}
 		for _, record := range records {
-			if d.asked(l, record) && len(rows) < n {
+			if d.selects(l, record) && len(rows) < n {
 				rows = append(rows, rankedDream{byID[record.Agent], record})
 			}
 		}
@@ -145,8 +145,8 @@ var markedAs = map[dream.Status][]string{
 	dream.StatusCanceled: {string(dream.Canceled)},
 }
 
-// asked reports whether a request asks for a dream, wherever it stands in the list.
-func (d *Dreams) asked(l ListRequest, record *dream.Record) bool {
+// selects reports whether a request asks for a dream, wherever it stands in the list.
+func (d *Dreams) selects(l ListRequest, record *dream.Record) bool {
 	return (l.Archived || record.Shelved.IsZero()) && (l.Status == "" || record.Status(d.Now()) == l.Status)
 }
 
@@ -171,7 +171,7 @@ func (d *Dreams) recordsOf(ctx context.Context, a dream.Agent, l ListRequest, wh
 		for _, record := range memory.As[*dream.Record](items) {
 			r := rankedDream{a, record}
 			behind := from == nil || rankedDream{whose, from}.compare(r) < 0
-			if behind && d.asked(l, record) {
+			if behind && d.selects(l, record) {
 				rows = append(rows, r)
 			}
 		}

@@ -26,9 +26,9 @@ func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQ
 			all[i].Agent = agent
 		}
 		ids := jsonText{agents}
-		d.countAll(all, ids, q)
+		countAll(d, all, ids, q)
 		for _, state := range statesOf(q.States) {
-			d.newestDreams(all, ids, state, q.Dreams)
+			newestDreams(d, all, ids, state, q.Dreams)
 		}
 		if len(q.States) > 1 {
 			for i := range all {
@@ -40,7 +40,7 @@ func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQ
 }
 
 // countAll reads what an overview counts.
-func (d *tx) countAll(all []memory.Overview, ids jsonText, q memory.OverviewQuery) {
+func countAll(d *tx, all []memory.Overview, ids jsonText, q memory.OverviewQuery) {
 	waits, overdue := "0", "0"
 	var args []any
 	if q.Waits {
@@ -65,7 +65,7 @@ func (d *tx) countAll(all []memory.Overview, ids jsonText, q memory.OverviewQuer
 }
 
 // newestDreams adds the marks of each agent's newest dreams in a state.
-func (d *tx) newestDreams(all []memory.Overview, ids jsonText, state dream.State, n int) {
+func newestDreams(d *tx, all []memory.Overview, ids jsonText, state dream.State, n int) {
 	if n < 1 {
 		return
 	}

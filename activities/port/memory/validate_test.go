@@ -83,7 +83,7 @@ func TestAFenceIsCheckedForHolderAndEpoch(t *testing.T) {
 	}{
 		"awake":                   {memory.Fence{}, holder, 3, false, nil},
 		"holder":                  {at(holder, 3), holder, 3, false, nil},
-		"a newer stretch":         {at(holder, 4), holder, 3, false, nil},
+		"a newer stretch":         {at(holder, 4), holder, 3, false, memory.ErrFenced},
 		"woken":                   {at(holder, 2), holder, 3, false, memory.ErrWoken},
 		"woken, the last write":   {at(holder, 2), holder, 3, true, nil},
 		"another run":             {memory.Fence{Dream: "d", Run: "s"}, holder, 0, true, memory.ErrFenced},
