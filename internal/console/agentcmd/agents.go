@@ -45,7 +45,7 @@ func agentsList(app *cli.App) *cobra.Command {
 	var p page
 	cmd := &cobra.Command{
 		Use: "list", Short: "List agents by their handles",
-		Long: `List shows 50 agents, by their handles, with how many memories of events each has, and how its last dream ended.
+		Long: `List shows 50 agents, by their handles, with the number of episodes of each and how its last dream ended.
 --limit 0 shows all of them. --after HANDLE goes on behind the last one shown.`,
 	}
 	cmd.Flags().IntVarP(&p.limit, "limit", "n", agentsAtOnce, "at most this many; 0 for all")
