@@ -278,7 +278,8 @@ func RunBalances(t *testing.T, l ManyBalances) {
 		})
 		require.NoError(t, err)
 		if i%2 == 0 {
-			bill := spend.Bill{State: spend.Settled, Amount: budget.Micros(i), At: time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC)}
+			ended := time.Date(2026, 3, 1, 7, 0, 0, 0, time.UTC)
+			bill := spend.Bill{State: spend.Settled, Amount: budget.Micros(i), At: ended}
 			require.NoError(t, l.Settle(t.Context(), h, bill))
 		}
 	}
