@@ -8,8 +8,10 @@ import (
 	"hash/fnv"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -573,6 +575,31 @@ func TestNumbersThatJSONLacksAreLeftOut(t *testing.T) {
 	require.Nil(t, a.LogProb)
 	require.Equal(t, a, generate(t, l.Model(next, catalog), request("a")))
 	require.Equal(t, 1, next.calls())
+}
+
+func TestAClosedFileIsFreeAlthoughAStartingProgramInheritedIt(t *testing.T) {
+	t.Parallel()
+	path := newPath(t)
+	l := openAt(t, path, budget.Dollar)
+	copies := 0
+	folder, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	for _, each := range folder {
+		name := filepath.Join("/proc/self/fd", each.Name())
+		to, err := os.Readlink(name)
+		if err != nil || to != path {
+			continue
+		}
+		number, err := strconv.Atoi(each.Name())
+		require.NoError(t, err)
+		inherited, err := syscall.Dup(number)
+		require.NoError(t, err)
+		copies++
+		defer func() { require.NoError(t, syscall.Close(inherited)) }()
+	}
+	require.Equal(t, 1, copies)
+	require.NoError(t, l.Close())
+	require.NoError(t, openAt(t, path, budget.Dollar).Close())
 }
 
 func TestAFileIsOpenOnce(t *testing.T) {

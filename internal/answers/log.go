@@ -58,14 +58,22 @@ func Open(path string, most budget.Micros) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the file of recorded answers: %w", err)
 	}
-	l, err := openLocked(f, path, most)
+	l, err := openLocked(locked{f}, path, most)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return l, nil
 }
 
-func openLocked(f *os.File, path string, most budget.Micros) (*Log, error) {
+// locked is a file whose lock ends when it is closed. Without the unlock, a program that another goroutine starts at that
+// moment holds it for a little longer, by the descriptors that it inherits until it executes.
+type locked struct{ *os.File }
+
+func (f locked) Close() error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.File.Close())
+}
+
+func openLocked(f locked, path string, most budget.Micros) (*Log, error) {
 	// The lock ends with the process, however it ends.
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

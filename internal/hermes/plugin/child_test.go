@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 	case "silent":
 		stubborn()
 		fmt.Fprintln(os.Stderr, "pid", os.Getpid())
-		select {}
+		forever()
 	case "ends":
 		fmt.Fprintln(os.Stderr, "no \x1b[31mlicence\x1b[0m was found")
 		os.Exit(3)
@@ -39,7 +40,15 @@ func TestMain(m *testing.M) {
 		raw(badTools)
 	case "noise":
 		fmt.Println("Welcome to the noisy server!")
-		select {}
+		forever()
+	}
+}
+
+// forever waits to be killed. An empty select would do, but a program without cgo would end by it: the runtime calls it a
+// deadlock.
+func forever() {
+	for {
+		time.Sleep(time.Hour)
 	}
 }
 
@@ -121,7 +130,7 @@ func clock(ignoring bool) {
 	}
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
 	if ignoring {
-		select {}
+		forever()
 	}
 }
 
