@@ -29,9 +29,6 @@ func (w Worker) validate() error {
 	if strings.ContainsAny(w.Deployment, ".:") { // Temporal's own rule; its SDK only logs it, and the worker gets no work
 		faults.add("worker.deployment is %q; a Worker Deployment has no dot and no colon in its name", w.Deployment)
 	}
-	if w.BuildID != "" && w.Deployment == "" {
-		faults.add("worker.build_id is %q and worker.deployment is empty; a build id is one of a deployment", w.BuildID)
-	}
 	return errors.Join(faults...)
 }
 

@@ -53,14 +53,11 @@ func (o Options) filled() Options {
 	return o
 }
 
-// versioning are the options of Worker Versioning; without a deployment it is off. workflows.Register says how each
-// workflow moves to another build.
+// versioning are the options of Worker Versioning. Without a deployment it is off, and histories tell the build all the
+// same. workflows.Register says how each workflow moves to another build.
 func (o Options) versioning() worker.DeploymentOptions {
-	if o.Deployment == "" {
-		return worker.DeploymentOptions{}
-	}
 	return worker.DeploymentOptions{
-		UseVersioning: true,
+		UseVersioning: o.Deployment != "",
 		Version:       worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.BuildID},
 	}
 }

@@ -52,6 +52,7 @@ type Config struct {
 	Cache      int                `json:"cache"`      // workflows kept in memory; 0: the worker's own
 	NoWakeBus  bool               `json:"deaf"`       // workers do not listen to the wake bus
 	Build      string             `json:"build"`      // build id of the workers; empty: without Worker Versioning
+	Unpinned   bool               `json:"unpinned"`   // a build id all the same without Worker Versioning
 	Settings   workflows.Settings `json:"settings"`   // settings of the agents
 	ResumeTTL  time.Duration      `json:"resume_ttl"` // how long an interrupted dream may go on; 0: it ends
 
@@ -270,7 +271,10 @@ func (d *Deployment) StartWorker() (worker.Worker, error) {
 		Alarms:      d.Starter,
 	}
 	if d.Config.Build != "" {
-		options.Deployment, options.BuildID = WorkerDeployment, d.Config.Build
+		options.BuildID = d.Config.Build
+		if !d.Config.Unpinned {
+			options.Deployment = WorkerDeployment
+		}
 	}
 	w := workers.New(d.Client, ports, starter.Executions{Client: d.Client}, d.Starter, options)
 	return w, w.Start()

@@ -60,3 +60,22 @@ func TestADreamEndsOnItsBuildAndItsAgentMovesToTheCurrentOne(t *testing.T) {
 	require.Equal(t, "build-2", buildOf(t, s.ctx, s.Client, begun))
 	require.Empty(t, s.upstream.Billing.Repeated(), "nothing is paid twice")
 }
+
+func TestHistoriesTellTheBuildWithoutWorkerVersioning(t *testing.T) {
+	t.Parallel()
+	s := newSleeper(t, provider.Options{Seed: 3}, func(p *testdeploy.Config) { p.Build, p.Unpinned = "build-1", true })
+	begun := s.begin()
+	result, err := s.Result(s.ctx, begun)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	tasks := 0
+	for events := s.Client.GetWorkflowHistory(s.ctx, begun, "", false, 0); events.HasNext(); {
+		e, err := events.Next()
+		require.NoError(t, err)
+		if task := e.GetWorkflowTaskCompletedEventAttributes(); task != nil {
+			tasks++
+			require.Equal(t, "build-1", task.GetWorkerVersion().GetBuildId(), task)
+		}
+	}
+	require.Positive(t, tasks)
+}

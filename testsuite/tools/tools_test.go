@@ -39,7 +39,7 @@ var finding = []line{
 // looking are the questions about one dream.
 var looking = []line{
 	{`temporal workflow describe --workflow-id dream/echo/0001`, "OneirosPhase"},
-	{`temporal workflow metadata --workflow-id dream/echo/0001`, "| nrem | running |"},
+	{`temporal workflow metadata --workflow-id dream/echo/0001`, "nrem         running"},
 	{`temporal workflow show --workflow-id dream/echo/0001`, "ActivityTaskScheduled"},
 	{`temporal workflow show --workflow-id dream/echo/0001 --output json`, "Onset.Partial"},
 	{`temporal workflow query --workflow-id dream/echo/0001 --type progress`, `"phase":"nrem"`},
