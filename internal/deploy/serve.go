@@ -22,6 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
@@ -245,12 +246,11 @@ func (e *engine) requireKeys(ctx context.Context, tell func(string, ...any)) err
 // serverOptions are the options of the HTTP server, with every API as its routes.
 func (e *engine) serverOptions(s *apiServer) front.Options {
 	c := e.deployment.config.Serve
+	turns := turnhttp.Turns{Talk: s.being, Now: time.Now, Note: e.countTurn}
 	talk := &openaihttp.Handler{
-		Talk: s.being,
-		Mind: s.being,
-		Now:  time.Now,
-		Hold: e.deployment.config.Agent.ClientTimeout,
-		Note: e.countTurn,
+		Turns: turns,
+		Mind:  s.being,
+		Hold:  e.deployment.config.Agent.ClientTimeout,
 	}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	together := &roomhttp.Handler{Rooms: s.rooms, Webhooks: e.deployment.webhooks("serve", s.rooms)}
@@ -310,9 +310,9 @@ func (e *engine) report(err error) {
 }
 
 // countTurn returns a function that counts a turn in the metrics.
-func (e *engine) countTurn(path string) func(openaihttp.TurnFigures) {
+func (e *engine) countTurn(path string) func(turnhttp.Figures) {
 	over := e.meter.TurnBegins(path)
-	return func(p openaihttp.TurnFigures) {
+	return func(p turnhttp.Figures) {
 		over(telemetry.Turn{
 			Path:      p.Path,
 			Status:    p.Status,
@@ -321,7 +321,7 @@ func (e *engine) countTurn(path string) func(openaihttp.TurnFigures) {
 			Dropped:   p.Dropped,
 			Woke:      p.Report.Woke,
 			Late:      p.Report.Degraded != "",
-			Chat:      p.Path == "/chat/completions",
+			Chat:      p.Path != "/embeddings",
 			Skipped:   p.Report.Skipped,
 			WordsOnly: p.Report.WordsOnly,
 		})

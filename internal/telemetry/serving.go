@@ -9,7 +9,7 @@ import (
 
 // Turn is a request that was passed on to a model, with what metrics need. It contains no text.
 type Turn struct {
-	Path      string // "/chat/completions" or "/embeddings"
+	Path      string // of the wire, such as "/chat/completions" or "/embeddings"
 	Status    int    // of the provider; 0: no response
 	First     time.Duration
 	Broken    bool // the provider's response broke off
@@ -158,6 +158,10 @@ func pathWord(path string) string {
 		return "chat"
 	case "/embeddings":
 		return "embeddings"
+	case "/responses":
+		return "responses"
+	case "/messages":
+		return "messages"
 	}
 	return other
 }

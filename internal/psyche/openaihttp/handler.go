@@ -9,29 +9,15 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 )
 
 // Handler serves a psyche.Service.
 type Handler struct {
-	Talk psyche.Talk
+	turnhttp.Turns
 	Mind psyche.Mind
-	Now  func() time.Time
-	// Note is called when a turn begins, and the function it returns when the turn is over; may be nil.
-	Note func(path string) (over func(TurnFigures))
 	// Hold is how long the lease of a session held by its stream lasts without renewal; 0: a minute.
 	Hold time.Duration
-}
-
-// TurnFigures are the figures of a turn. They hold no text.
-type TurnFigures struct {
-	Path    string // "/chat/completions" or "/embeddings"
-	Status  int    // the provider's; 0 when there was no response
-	Stream  bool
-	First   time.Duration // from the end of the request to the first byte of the response
-	Took    time.Duration // to its last
-	Broken  bool          // the provider's response broke off
-	Dropped bool          // the client hung up
-	Report  psyche.TurnReport
 }
 
 // Routes returns the routes. Nothing below /v1/models wakes an agent.
@@ -76,11 +62,4 @@ func (f *Handler) Routes() []front.Route {
 		},
 		{Method: http.MethodDelete, Path: "/v1/agents/{agent}/session", Role: access.Client, Serve: f.leave},
 	}
-}
-
-func (f *Handler) note(path string) func(TurnFigures) {
-	if f.Note == nil {
-		return func(TurnFigures) {}
-	}
-	return f.Note(path)
 }

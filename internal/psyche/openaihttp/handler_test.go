@@ -27,6 +27,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 )
 
 // being is a fake psyche.Service that returns given answers and records its calls.
@@ -77,7 +78,7 @@ type testServer struct {
 	*testing.T
 	*being
 	url    string
-	passed chan openaihttp.TurnFigures
+	passed chan turnhttp.Figures
 }
 
 // nobody is a store without keys.
@@ -88,7 +89,7 @@ func (nobody) KeysRequired(context.Context) (bool, error) { return false, nil }
 
 func open(t *testing.T) *testServer {
 	t.Helper()
-	h := &testServer{T: t, passed: make(chan openaihttp.TurnFigures, 16), being: &being{
+	h := &testServer{T: t, passed: make(chan turnhttp.Figures, 16), being: &being{
 		turns: make(chan psyche.Turn, 16), opened: make(chan string, 16), left: make(chan string, 16),
 		agents: []dream.Agent{
 			{ID: "a2", Handle: "iris", Created: time.Unix(1700000000, 0)},
@@ -97,13 +98,15 @@ func open(t *testing.T) *testServer {
 	}}
 	h.answers(http.StatusOK, "application/json", `{"ok":true}`)
 	handler := &openaihttp.Handler{
-		Talk: h.being,
-		Mind: h.being,
-		Now:  time.Now,
-		Hold: 30 * time.Millisecond,
-		Note: func(string) func(openaihttp.TurnFigures) {
-			return func(p openaihttp.TurnFigures) { h.passed <- p }
+		Turns: turnhttp.Turns{
+			Talk: h.being,
+			Now:  time.Now,
+			Note: func(string) func(turnhttp.Figures) {
+				return func(p turnhttp.Figures) { h.passed <- p }
+			},
 		},
+		Mind: h.being,
+		Hold: 30 * time.Millisecond,
 	}
 	server, err := front.New(
 		front.Options{Routes: handler.Routes(), Keys: nobody{}, Keyless: true, Limits: front.Limits{Body: 64 << 10}})
@@ -584,7 +587,7 @@ func (d *fixture) Flush() {
 func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	serve := func(d *fixture, body io.Reader) {
-		handler := &openaihttp.Handler{
+		handler := &openaihttp.Handler{Turns: turnhttp.Turns{
 			Now: time.Now,
 			Talk: &being{
 				turns: make(chan psyche.Turn, 1),
@@ -592,7 +595,7 @@ func TestTheHeadersOfAStreamGoWithItsFirstPieceOrAloneWhereThatIsNotThere(t *tes
 					return sse(io.NopCloser(body)), nil
 				},
 			},
-		}
+		}}
 		r := httptest.NewRequest(http.MethodPost, talk, strings.NewReader(`{"model":"iris","stream":true}`))
 		for _, route := range handler.Routes() {
 			if route.Path == talk {

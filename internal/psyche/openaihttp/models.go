@@ -1,19 +1,16 @@
 package openaihttp
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
-	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 )
 
 // model is an agent in OpenAI's form, with what OpenRouter adds to it.
@@ -62,7 +59,7 @@ func perToken(million budget.Micros) string {
 
 // models lists the agents that the caller reaches.
 func (f *Handler) models(r *http.Request) (any, error) {
-	agents, err := f.reached(r.Context(), front.CallerOf(r.Context()))
+	agents, err := f.Reached(r.Context(), front.CallerOf(r.Context()))
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +72,8 @@ func (f *Handler) models(r *http.Request) (any, error) {
 
 // model returns one of them.
 func (f *Handler) model(r *http.Request) (any, error) {
-	c, name := front.CallerOf(r.Context()), strings.TrimPrefix(r.PathValue("id"), prefix)
-	agents, err := f.reached(r.Context(), c)
+	c, name := front.CallerOf(r.Context()), strings.TrimPrefix(r.PathValue("id"), turnhttp.Prefix)
+	agents, err := f.Reached(r.Context(), c)
 	if err != nil {
 		return nil, err
 	}
@@ -85,55 +82,5 @@ func (f *Handler) model(r *http.Request) (any, error) {
 			return f.modelOf(r.Context(), a), nil
 		}
 	}
-	return nil, f.unknown(r.Context(), &c, name, memory.ErrNotFound)
-}
-
-func (f *Handler) reached(ctx context.Context, c psyche.Caller) ([]dream.Agent, error) {
-	agents, err := f.Talk.Agents(ctx, c)
-	slices.SortFunc(agents, func(a, b dream.Agent) int { return cmp.Compare(a.Handle, b.Handle) })
-	return agents, err
-}
-
-// most is how many agents a sentence names.
-const most = 20
-
-// unknown adds the existing agents to the error about an unknown one. Other errors are unchanged.
-func (f *Handler) unknown(ctx context.Context, c *psyche.Caller, name string, err error) error {
-	var existing *psyche.Fault
-	if isFault := errors.As(err, &existing); isFault && existing.Status != http.StatusNotFound ||
-		!isFault && !errors.Is(err, memory.ErrNotFound) {
-		return err
-	}
-	agents, fault := f.reached(ctx, *c)
-	if fault != nil {
-		return fault
-	}
-	var handles []string
-	for _, a := range agents[:min(len(agents), most)] {
-		handles = append(handles, a.Handle)
-	}
-	there := "This key reaches no agent; oneiros agents add makes one."
-	if len(handles) > 0 {
-		there = "This key reaches " + strings.Join(handles, ", ")
-		if len(agents) > most {
-			there += fmt.Sprintf(" and %d more", len(agents)-most)
-		}
-		there += "."
-	}
-	return &psyche.Fault{
-		Status:  http.StatusNotFound,
-		Type:    "invalid_request_error",
-		Code:    "model_not_found",
-		Param:   "model",
-		Err:     err,
-		Message: fmt.Sprintf("There is no agent %q. %s", clipped(name), there),
-	}
-}
-
-// clipped is a name as quoted in errors.
-func clipped(name string) string {
-	if len(name) > front.LongestName {
-		return strings.ToValidUTF8(name[:front.LongestName], "") + "..."
-	}
-	return name
+	return nil, f.Unknown(r.Context(), &c, name, memory.ErrNotFound)
 }

@@ -7,13 +7,12 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 )
 
 func (f *Handler) chat(w http.ResponseWriter, r *http.Request) {
@@ -36,61 +35,21 @@ func (f *Handler) serve(w http.ResponseWriter, r *http.Request, path string,
 		front.Refuse(w, r, err)
 		return
 	}
-	p := &relay{
-		w:       w,
-		control: http.NewResponseController(w),
-		now:     f.Now,
-		began:   f.Now(),
-		over:    f.note(path),
-		passed:  TurnFigures{Path: path},
-	}
-	defer p.end(r)
+	p := &relay{Passage: f.Begin(path), w: w, control: http.NewResponseController(w)}
+	defer p.End(r)
 	reply, err := ask(r.Context(), t)
 	if err != nil {
-		front.Refuse(w, r, f.unknown(r.Context(), &t.Caller, t.Agent, err))
+		front.Refuse(w, r, f.Unknown(r.Context(), &t.Caller, t.Agent, err))
 		return
 	}
 	p.answer(r, reply)
 }
 
-// SetHeaders writes what an agent did for a turn into headers.
-func SetHeaders(h http.Header, t psyche.TurnReport) {
-	set := func(name, value string) {
-		if value != "" {
-			h.Set("X-Oneiros-"+name, value)
-		}
-	}
-	set("Agent", t.Agent)
-	set("Conversation", headerText(t.Conversation))
-	set("Recalled", strconv.Itoa(t.Recalled))
-	set("Recall-Skipped", t.Skipped)
-	set("Recall-Words-Only", t.WordsOnly)
-	if t.Epoch > 0 {
-		set("Epoch", strconv.FormatInt(t.Epoch, 10))
-	}
-	if t.Woke {
-		set("Woke", "true")
-	}
-	set("Degraded", headerText(t.Degraded))
-}
-
-// headerText is what a header can carry: other letters are escaped as in JSON.
-func headerText(s string) string {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return s
-	}
-	return strings.Trim(strconv.QuoteToASCII(s), `"`)
-}
-
 // relay passes a response on.
 type relay struct {
-	w          http.ResponseWriter
-	control    *http.ResponseController
-	now        func() time.Time
-	began      time.Time
-	over       func(TurnFigures)
-	passed     TurnFigures
-	clientGone bool // a write to the client failed
+	turnhttp.Passage
+	w       http.ResponseWriter
+	control *http.ResponseController
 
 	head   sync.Mutex // held to send the headers of a stream
 	headed bool       // they are sent, or will be with the first piece
@@ -99,19 +58,14 @@ type relay struct {
 // answer writes a reply to the client and closes it.
 func (p *relay) answer(r *http.Request, reply *psyche.Reply) {
 	defer func() { _ = reply.Body.Close() }()
-	p.passed.Report, p.passed.Status, p.passed.Stream = reply.Report, reply.Status, psyche.EventStream(reply.Header)
+	p.Answered(reply)
 	maps.Copy(p.w.Header(), reply.Header)
-	SetHeaders(p.w.Header(), reply.Report)
-	if p.passed.Stream {
+	turnhttp.SetHeaders(p.w.Header(), reply.Report)
+	if p.Stream {
 		p.stream(r, reply)
 	} else {
 		p.relayWhole(r, reply)
 	}
-}
-
-func (p *relay) end(r *http.Request) {
-	p.passed.Took, p.passed.Dropped = p.now().Sub(p.began), p.clientGone || r.Context().Err() != nil
-	p.over(p.passed)
 }
 
 // The buffers of responses under way. A provider's piece is a few hundred bytes, and a waiting stream holds no more
@@ -149,10 +103,10 @@ func (p *relay) stream(r *http.Request, reply *psyche.Reply) {
 			if !begun {
 				begun = true
 				p.holdHead(alone)
-				p.first()
+				p.NoteFirst()
 			}
 			if _, fault := p.w.Write(buffer[:n]); fault != nil || p.control.Flush() != nil {
-				p.clientGone = true
+				p.ClientGone = true
 				return
 			}
 			last[0] = last[1]
@@ -202,13 +156,13 @@ func (p *relay) holdHead(alone *time.Timer) {
 // provider's fault.
 func (p *relay) broke(r *http.Request, err error) bool {
 	off := !errors.Is(err, io.EOF)
-	p.passed.Broken = off && r.Context().Err() == nil
+	p.Broken = off && r.Context().Err() == nil
 	return off && !errors.Is(context.Cause(r.Context()), context.Canceled)
 }
 
 // endWithError ends a stream that broke off with an error event. An incomplete event before it stays as it is.
 func (p *relay) endWithError(r *http.Request, last [2]byte, err error) {
-	fault := faultOf(err)
+	fault := turnhttp.BrokenOff(err)
 	front.WriteError(r.Context(), fault)
 	body, _ := json.Marshal(map[string]any{"error": map[string]any{
 		"message": fault.Message, "type": fault.Type, "code": fault.Code, "param": nil,
@@ -237,38 +191,23 @@ func (p *relay) relayWhole(r *http.Request, reply *psyche.Reply) {
 			return
 		}
 		p.w.Header().Del("Content-Type")
-		front.Refuse(p.w, r, faultOf(err))
+		front.Refuse(p.w, r, turnhttp.BrokenOff(err))
 		return
 	}
-	p.first()
+	p.NoteFirst()
 	p.w.WriteHeader(reply.Status)
 	for {
 		if _, fault := p.w.Write(buffer[:n]); fault != nil {
-			p.clientGone = true
+			p.ClientGone = true
 			return
 		}
 		if err != nil {
 			if !p.broke(r, err) {
 				return
 			}
-			front.Refuse(p.w, r, faultOf(err))
+			front.Refuse(p.w, r, turnhttp.BrokenOff(err))
 			return
 		}
 		n, err = reply.Body.Read(buffer[:])
-	}
-}
-
-// first notes when the first byte came.
-func (p *relay) first() { p.passed.First = p.now().Sub(p.began) }
-
-// faultOf is the fault of a response that broke off. The cause is for the log.
-func faultOf(err error) *psyche.Fault {
-	var existing *psyche.Fault
-	if errors.As(err, &existing) {
-		return existing
-	}
-	return &psyche.Fault{
-		Status: http.StatusBadGateway, Type: "upstream_error", Code: "upstream_broken", Err: err,
-		Message: "The model's answer broke off before its end. What came until then is all there is; the request may be sent again.",
 	}
 }
