@@ -23,6 +23,7 @@ const (
 	Reasoning  Kind = "reasoning" // Text, Field
 	Call       Kind = "call"      // Place, ID, Name, Custom: a tool's call begins
 	Arguments  Kind = "arguments" // Place, Text: of the call of that place
+	Thought    Kind = "thought"   // Field, Raw: a member that holds thoughts, or proves them, in a form of the provider's own
 	Other      Kind = "other"     // Field, Raw: a member of a message that has no kind of its own
 	LogProbs   Kind = "logprobs"  // Raw: of the choice
 	Finish     Kind = "finish"    // Text: the reason, such as "stop", "length", "tool_calls" or "content_filter"
@@ -246,6 +247,13 @@ func (r *Reader) read(raw []byte) ([]Piece, error) {
 
 func given(raw []byte) bool { return len(raw) > 0 && string(raw) != "null" }
 
+// thoughts are the members of messages in which providers send thoughts. Those that are no text, and the signatures that
+// prove them, are pieces of the kind Thought.
+var thoughts = map[string]bool{
+	"reasoning_content": true, "reasoning": true, "reasoning_details": true, "reasoning_text": true, "thinking": true,
+	"thinking_blocks": true, "thought_signature": true,
+}
+
 // message reads a message, whole or a piece of one. Reasoning comes first, then text, then calls: a message in one piece
 // has its members in no order.
 func (r *Reader) message(pieces []Piece, raw json.RawMessage, whole bool) ([]Piece, error) {
@@ -253,6 +261,7 @@ func (r *Reader) message(pieces []Piece, raw json.RawMessage, whole bool) ([]Pie
 		return pieces, nil
 	}
 	var text, calls []member
+	var own []Piece
 	thought := ""
 	err := jsonscan.Members(raw, func(key, value []byte) error {
 		m := member{jsonscan.Unquoted(key), value}
@@ -268,6 +277,8 @@ func (r *Reader) message(pieces []Piece, raw json.RawMessage, whole bool) ([]Pie
 				thought = text
 				pieces = append(pieces, Piece{Kind: Reasoning, Field: m.name, Text: text})
 			}
+		case thoughts[m.name]:
+			own = append(own, Piece{Kind: Thought, Field: m.name, Raw: m.value})
 		default:
 			text = append(text, m)
 		}
@@ -276,6 +287,7 @@ func (r *Reader) message(pieces []Piece, raw json.RawMessage, whole bool) ([]Pie
 	if err != nil {
 		return pieces, fmt.Errorf("the answer has a message that is no object: %w", err)
 	}
+	pieces = append(pieces, own...)
 	for _, m := range text {
 		switch m.name {
 		case "role":
@@ -429,8 +441,8 @@ func (r *Reader) place(c toolCall) (place int, begins bool) {
 		index = *c.Index
 	}
 	for i := len(r.calls) - 1; i >= 0; i-- {
-		known := r.calls[i]
-		if sameID := c.ID == "" || c.ID == known.id; sameID && (c.Index == nil || known.index == index) {
+		begun := r.calls[i]
+		if sameID := c.ID == "" || c.ID == begun.id; sameID && (c.Index == nil || begun.index == index) {
 			return i, false
 		}
 	}

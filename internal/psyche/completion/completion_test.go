@@ -53,9 +53,9 @@ func TestAnAnswerIsReadInItsPieces(t *testing.T) {
 		"every member, whole": {
 			body: `{"choices":[{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},` +
 				`{"id":"b","type":"custom","custom":{"name":"g","input":"x"}}],"content":"T","refusal":"R","reasoning_content":"W",` +
-				`"reasoning":"W","annotations":[1],"audio":null},"logprobs":{"content":[]}}]}`,
+				`"reasoning":"W","annotations":[1],"reasoning_details":[2],"audio":null},"logprobs":{"content":[]}}]}`,
 			pieces: []string{
-				"head", "reasoning reasoning_content W", "text T", "refusal R", "other annotations [1]",
+				"head", "reasoning reasoning_content W", "thought reasoning_details [2]", "text T", "refusal R", "other annotations [1]",
 				"call a f", "arguments {}", "call b g", "arguments x", `logprobs {"content":[]}`,
 			},
 		},
