@@ -146,6 +146,15 @@ func (s *Service) TalkModel(ctx context.Context, a *dream.Agent) (inference.Spec
 	return s.talkModel(ctx, a)
 }
 
+// ModelFor is the model that talks for an agent that a caller names.
+func (s *Service) ModelFor(ctx context.Context, c Caller, agent string) (inference.Spec, error) {
+	a, err := s.reach(ctx, c, agent, access.Client)
+	if err != nil {
+		return inference.Spec{}, err
+	}
+	return s.talkModel(ctx, &a)
+}
+
 // talkModel is the model that talks for an agent.
 func (b *core) talkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error) {
 	spec, err := b.Guard.Catalog.Lookup(cmp.Or(b.o.Talker, b.modelOf(a, dream.Generator)))
