@@ -35,6 +35,7 @@ type engine struct {
 	beside       int  // process id of the `oneiros up` whose server this one uses; 0 for none
 	defaultPorts bool // the child listens at the default ports, with its user interface
 	listens      bool // it takes pushed readings of feeds
+	counts       bool // it serves metrics.listen, and counts what Temporal's SDK does
 	worker       *workers.Worker
 	attendant    *psyche.Service // answers for agents in rooms when Temporal asks this process to
 	attending    *rooms.Service
@@ -152,7 +153,7 @@ func (d *Process) Work(ctx context.Context, h *Deployment) (Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.listens = true
+	e.listens, e.counts = true, true
 	if err := requireWrites(ctx, e); err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (d *Process) Up(ctx context.Context, h *Deployment, tell func(string, ...an
 	if err != nil {
 		return nil, err
 	}
-	e.defaultPorts, e.listens = true, true
+	e.defaultPorts, e.listens, e.counts = true, true, true
 	if loose := exposed(h.config); loose != "" {
 		tell("Warning: %s.", loose)
 	}
@@ -299,7 +300,7 @@ func (e *engine) prepare(o *client.Options) error {
 	if err := traceTemporal(o, e.deployment.tracing); err != nil {
 		return err
 	}
-	if e.listens {
+	if e.counts {
 		var err error
 		e.sdk, err = countTemporal(o, e.plainLog)
 		if err != nil {

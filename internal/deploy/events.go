@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -93,6 +94,10 @@ func (e *engine) measure(ctx context.Context) error {
 	if s, ok := e.deployment.store.store.(memory.Conditioned); ok {
 		o.Server = s.Condition
 	}
+	o.Write = func(ctx context.Context) error {
+		return bookable(ctx, e.deployment.store.ledger, "metrics/"+e.deployment.Holder)
+	}
+	o.Caps = e.deployment.capUse
 	e.meter = telemetry.New(o)
 	if err := e.meter.Begin(ctx); err != nil {
 		return exit.Errorf(exit.Unreachable, "begin to count events: %w", err)
@@ -100,22 +105,34 @@ func (e *engine) measure(ctx context.Context) error {
 	return nil
 }
 
-// serveMetrics reports where events are archived, and serves GET /metrics where configured. When the port is taken,
-// most often by another worker of this host, this process serves no metrics: each worker counts the whole deployment.
-func (e *engine) serveMetrics(ctx context.Context) error {
-	if kept := e.deployment.config.Archive; kept.URL != "" {
-		if bucket, err := archive.OpenReadOnly(kept.URL); err == nil {
-			e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
-		}
+// placeArchive reports where events are archived.
+func (e *engine) placeArchive() {
+	kept := e.deployment.config.Archive
+	if kept.URL == "" {
+		return
 	}
+	if bucket, err := archive.OpenReadOnly(kept.URL); err == nil {
+		e.place("archive", fmt.Sprintf("%s, every %s", bucket.Where(), kept.Every))
+	}
+}
+
+// serveMetrics serves GET /metrics, and beside it /healthz and /readyz for probes, where configured. When the port is
+// taken, most often by another process of this host, this process serves none: each counts the whole deployment.
+func (e *engine) serveMetrics(ctx context.Context, ready *readiness) error {
 	at := e.deployment.config.Metrics.Listen
-	if at == "" || !e.listens {
+	if at == "" || !e.counts {
 		return nil
 	}
-	if err := e.measure(ctx); err != nil {
-		return err
+	if e.meter == nil {
+		if err := e.measure(ctx); err != nil {
+			return err
+		}
 	}
-	if e.serveHTTP(ctx, at, "metrics", "not served here", e.meter.Handler()) {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", e.meter.Handler())
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", ready.serve)
+	if e.serveHTTP(ctx, at, "metrics", "not served here", mux) {
 		e.places[len(e.places)-1].Where += "/metrics"
 	}
 	return nil

@@ -85,7 +85,8 @@ func (e *engine) startWorker(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := e.serveMetrics(ctx); err != nil {
+	e.placeArchive()
+	if err := e.serveMetrics(ctx, e.readyToWork()); err != nil {
 		return err
 	}
 	e.maintained = make(chan struct{})

@@ -21,27 +21,57 @@ const (
 
 // status returns the routes for liveness and readiness.
 func (e *engine) status() []front.Route {
-	r := &readiness{engine: e}
 	return []front.Route{
-		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: func(w http.ResponseWriter, _ *http.Request) {
-			front.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
-		}},
-		{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: r.serve},
+		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: healthy},
+		{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: e.readyToTalk().serve},
 		{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: e.meter.Handler().ServeHTTP},
 	}
+}
+
+// healthy answers as long as the process does.
+func healthy(w http.ResponseWriter, _ *http.Request) {
+	front.Answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // readiness keeps the last answer of each part.
 type readiness struct {
 	engine *engine
+	parts  map[string]func(context.Context) string
+	needs  []string // the parts without which the process is not ready
+
 	mu     sync.Mutex
 	looked time.Time
 	output map[string]string
 	ready  bool
 }
 
-// serve answers 200 when clients can talk and 503 when they cannot. Talk needs the store and a provider; without
-// Temporal it works, and nobody dreams.
+// The parts, by the names that probes see.
+const (
+	partStore    = "store"
+	partTemporal = "temporal"
+	partProvider = "provider"
+)
+
+// readyToTalk is the readiness of a server. Talk needs the store and a provider; without Temporal it works, and nobody
+// dreams.
+func (e *engine) readyToTalk() *readiness {
+	r := &readiness{engine: e, needs: []string{partStore, partProvider}}
+	r.parts = map[string]func(context.Context) string{
+		partStore:    r.store,
+		partTemporal: r.temporal,
+		partProvider: r.provider,
+	}
+	return r
+}
+
+// readyToWork is the readiness of a worker. Without a provider it goes on: Temporal tries the calls of dreams again.
+func (e *engine) readyToWork() *readiness {
+	r := &readiness{engine: e, needs: []string{partStore, partTemporal}}
+	r.parts = map[string]func(context.Context) string{partStore: r.store, partTemporal: r.temporal}
+	return r
+}
+
+// serve answers 200 when the process can do its work and 503 when it cannot.
 func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -57,13 +87,12 @@ func (r *readiness) serve(w http.ResponseWriter, q *http.Request) {
 }
 
 func (r *readiness) look(ctx context.Context) {
-	parts := map[string]func(context.Context) string{"store": r.store, "temporal": r.temporal, "provider": r.provider}
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	values := map[string]string{}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 	defer cancel()
-	for name, ask := range parts {
+	for name, ask := range r.parts {
 		asking.Go(func() {
 			word := ask(ctx)
 			mu.Lock()
@@ -72,7 +101,10 @@ func (r *readiness) look(ctx context.Context) {
 		})
 	}
 	asking.Wait()
-	r.output, r.ready = values, values["store"] == partOK && values["provider"] == partOK
+	r.output, r.ready = values, true
+	for _, name := range r.needs {
+		r.ready = r.ready && values[name] == partOK
+	}
 }
 
 // What strangers learn of a part: no address, and no words of another program.

@@ -44,6 +44,7 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 	if err != nil {
 		return nil, err
 	}
+	e.counts = true
 	if h.config.Serve.Listen == "" {
 		return nil, exit.Usagef("serve.listen is empty; set it to an address such as 127.0.0.1:7680")
 	}
@@ -59,6 +60,9 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 	err = e.startServer(ctx, tell)
 	if err == nil && e.api == nil {
 		err = exit.Errorf(exit.Unreachable, "%s", e.unserved)
+	}
+	if err == nil {
+		err = e.serveMetrics(ctx, e.readyToTalk())
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())

@@ -31,6 +31,12 @@ type Options struct {
 	// A label for each agent multiplies the number of series, and shows the handles to everyone who may scrape.
 	Agents func(context.Context) ([]dream.Agent, error)
 
+	// Write writes into the store and takes it out again. Nil: there is no metric of it.
+	Write func(context.Context) error
+
+	// Caps tells how much of the caps is used. Nil: there are no metrics of it.
+	Caps func(context.Context) (CapUse, error)
+
 	// Server tells how the store's server is doing. Nil: the store has none, and there are no metrics of it.
 	Server func(context.Context) (memory.Condition, error)
 }
@@ -52,8 +58,10 @@ type Meter struct {
 	archive
 	retention
 	serving
-	store  prometheus.Gauge
-	server *storeServer // nil: there is none
+	store    prometheus.Gauge
+	writable *writable    // nil: there is none
+	caps     *caps        // nil: there are none
+	server   *storeServer // nil: there is none
 }
 
 // New returns a meter with all counts at zero.
@@ -76,6 +84,12 @@ func New(o Options) *Meter {
 	m.archive = newArchive(r)
 	m.retention = newRetention(r)
 	m.serving = newServing(r)
+	if o.Write != nil {
+		m.writable = newWritable(r, o.Write)
+	}
+	if o.Caps != nil {
+		m.caps = newCaps(r, o.Caps)
+	}
 	if o.Server != nil {
 		m.server = newStoreServer(r, o.Server)
 	}
@@ -153,6 +167,12 @@ func (m *Meter) Handler() http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), sweepWithin)
 		defer cancel()
 		_ = m.Count(ctx) // oneiros_store_reachable shows the failure
+		if m.writable != nil {
+			m.writable.look(ctx)
+		}
+		if m.caps != nil {
+			m.caps.look(ctx)
+		}
 		if m.server != nil {
 			m.server.look(ctx)
 		}
