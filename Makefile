@@ -96,6 +96,7 @@ test: lint bin/temporald redis tmux ## Everything: lint, all tests, real servers
 	$(GO) -C cmd/temporald test -timeout 10m ./...
 	$(GO) -C tools/distill test -timeout 10m ./...
 	$(GO) -C testsuite/outside test -timeout 10m ./...
+	$(GO) -C testsuite/operating test -timeout 10m ./...
 
 # A test that needs the server fails without it, with the same message.
 .PHONY: redis
@@ -163,6 +164,31 @@ bin/matrix/dendrite: $(MATRIX)/go.mod $(MATRIX)/go.sum
 	CGO_ENABLED=1 $(GO) -C $(MATRIX) build -buildvcs=false -o ../../../bin/matrix/ github.com/matrix-org/dendrite/cmd/generate-keys \
 	github.com/matrix-org/dendrite/cmd/dendrite && touch bin/matrix/dendrite && echo "built Dendrite in $$(($$(date +%s) - began)) seconds"
 
+# What operators are given, with the tools of others: a module of its own, since each needs more than the product does.
+OPERATING = bin/tools/helm bin/tools/kubeconform bin/tools/promtool
+.PHONY: operating
+operating: $(OPERATING) bin/temporald redis ## Chart, compose file, alerts and dashboard, with helm, kubeconform and promtool (builds them)
+	$(GO) -C testsuite/operating test -count=1 -timeout 10m ./...
+
+bin/tools/helm: PKG = helm.sh/helm/v4/cmd/helm
+bin/tools/kubeconform: PKG = github.com/yannh/kubeconform/cmd/kubeconform
+bin/tools/promtool: PKG = github.com/prometheus/prometheus/cmd/promtool
+$(OPERATING): testsuite/operating/go.mod testsuite/operating/go.sum
+	@mkdir -p bin/tools
+	@echo "building $(notdir $@): one or two minutes on two cores the first time, seconds after that"
+	@$(GO) -C testsuite/operating build -buildvcs=false -tags remove_all_sd -o ../../$@ $(PKG)
+
+# Kubernetes' and the Prometheus operator's own descriptions, of these versions, from the Go module proxy.
+KUBERNETES = k8s.io/kubernetes@v1.37.2
+PROMETHEUS_OPERATOR = github.com/prometheus-operator/prometheus-operator@v0.85.0
+.PHONY: schemas
+schemas: ## Write the schemas for manifests anew, from Kubernetes' own OpenAPI
+	@$(GO) mod download $(KUBERNETES) $(PROMETHEUS_OPERATOR)
+	@at="$$($(GO) env GOMODCACHE)"; \
+	crd="$$at/$(PROMETHEUS_OPERATOR)/example/prometheus-operator-crd/monitoring.coreos.com"; \
+	cd testsuite/operating && $(GO) run ./schemas "$$at/$(KUBERNETES)/api/openapi-spec/swagger.json" \
+	"$${crd}_servicemonitors.yaml" "$${crd}_prometheusrules.yaml" testdata/schemas
+
 .PHONY: lint
 lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	@bad=$$(bin/tools/gofumpt -l $$(git ls-files --cached --others --exclude-standard '*.go')); \
@@ -171,6 +197,7 @@ lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	$(GO) -C cmd/temporald vet ./...
 	$(GO) -C tools/distill vet ./...
 	$(GO) -C testsuite/outside vet ./...
+	$(GO) -C testsuite/operating vet ./...
 	$(GO) -C tools vet ./plain
 	$(GO) -C tools test ./plain
 	$(GO) -C tools run ./plain ..
@@ -288,6 +315,7 @@ tidy: ## Tidy every module
 	cd cmd/temporald && $(GO) mod tidy
 	cd tools && $(GO) mod tidy
 	cd testsuite/outside && $(GO) mod tidy
+	cd testsuite/operating && $(GO) mod tidy
 	cd $(MATRIX) && $(GO) mod tidy
 
 .PHONY: clean

@@ -87,13 +87,14 @@ func TestConfigurationsInDocumentsAreRight(t *testing.T) {
 				require.NoError(t, program.CheckFile(path))
 				continue
 			}
-			if b.Language == "yaml" {
+			// Those of docs/kubernetes.md are values of the chart, which testsuite/operating renders.
+			if b.Language == "yaml" && d.Path != "docs/kubernetes.md" {
 				files[d.Path+": "+b.Under+": "+b.Lines[1]] = strings.Join(b.Lines, "\n")
 			}
 		}
 	}
 	require.GreaterOrEqual(t, len(files), 8)
-	examples, err := filepath.Glob(filepath.Join(root, "docs/examples/*.yaml"))
+	examples, err := filepath.Glob(filepath.Join(root, "docs/examples/oneiros*.yaml"))
 	require.NoError(t, err)
 	require.NotEmpty(t, examples)
 	for _, path := range examples {
