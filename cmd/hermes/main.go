@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	_ "time/tzdata" // for machines without a time zone database
 
+	_ "golang.org/x/crypto/x509roots/fallback" // for machines without certificates of authorities
+
 	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/hermes/program"
 	"github.com/seed-56a03226/oneiros/internal/hermes/tools"

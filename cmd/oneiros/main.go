@@ -14,6 +14,7 @@ import (
 	_ "time/tzdata" // for machines without a time zone database
 
 	"go.temporal.io/sdk/temporal"
+	_ "golang.org/x/crypto/x509roots/fallback" // for machines without certificates of authorities
 	"golang.org/x/term"
 
 	"github.com/seed-56a03226/oneiros/internal/console"

@@ -103,5 +103,5 @@ func Run(ctx context.Context, app *cli.App, args []string) int {
 func addDreamCommands(app *cli.App, root *cobra.Command) {
 	root.AddCommand(dreamcmd.Dream(app), democmd.Demo(app), dreamcmd.Watch(app), wakecmd.Wake(app), wakecmd.Sleep(app),
 		wakecmd.Alarm(app), feedcmd.Feed(app), feedcmd.Triggers(app), servecmd.Up(app), servecmd.ServeCommand(app),
-		servecmd.Mcp(app), servecmd.Worker(app))
+		servecmd.Mcp(app), servecmd.Worker(app), servecmd.Ready(app))
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -406,4 +408,23 @@ func TestWatchedThroughAPipeNothingIsCut(t *testing.T) {
 	d.fall(append(descending, event.DreamAborted{Phase: dream.Onset, Reason: reason})...)
 	require.Equal(t, exit.Unfinished, d.run(0, "watch", "2", "-a", "echo"))
 	require.Contains(t, d.out.String(), reason)
+}
+
+// Not parallel: systemd names its socket in the environment.
+func TestSystemdIsToldWhatRunsAndWhatStops(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, socket.Close()) })
+	t.Setenv("NOTIFY_SOCKET", path)
+	s := &sleeper{}
+	d := newFixture(t).furnish().asleep(s, 0)
+	s.failed <- errors.New("the server fell over")
+	require.Equal(t, exit.Failure, d.run(80, "up"))
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		message := make([]byte, 64)
+		n, err := socket.Read(message)
+		require.NoError(t, err)
+		require.Equal(t, want, string(message[:n]))
+	}
 }

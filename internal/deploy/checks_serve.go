@@ -45,7 +45,7 @@ func lookAtServer(ctx context.Context, h *Deployment) Finding {
 		return failed(
 			"Restore the store from a copy, or make a key with oneiros keys add NAME; oneiros keys open lets this machine in without one again.",
 			"%s answers nobody: this deployment needs a key for every request, and its store has none", at)
-	case len(keys) == 0 && near && !c.Serve.Keyless():
+	case len(keys) == 0 && c.Serve.Keys == config.KeysRequired:
 		return warned("Make a key with oneiros keys add NAME.",
 			"%s answers nobody: serve.keys is required, and there is no key yet", at)
 	case !required && len(keys) > 0 && live == 0 && c.Serve.Keyless():
@@ -53,7 +53,7 @@ func lookAtServer(ctx context.Context, h *Deployment) Finding {
 	case len(keys) == 0 && near:
 		return passed("%s, for this machine alone: there are no keys", at)
 	case len(keys) == 0:
-		return failed("Make a key with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680.",
+		return failed("Make a key with oneiros keys add NAME, set serve.keys to required, or set serve.listen to 127.0.0.1:7680.",
 			"%s can be reached by other machines, and there is no key: the server does not start", at)
 	case live == 0:
 		return warned("Make one with oneiros keys add NAME.", "%s answers nobody: of %d keys none is live", at,

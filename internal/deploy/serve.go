@@ -207,7 +207,8 @@ func requireWrites(ctx context.Context, e *engine) error {
 	return nil
 }
 
-// requireKeys refuses to serve an address that other machines reach without keys.
+// requireKeys refuses to serve an address that other machines reach without keys. With serve.keys: required it serves:
+// every request is refused until there is a key, which a container can be given once it runs.
 func (e *engine) requireKeys(ctx context.Context, tell func(string, ...any)) error {
 	c := e.deployment.config.Serve
 	if c.Listen == "" {
@@ -234,8 +235,8 @@ func (e *engine) requireKeys(ctx context.Context, tell func(string, ...any)) err
 	if c.Loopback() {
 		return nil
 	}
-	if len(keys) == 0 && !required {
-		return exit.Usagef("serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, or set serve.listen to 127.0.0.1:7680",
+	if len(keys) == 0 && !required && c.Keys != config.KeysRequired {
+		return exit.Usagef("serve.listen is %s, which other machines reach, and there is no key yet; make one with oneiros keys add NAME, set serve.keys to required, or set serve.listen to 127.0.0.1:7680",
 			c.Listen)
 	}
 	if c.TLSCert == "" {

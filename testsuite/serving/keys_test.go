@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -100,6 +101,29 @@ func TestTheFirstKeyClosesEveryServerThatRuns(t *testing.T) {
 	require.FileExists(t, h.data("keys-required"))
 	beside.end()
 	h.end()
+}
+
+// A container serves all addresses from its start, and is given its first key when it runs.
+func TestAServerThatOthersReachWaitsForItsFirstKey(t *testing.T) {
+	t.Parallel()
+	everywhere := strings.Replace(onLoopback, "127.0.0.1:0", "0.0.0.0:0", 1)
+	h := build(t, talker.Options{}, provider.Options{}, everywhere)
+	require.Contains(t, h.refusedBy(2, "up"), "set serve.keys to required")
+	h.settings = strings.Replace(everywhere, "{", "{keys: required, ", 1)
+	h.write()
+	h.must("agents", "add", "iris")
+	h.begin("up")
+	require.Equal(t, "invalid_api_key", h.becomes(http.StatusUnauthorized))
+	at, err := url.Parse(h.base)
+	require.NoError(t, err)
+	h.env = append(h.env, "ONEIROS_SERVE_LISTEN=0.0.0.0:"+at.Port())
+	require.Contains(t, h.must("ready"), "status    ready")
+	require.Contains(t, h.must("doctor"), "no key yet")
+	_, secret, first := h.addKey()
+	require.True(t, first)
+	h.becomes(http.StatusOK, "Authorization", "Bearer "+secret)
+	h.end()
+	require.Contains(t, h.refusedBy(5, "ready"), "no server for clients answers here")
 }
 
 func TestADeploymentWhoseKeysVanishStaysClosedUntilItIsOpened(t *testing.T) {

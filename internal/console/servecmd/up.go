@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/spf13/cobra"
 
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
@@ -70,6 +71,7 @@ func serve(
 		app.Fields(app.Out, pairs...)
 		app.Note("Running. Ctrl-C stops it%s.", stopped)
 	}
+	notify(app, daemon.SdNotifyReady)
 	var ended error
 	select {
 	case <-ctx.Done():
@@ -77,5 +79,15 @@ func serve(
 	case err := <-engine.Ended():
 		ended = fmt.Errorf("stopped, because a part of it did: %w", err)
 	}
+	notify(app, daemon.SdNotifyStopping)
 	return errors.Join(ended, engine.Stop())
+}
+
+// notify tells systemd the state of this process, where NOTIFY_SOCKET says that it started it (sd_notify(3)). Without
+// that it does nothing. What runs goes on when systemd cannot be told.
+func notify(app *cli.App, state string) {
+	_, err := daemon.SdNotify(false, state)
+	if err != nil {
+		app.Note("Warning: systemd was not told %s: %v.", state, err)
+	}
 }
