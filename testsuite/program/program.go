@@ -39,15 +39,27 @@ func Oneiros(t testing.TB) string {
 	return path
 }
 
-var built = sync.OnceValues(func() (string, error) {
+var built = sync.OnceValues(func() (string, error) { return compile("oneiros") })
+
+// Stamped builds the program once more, as another version.
+func Stamped(t testing.TB, version string) string {
+	t.Helper()
+	path, err := compile("oneiros-"+version, "-ldflags", "-X main.version="+version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func compile(name string, flags ...string) (string, error) {
 	if folder == "" {
 		return "", errors.New("build oneiros: TestMain of this package does not call program.Main")
 	}
-	path := filepath.Join(folder, "oneiros")
-	build := exec.Command("go", "build", "-o", path, module+"/cmd/oneiros")
+	path := filepath.Join(folder, name)
+	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", path, module+"/cmd/oneiros")...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build oneiros: %w\n%s", err, out)
 	}
 	return path, nil
-})
+}

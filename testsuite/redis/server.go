@@ -77,6 +77,18 @@ func ReplicaOf(primary *Server) Option {
 	return Config("replicaof", host, port)
 }
 
+// Promote makes a replica a primary, which it stays after a Restart. What it has not heard of yet is lost to it.
+func (s *Server) Promote() {
+	s.t.Helper()
+	if err := s.Dial(s.t).Do(s.t.Context(), "REPLICAOF", "NO", "ONE").Err(); err != nil {
+		s.t.Fatalf("promote the server at %s: %v", s.Address, err)
+	}
+	at := slices.Index(s.plan.config, "--replicaof")
+	if at >= 0 {
+		s.plan.config = slices.Delete(s.plan.config, at, at+3)
+	}
+}
+
 // Secured makes the server speak TLS only, with the certificate, key and authority in these files, and want a
 // certificate of that authority from every client. The client's side is what this program itself uses.
 func Secured(cert, key, authority string, client *tls.Config) Option {

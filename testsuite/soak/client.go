@@ -167,7 +167,7 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 	} else {
 		_, err = io.Copy(&all, res.Body)
 	}
-	t.Text = textOf(all.String())
+	t.Text = TextOf(all.String())
 	t.Answer, t.Woke = all.String(), res.Header.Get("X-Oneiros-Woke") == "true"
 	switch {
 	case err != nil:
@@ -182,8 +182,8 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 	return t
 }
 
-// textOf joins the text of an answer, whole or streamed.
-func textOf(answer string) string {
+// TextOf joins the text of an answer, whole or streamed.
+func TextOf(answer string) string {
 	type message struct{ Content string }
 	var text strings.Builder
 	for line := range strings.Lines(answer) {

@@ -31,12 +31,16 @@ type Replica struct {
 	output *transcript
 }
 
-// Fleet is the replicas of one deployment, each a process of the program with a folder of its own.
+// Fleet is the processes of one deployment, each of the program with a folder of its own.
 type Fleet struct {
-	program, dir, settings string
+	Program  string   // that processes are started from; a test may set another one between two starts
+	Dir      string   // the folders of all processes lie here
+	Settings string   // oneiros.yaml of every process
+	Commands []string // of each place: up, worker or serve
+	Env      []string // of every process, beside its home and path
 
 	mu     sync.Mutex
-	places []*Replica // nil while no replica runs there
+	places map[int]*Replica // those that run
 	all    []*Replica
 }
 
@@ -64,33 +68,45 @@ func (t *transcript) read(b *bytes.Buffer) string {
 }
 
 func (f *Fleet) command(ctx context.Context, folder string, args ...string) (*exec.Cmd, error) {
-	dir := filepath.Join(f.dir, folder)
+	dir := filepath.Join(f.Dir, folder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "oneiros.yaml"), []byte(f.settings), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "oneiros.yaml"), []byte(f.Settings), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, f.program, args...)
-	cmd.Dir, cmd.Env = dir, []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}
+	cmd := exec.CommandContext(ctx, f.Program, args...)
+	cmd.Dir, cmd.Env = dir, append([]string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}, f.Env...)
 	return cmd, nil
 }
 
-// Run runs one command of the program to its end.
+// Run runs one command of the program to its end, which must be that it worked.
 func (f *Fleet) Run(ctx context.Context, args ...string) error {
-	cmd, err := f.command(ctx, "shell", args...)
-	if err != nil {
-		return err
-	}
-	if body, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("oneiros %s: %w: %s", strings.Join(args, " "), err, body)
-	}
-	return nil
+	_, err := f.Ask(ctx, args...)
+	return err
 }
 
-// Start starts a server at a place and returns when it serves.
+// Ask runs one command of the program to its end, and returns what it printed, also when it failed.
+func (f *Fleet) Ask(ctx context.Context, args ...string) ([]byte, error) {
+	cmd, err := f.command(ctx, "shell", args...)
+	if err != nil {
+		return nil, err
+	}
+	body, err := cmd.Output()
+	if err != nil {
+		var beside []byte
+		var ended *exec.ExitError
+		if errors.As(err, &ended) {
+			beside = ended.Stderr
+		}
+		return body, fmt.Errorf("oneiros %s: %w: %s", strings.Join(args, " "), err, beside)
+	}
+	return body, nil
+}
+
+// Start starts the process of a place and returns when it works.
 func (f *Fleet) Start(place int) error {
-	cmd, err := f.command(context.Background(), fmt.Sprintf("replica-%d", place), "--json", "up")
+	cmd, err := f.command(context.Background(), fmt.Sprintf("replica-%d", place), "--json", f.Commands[place])
 	if err != nil {
 		return err
 	}
@@ -110,18 +126,21 @@ func (f *Fleet) Start(place int) error {
 		_ = cmd.Wait() // the exit code is read where the process is ended
 		close(r.ended)
 	}()
-	r.Base, err = r.serves()
+	r.Base, err = r.works(f.Commands[place] != "worker")
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.places == nil {
+		f.places = map[int]*Replica{}
+	}
 	f.places[place] = r
 	return nil
 }
 
-// serves waits until the process prints its address.
-func (r *Replica) serves() (string, error) {
+// works waits until the process says that it works, and returns the address at which it serves.
+func (r *Replica) works(serves bool) (string, error) {
 	limit, tick := time.NewTimer(startWithin), time.NewTicker(10*time.Millisecond)
 	defer limit.Stop()
 	defer tick.Stop()
@@ -134,6 +153,9 @@ func (r *Replica) serves() (string, error) {
 				if base, _, found := strings.Cut(p.Where, "/v1"); p.Name == "serve" && found {
 					return base, nil
 				}
+			}
+			if !serves {
+				return "", nil
 			}
 			return "", errors.New("the server has no address: " + r.output.read(&r.output.out))
 		}
@@ -170,27 +192,51 @@ func (f *Fleet) Pick(dice *rand.Rand) *Replica {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
-		if r := f.places[dice.IntN(len(f.places))]; r != nil {
+		if r := f.places[dice.IntN(len(f.Commands))]; r != nil {
 			return r
 		}
 	}
 }
 
 // First returns the one that is never killed.
-func (f *Fleet) First() *Replica {
+func (f *Fleet) First() *Replica { return f.At(0) }
+
+// At returns the process that runs at a place; nil when none does.
+func (f *Fleet) At(place int) *Replica {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.places[0]
+	return f.places[place]
 }
 
 // Kill ends the process at a place at once; no new request is sent there.
 func (f *Fleet) Kill(place int) {
 	f.mu.Lock()
 	r := f.places[place]
-	f.places[place], r.Killed = nil, time.Now()
+	r.Killed = time.Now()
+	delete(f.places, place)
 	f.mu.Unlock()
 	_ = r.cmd.Process.Kill()
 	<-r.ended
+}
+
+// End stops the process at a place as a supervisor would, and waits for it. No new request is sent there.
+func (f *Fleet) End(place int) error {
+	f.mu.Lock()
+	r := f.places[place]
+	delete(f.places, place)
+	f.mu.Unlock()
+	return r.stop()
+}
+
+func (r *Replica) stop() error {
+	if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
+		return err
+	}
+	<-r.ended
+	if code := r.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("replica %s ended with %d: %s", r.Name, code, r.output.read(&r.output.errs))
+	}
+	return nil
 }
 
 // KilledAt is when a process was killed; zero when it was not.
@@ -216,17 +262,7 @@ func (f *Fleet) Deaths() (killed []*Replica) {
 func (f *Fleet) Stop() error {
 	var faults []error
 	for _, r := range f.living() {
-		if err := r.cmd.Process.Signal(os.Interrupt); err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		<-r.ended
-		if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-			faults = append(
-				faults,
-				fmt.Errorf("replica %s ended with %d: %s", r.Name, code, r.output.read(&r.output.errs)),
-			)
-		}
+		faults = append(faults, r.stop())
 	}
 	return errors.Join(faults...)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -114,7 +115,12 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	t.Cleanup(func() { require.NoError(t, s.Deployment.Close()) })
 	text := fmt.Sprintf(settings, s.Talker.URL, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace,
 		cluster.TaskQueue)
-	s.Fleet = &Fleet{program: program, dir: s.dir, settings: text, places: make([]*Replica, size.Replicas)}
+	s.Fleet = &Fleet{
+		Program:  program,
+		Dir:      s.dir,
+		Settings: text,
+		Commands: slices.Repeat([]string{"up"}, size.Replicas),
+	}
 	t.Cleanup(s.Fleet.KillAll)
 	for place := range size.Replicas {
 		require.NoError(t, s.Fleet.Start(place))

@@ -1,0 +1,235 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/program"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// reducedTroubles is how many troubles the reduced trial has.
+const reducedTroubles = 2
+
+// trouble is what happens to a deployment while agents dream and people talk. It returns when the trouble is over.
+type trouble struct {
+	name   string
+	happen func()
+}
+
+// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of them.
+func (t *trial) troubles() []trouble {
+	all := []trouble{
+		{"workers are killed", t.killWorkers},
+		{"Redis fails over without its newest writes", t.failOver},
+		{"a server is killed", t.killServer},
+		{"Redis is restarted", t.restartRedis},
+		{"Redis is frozen", t.freezeRedis},
+		{"Temporal is restarted", t.restartTemporal},
+		{"Temporal is frozen", t.freezeTemporal},
+		{"all processes are restarted with another build", t.roll},
+		{"an archive is put back under the running Temporal", t.restore},
+		{"Redis is full", t.fill},
+	}
+	if !full {
+		all = all[:reducedTroubles]
+	}
+	t.dice.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	return all
+}
+
+// through begins dreams, lets people talk, makes trouble, and looks at everything afterwards.
+func (t *trial) through(one trouble) {
+	t.Helper()
+	t.beginDreams(2)
+	leave := t.people()
+	t.answered(t.principals)
+	one.happen()
+	t.answered(t.principals)
+	leave()
+	t.audit()
+}
+
+// calm looks at a deployment to which nothing happens.
+func (t *trial) calm() {
+	t.Helper()
+	t.beginDreams(1)
+	leave := t.people()
+	t.answered(2 * t.principals)
+	leave()
+	t.audit()
+}
+
+func (t *trial) killWorkers() {
+	first := t.dice.IntN(firstServer)
+	for i := range firstServer - 1 {
+		t.fleet.Kill((first + i) % firstServer)
+	}
+	t.answered(t.principals)
+	for i := range firstServer - 1 {
+		require.NoError(t, t.fleet.Start((first+i)%firstServer))
+	}
+}
+
+func (t *trial) killServer() {
+	place := firstServer + t.dice.IntN(servers)
+	t.fleet.Kill(place)
+	t.answered(2 * t.principals)
+	require.NoError(t, t.fleet.Start(place))
+}
+
+func (t *trial) restartRedis() {
+	t.store.Kill()
+	t.requireNamed("doctor", "store")
+	t.store.Restart()
+}
+
+func (t *trial) freezeRedis() {
+	t.store.Freeze()
+	t.wait(5 * time.Second)
+	t.store.Thaw()
+}
+
+func (t *trial) restartTemporal() {
+	t.cluster.Kill()
+	t.answered(2 * t.principals)
+	t.requireNamed("doctor", "temporal")
+	t.requireNamed("health", "temporal")
+	t.cluster.Restart()
+}
+
+func (t *trial) freezeTemporal() {
+	t.cluster.Freeze()
+	t.answered(2 * t.principals)
+	t.wait(5 * time.Second)
+	t.cluster.Thaw()
+}
+
+// wait lets a trouble last. Nothing is measured by it.
+func (t *trial) wait(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.ctx.Done():
+	}
+}
+
+// roll replaces one process after the other by one of another build.
+func (t *trial) roll() {
+	t.fleet.Program = program.Stamped(t, "v9.9.9-next")
+	for place := range places {
+		require.NoError(t, t.fleet.End(place))
+		require.NoError(t, t.fleet.Start(place))
+	}
+	for place := firstServer; place < len(places); place++ {
+		body, err := t.fleet.Ask(t.ctx, "--json", "version")
+		require.NoError(t, err)
+		require.Contains(t, string(body), "v9.9.9-next")
+	}
+}
+
+// restore puts back an archive that was made a while ago, as docs/backup.md says.
+func (t *trial) restore() {
+	kept := filepath.Join(t.TempDir(), "nightly.oneiros")
+	lost := gap{from: time.Now()}
+	_, err := t.fleet.Ask(t.ctx, "store", "export", kept)
+	require.NoError(t, err)
+	t.answered(2 * t.principals)
+	for place := range places {
+		require.NoError(t, t.fleet.End(place))
+	}
+	require.NoError(t, t.store.Dial(t).FlushDB(t.ctx).Err())
+	_, err = t.fleet.Ask(t.ctx, "store", "import", kept)
+	require.NoError(t, err)
+	_, err = t.fleet.Ask(t.ctx, "store", "verify")
+	require.NoError(t, err)
+	for place := range places {
+		require.NoError(t, t.fleet.Start(place))
+	}
+	lost.to = time.Now()
+	t.gaps = append(t.gaps, lost)
+	t.beginDreams(2)
+}
+
+// failOver lets a replica take over that has not responses of the newest writes.
+func (t *trial) failOver() {
+	replica := redis.Start(t.T, redis.ReplicaOf(t.store))
+	client := replica.Dial(t)
+	require.Eventually(t, func() bool {
+		state, err := client.Info(t.ctx, "replication").Result()
+		return err == nil && strings.Contains(state, "master_link_status:up")
+	}, time.Minute, often, "the replica does not follow")
+	t.answered(t.principals)
+	lost := gap{from: time.Now()}
+	replica.Promote()
+	t.answered(2 * t.principals)
+	t.store.Kill()
+	t.name.to(replica.Address)
+	t.store = replica
+	lost.to = time.Now()
+	t.gaps = append(t.gaps, lost)
+}
+
+// fill leaves Redis no memory for anything more.
+func (t *trial) fill() {
+	client := t.store.Dial(t)
+	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory-policy", "noeviction").Err())
+	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory", "1mb").Err())
+	for place := firstServer; place < len(places); place++ {
+		base := t.fleet.At(place).Base
+		require.Eventually(t, func() bool {
+			r, err := http.NewRequestWithContext(t.ctx, http.MethodGet, base+"/readyz", nil)
+			if err != nil {
+				return false
+			}
+			res, err := http.DefaultClient.Do(r)
+			if err != nil {
+				return false
+			}
+			_ = res.Body.Close()
+			return res.StatusCode == http.StatusServiceUnavailable
+		}, time.Minute, often, "a full store is ready")
+	}
+	p := &person{t: t, dice: t.dice, http: &http.Client{}}
+	refused := p.say(0)
+	require.Equal(t, http.StatusServiceUnavailable, refused.Status, refused.Fault)
+	t.requireNamed("doctor", "redis")
+	t.requireNamed("health", "redis")
+	_, err := t.fleet.Ask(t.ctx, "--json", "dreams", "list", "--all")
+	require.NoError(t, err, "what only reads works on a full store")
+	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory", "0").Err())
+}
+
+// finding is a line of doctor or health.
+type finding struct{ Agent, Name, State, Found string }
+
+func (f finding) bad() bool { return f.State == "wrong" || f.State == "ill" || f.State == "failed" }
+
+// findings are what a command says about the deployment.
+func (t *trial) findings(command string) []finding {
+	t.Helper()
+	body, err := t.fleet.Ask(t.ctx, "--json", command)
+	if command == "health" {
+		var all struct{ Lines []finding }
+		require.NoError(t, json.Unmarshal(body, &all), "%s: %v", body, err)
+		return all.Lines
+	}
+	var all []finding
+	require.NoError(t, json.Unmarshal(body, &all), "%s: %v", body, err)
+	return all
+}
+
+// requireNamed requires that a command names the trouble that stands.
+func (t *trial) requireNamed(command, name string) {
+	t.Helper()
+	found := t.findings(command)
+	require.True(t, slices.ContainsFunc(found, func(f finding) bool { return f.Name == name && f.bad() }),
+		"%s does not name the trouble of %s: %v", command, name, found)
+}
