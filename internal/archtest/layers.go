@@ -55,7 +55,7 @@ var Layers = []Layer{
 	{Name: "activities", Packages: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
 	{Name: "workflows", Packages: []string{
 		"workflows", "internal/psyche/openaihttp", "internal/psyche/mcpserver", "internal/psyche/dreamhttp",
-		"internal/psyche/roomhttp", "internal/psyche/matrix",
+		"internal/psyche/roomhttp", "internal/psyche/responseshttp", "internal/psyche/matrix",
 		"internal/hermes/ui",
 	}},
 	{Name: "processes", Packages: []string{"workers", "starter"}},

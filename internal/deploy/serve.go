@@ -20,6 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/responseshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
@@ -257,9 +258,10 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		Mind:  s.being,
 		Hold:  e.deployment.config.Agent.ClientTimeout,
 	}
+	responding := &responseshttp.Handler{Turns: turns}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	together := &roomhttp.Handler{Rooms: s.rooms, Webhooks: e.deployment.webhooks("serve", s.rooms)}
-	routes := slices.Concat(e.status(), talk.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
+	routes := slices.Concat(e.status(), talk.Routes(), responding.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
 	o := front.Options{
 		Routes: traced(routes, e.deployment.tracing),
 		Keys:   e.deployment.Keys, Keyless: c.Keyless(), Hosts: config.SplitList(c.Hosts),

@@ -265,6 +265,7 @@ func (i *inspector) openai() {
 	i.refused(theClient, "POST", chat, `{"model":"tally","messages":[]}`, 404, "model_not_found")
 	i.refused(theClient, "POST", chat, say("", strings.Repeat("x", 70000)), 413, "body_too_large")
 
+	i.responses()
 	require.Contains(i,
 		i.expect(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`,
 			200), `"embedding":[`)
@@ -272,6 +273,22 @@ func (i *inspector) openai() {
 		i.expect(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":"a vane","encoding_format":"base64"}`,
 			200), `"embedding":"`)
 	i.refused(theClient, "POST", "/v1/embeddings", `{"input":"a vane"}`, 400, "invalid_value")
+}
+
+// responses sends requests as clients of OpenAI's Responses API do.
+func (i *inspector) responses() {
+	i.Helper()
+	const path = "/v1/responses"
+	whole := i.expect(theClient, "POST", path, `{"model":"iris","input":"hello response"}`, 200)
+	require.Contains(i, whole, "I heard: hello response")
+	const tools = `"tools":[{"type":"function","name":"add","parameters":{"type":"object"}}]`
+	answer := i.expect(theClient, "POST", path, `{"model":"iris","input":"add","stream":true,`+tools+`}`, 200)
+	require.Contains(i, answer, "event: response.function_call_arguments.done\n")
+	require.Contains(i, answer, "event: response.completed\n")
+	i.refused(theClient, "POST", path, `{"model":"iris","input":"x","background":true}`, 400, "unsupported_parameter")
+	i.refused(theClient, "POST", path, `{"model":"tally","input":"x"}`, 404, "model_not_found")
+	answer, _ = i.read(theClient, "POST", path, `{"model":"iris","input":"be refused"}`, 429, nil)
+	require.Contains(i, answer, "refused with 429", "the provider's own words")
 }
 
 // agents requests the status of an agent, and holds it awake.

@@ -159,18 +159,22 @@ func TestAReaderKnowsThatAStreamEnded(t *testing.T) {
 // FuzzReader requires that an answer is the same however its bytes come, and that no text of a well-formed piece is
 // lost.
 func FuzzReader(f *testing.F) {
-	f.Add("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n", "said", true)
+	f.Add("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: [DONE]\n\n", "words", true)
 	f.Add("{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"a\"}]}}]}", "\u00e9\n", false)
 	f.Add("event: error\r\ndata: 5\r\rdata:", "", true)
-	f.Fuzz(func(t *testing.T, body, said string, stream bool) {
+	f.Fuzz(func(t *testing.T, body, words string, stream bool) {
 		once, err := all(completion.New(strings.NewReader(body), stream))
 		again, fault := all(completion.New(iotest.OneByteReader(strings.NewReader(body)), stream))
 		require.Equal(t, once, again)
 		require.Equal(t, err.Error(), fault.Error())
 
-		text, _ := json.Marshal(said)
-		_ = json.Unmarshal(text, &said) // as JSON can carry it
-		chunk := `{"choices":[{"index":0,"delta":{"reasoning":` + string(text) + `,"content":` + string(text) + `}}]}`
+		text, _ := json.Marshal(words)
+		_ = json.Unmarshal(text, &words) // as JSON can carry it
+		chunk := `{"choices":[{"index":0,"delta":{"reasoning":` + string(
+			text,
+		) + `,"content":` + string(
+			text,
+		) + `}}]}`
 		if stream {
 			chunk = "data: " + chunk + "\n\n"
 		}
@@ -180,7 +184,7 @@ func FuzzReader(f *testing.F) {
 		for _, p := range pieces {
 			got[p.Kind] += p.Text
 		}
-		require.Equal(t, said, got[completion.Text])
-		require.Equal(t, said, got[completion.Reasoning])
+		require.Equal(t, words, got[completion.Text])
+		require.Equal(t, words, got[completion.Reasoning])
 	})
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/responseshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
 )
 
@@ -34,6 +35,7 @@ func served() []front.Route {
 	nothing := func(http.ResponseWriter, *http.Request) {}
 	var all []front.Route
 	for _, r := range slices.Concat((&dreamhttp.Handler{}).Routes(), (&openaihttp.Handler{}).Routes(),
+		(&responseshttp.Handler{}).Routes(),
 		(&roomhttp.Handler{}).Routes(), mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
 			{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
 			{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: nothing},

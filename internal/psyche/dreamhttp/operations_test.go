@@ -306,6 +306,12 @@ var operations = map[string]note{
 		note:  "As OpenAI's, streaming and not. The model is the agent's handle; all else goes to the provider as it is, and so does what comes back: its answers have the fields that are named here as far as it keeps to OpenAI's API, and any others. A stream ends with [DONE]. The agent wakes if it sleeps.",
 		fails: "Passed",
 	},
+	"POST /v1/responses": {
+		id: "createResponse", summary: "Talk to an agent, as OpenAI's Responses API does", body: foreign,
+		answers: one(either{refTo("Response"), refTo("ResponseEvent")}),
+		note:    "As OpenAI's, streaming and not. The model is the agent's handle. The request is said to the provider as a chat completion, and its answer is said as a response; what a chat completion cannot say is refused by name. Built-in tools that are offered beside functions are left out and named in the header X-Oneiros-Tools-Left-Out. The agent wakes if it sleeps.",
+		fails:   "Passed",
+	},
 	"POST /v1/embeddings": {
 		id:      "createEmbedding",
 		summary: "Embed texts",
@@ -487,6 +493,26 @@ var borrowed = object{
 		"properties": object{
 			"prompt_tokens":     object{"type": "integer"},
 			"completion_tokens": object{"type": "integer"}, "total_tokens": object{"type": "integer"},
+		},
+	},
+	"Response": object{
+		"type": "object", "required": []string{"id", "object", "created_at", "status", "model", "output", "usage"},
+		"properties": object{
+			"id": word, "object": object{"const": "response"}, "created_at": object{"type": "integer"},
+			"status": object{"enum": []string{"in_progress", "completed", "incomplete", "failed", "cancelled"}},
+			"model":  word, "output": listOf(refTo("ResponseItem")), "usage": object{"type": []string{"object", "null"}},
+			"error": object{"type": []string{"object", "null"}}, "previous_response_id": orNull("string"),
+			"store": object{"type": "boolean"},
+		},
+	},
+	"ResponseItem": object{
+		"type": "object", "required": []string{"type"}, "properties": object{"type": word, "id": word},
+	},
+	"ResponseEvent": object{
+		"type": "object", "required": []string{"type", "sequence_number"},
+		"properties": object{
+			"type": word, "sequence_number": object{"type": "integer"}, "response": refTo("Response"),
+			"item": refTo("ResponseItem"), "item_id": word, "output_index": object{"type": "integer"}, "delta": word,
 		},
 	},
 	"EmbeddingList": object{

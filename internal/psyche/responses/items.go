@@ -1,0 +1,430 @@
+package responses
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+)
+
+// writer writes items as the messages of a chat completion. The thoughts, words and calls of one answer are items of
+// their own here, and one message there.
+type writer struct {
+	tools    *toolset
+	messages bytes.Buffer
+	count    int
+	open     *assistant // the answer whose items are being read; nil: none
+}
+
+// assistant is one message of the model being put together.
+type assistant struct {
+	members members // those other than role, content and tool_calls
+	content []byte  // nil: no words yet
+	calls   [][]byte
+}
+
+func (w *writer) begin() {
+	w.count++
+	if w.messages.Len() > 0 {
+		w.messages.WriteByte(',')
+	}
+}
+
+// message writes a message whose content is a JSON value.
+func (w *writer) message(role string, content []byte) {
+	w.flush()
+	w.begin()
+	fmt.Fprintf(&w.messages, `{"role":%q,"content":%s}`, role, content)
+}
+
+// flush writes the model's message, where one is open.
+func (w *writer) flush() {
+	a := w.open
+	if a == nil {
+		return
+	}
+	w.open = nil
+	content := a.content
+	if content == nil {
+		content = []byte("null")
+		if len(a.calls) == 0 {
+			content = []byte(`""`) // thoughts alone: a message needs words or calls
+		}
+	}
+	w.begin()
+	fmt.Fprintf(&w.messages, `{"role":"assistant","content":%s%s`, content, a.members.json())
+	if len(a.calls) > 0 {
+		fmt.Fprintf(&w.messages, `,"tool_calls":[%s]`, bytes.Join(a.calls, []byte{','}))
+	}
+	w.messages.WriteByte('}')
+}
+
+// answer is the model's message that an item belongs to.
+func (w *writer) answer() *assistant {
+	if w.open == nil {
+		w.open = &assistant{}
+	}
+	return w.open
+}
+
+// item writes one item. at names it in errors.
+func (w *writer) item(raw json.RawMessage, at string) error {
+	var head struct {
+		Type string `json:"type"`
+		Role string `json:"role"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return wrong(at, "%s must be an item with a type.", at)
+	}
+	if head.Type == "" && head.Role != "" {
+		head.Type = "message"
+	}
+	switch head.Type {
+	case "message":
+		return w.spoken(raw, head.Role, at)
+	case "function_call", "custom_tool_call":
+		return w.call(raw, head.Type == "custom_tool_call", at)
+	case "function_call_output", "custom_tool_call_output":
+		return w.result(raw, at)
+	case "reasoning":
+		return w.thought(raw, at)
+	case "":
+		return wrong(at+".type", "%s.type is missing, and a role as well; an item has one of them.", at)
+	}
+	return unsupported(
+		at,
+		"%s is of the type %q, which cannot be said in a chat completion: leave the item out. Messages, "+
+			"function calls, custom tool calls, their outputs and reasoning are served.",
+		at,
+		clip(head.Type),
+	)
+}
+
+// spoken writes a message.
+func (w *writer) spoken(raw json.RawMessage, role, at string) error {
+	var content json.RawMessage
+	var phase json.RawMessage
+	err := object(raw, at, func(name string, value json.RawMessage) error {
+		switch name {
+		case "type", "id", "status", "role":
+		case "content":
+			content = value
+		case "phase": // of an answer; providers that know it read it, others do not
+			phase = value
+		default:
+			return unsaid(at, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	text, err := w.content(content, role, at+".content")
+	if err != nil {
+		return err
+	}
+	switch role {
+	case "user":
+		w.message(role, text)
+	case "system", "developer": // the same to a model; templates know the first alone
+		w.message("system", text)
+	case "assistant":
+		if a := w.open; a != nil && (a.content != nil || len(a.calls) > 0) {
+			w.flush()
+		}
+		a := w.answer()
+		a.content = text
+		if phase != nil {
+			a.members.add("phase", phase)
+		}
+	default:
+		return wrong(
+			at+".role",
+			"%s.role is %q; it must be \"user\", \"system\", \"developer\" or \"assistant\".",
+			at,
+			clip(role),
+		)
+	}
+	return nil
+}
+
+// content is the content of a message: one text as a string, other parts as a list.
+func (w *writer) content(v json.RawMessage, role, at string) ([]byte, error) {
+	if v == nil {
+		return nil, wrong(at, "%s is missing; it must be a string or a list of parts.", at)
+	}
+	if v[0] == '"' {
+		return v, nil
+	}
+	var parts []json.RawMessage
+	if v[0] != '[' || json.Unmarshal(v, &parts) != nil {
+		return nil, wrong(at, "%s must be a string or a list of parts.", at)
+	}
+	all := []byte{'['}
+	var only []byte
+	for i, part := range parts {
+		each, text, err := w.part(part, role, fmt.Sprintf("%s[%d]", at, i))
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			all = append(all, ',')
+		}
+		all, only = append(all, each...), text
+	}
+	if len(parts) == 1 && only != nil {
+		return only, nil
+	}
+	if len(parts) == 0 {
+		return []byte(`""`), nil
+	}
+	return append(all, ']'), nil
+}
+
+// part writes a part of a message, and returns its text by itself, as a JSON string, if it is one.
+func (w *writer) part(raw json.RawMessage, role, at string) (part, text []byte, err error) {
+	fields := map[string]json.RawMessage{}
+	err = object(raw, at, func(name string, value json.RawMessage) error {
+		fields[name] = value
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	allow := func(names string) error {
+		allowed := set(names)
+		for name := range fields {
+			if name != "type" && !allowed[name] {
+				return unsaid(at, name)
+			}
+		}
+		return nil
+	}
+	need := func(name string) error {
+		if v := fields[name]; v == nil || v[0] != '"' {
+			return wrong(at+"."+name, "%s.%s is missing or no string.", at, name)
+		}
+		return nil
+	}
+	switch kind := jsonscan.Unquoted(fields["type"]); kind {
+	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
+		err = firstOf(need("text"), allow("text annotations logprobs"))
+		text = fields["text"]
+		return fmt.Appendf(nil, `{"type":"text","text":%s}`, text), text, err
+	case "refusal":
+		err = firstOf(need("refusal"), allow("refusal"))
+		return fmt.Appendf(nil, `{"type":"refusal","refusal":%s}`, fields["refusal"]), nil, err
+	case "input_image":
+		if fields["file_id"] != nil {
+			return nil, nil, unsupported(
+				at+".file_id",
+				"%s.file_id names a file elsewhere, and this server keeps no files: send the picture as a "+
+					"data: address in image_url.",
+				at,
+			)
+		}
+		part = fmt.Appendf(nil, `{"type":"image_url","image_url":{"url":%s`, fields["image_url"])
+		if d := fields["detail"]; d != nil {
+			part = fmt.Appendf(part, `,"detail":%s`, d)
+		}
+		return append(part, "}}"...), nil, firstOf(need("image_url"), allow("image_url detail"))
+	case "input_file":
+		for _, name := range []string{"file_id", "file_url"} {
+			if fields[name] != nil {
+				return nil, nil, unsupported(
+					at+"."+name,
+					"%s.%s names a file elsewhere, and this server fetches and keeps no files: send its "+
+						"bytes as file_data.",
+					at,
+					name,
+				)
+			}
+		}
+		part = fmt.Appendf(nil, `{"type":"file","file":{"file_data":%s`, fields["file_data"])
+		if name := fields["filename"]; name != nil {
+			part = fmt.Appendf(part, `,"filename":%s`, name)
+		}
+		return append(part, "}}"...), nil, firstOf(need("file_data"), allow("file_data filename"))
+	case "input_audio":
+		return fmt.Appendf(
+				nil,
+				`{"type":"input_audio","input_audio":%s}`,
+				fields["input_audio"],
+			), nil, allow(
+				"input_audio",
+			)
+	default:
+		return nil, nil, unsupported(
+			at+".type",
+			"%s.type is %q, which this server does not know; it serves input_text, input_image, input_file, "+
+				"input_audio, output_text and refusal.",
+			at,
+			clip(kind),
+		)
+	}
+}
+
+func firstOf(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call writes a call of a tool.
+func (w *writer) call(raw json.RawMessage, custom bool, at string) error {
+	fields, err := texts(raw, at, "call_id name namespace arguments input", "id status")
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"call_id", "name"} {
+		if fields[name] == "" {
+			return wrong(at+"."+name, "%s.%s is missing; a call has a name and a call_id.", at, name)
+		}
+	}
+	arguments := fields["arguments"]
+	if custom {
+		arguments = string(jsonscan.Quoted(fields["input"]))
+		arguments = `{"input":` + arguments + `}`
+	}
+	a := w.answer()
+	a.calls = append(a.calls, fmt.Appendf(
+		nil,
+		`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`,
+		jsonscan.Quoted(
+			fields["call_id"],
+		),
+		jsonscan.Quoted(within(fields["namespace"], fields["name"])),
+		jsonscan.Quoted(arguments),
+	))
+	return nil
+}
+
+// texts are those members of an item that are strings. Members that are neither named nor ignored are refused.
+func texts(raw json.RawMessage, at, named, ignored string) (map[string]string, error) {
+	wanted, skip := set(named), set(ignored)
+	all := map[string]string{}
+	return all, object(raw, at, func(name string, value json.RawMessage) error {
+		switch {
+		case name == "type" || skip[name]:
+		case !wanted[name]:
+			return unsaid(at, name)
+		case value[0] != '"':
+			return wrong(at+"."+name, "%s.%s must be a string.", at, name)
+		default:
+			all[name] = jsonscan.Unquoted(value)
+		}
+		return nil
+	})
+}
+
+// result writes what a tool answered.
+func (w *writer) result(raw json.RawMessage, at string) error {
+	var id string
+	var output json.RawMessage
+	err := object(raw, at, func(name string, value json.RawMessage) error {
+		switch name {
+		case "type", "id", "status", "name", "namespace":
+		case "call_id":
+			id = jsonscan.Unquoted(value)
+		case "output":
+			output = value
+		default:
+			return unsaid(at, name)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		return wrong(at+".call_id", "%s.call_id is missing; it names the call that this answers.", at)
+	}
+	content, err := w.content(output, "tool", at+".output")
+	if err != nil {
+		return err
+	}
+	w.flush()
+	w.begin()
+	fmt.Fprintf(&w.messages, `{"role":"tool","tool_call_id":%s,"content":%s}`, jsonscan.Quoted(id), content)
+	return nil
+}
+
+// sealPrefix begins what this server puts into encrypted_content: the members of a message that held the thoughts, so
+// that they can be sent back to the provider as they came. Nothing in it is secret; the same client reads the thoughts.
+const sealPrefix = "oneiros1."
+
+// sealed is encrypted_content for the members of a message that held thoughts, of which there is one at least.
+func sealed(m *members) string {
+	inner := m.json()
+	inner[0] = '{'
+	return sealPrefix + base64.RawURLEncoding.EncodeToString(append(inner, '}'))
+}
+
+// thought writes a reasoning item: its thoughts become members of the model's message that follows it.
+func (w *writer) thought(raw json.RawMessage, at string) error {
+	var r struct {
+		Content   []textPart `json:"content"`
+		Summary   []textPart `json:"summary"`
+		Encrypted *string    `json:"encrypted_content"`
+	}
+	if json.Unmarshal(raw, &r) != nil {
+		return wrong(at, "%s must be a reasoning item, with lists as summary and content.", at)
+	}
+	if a := w.open; a != nil && (a.content != nil || len(a.calls) > 0) {
+		w.flush()
+	}
+	a := w.answer()
+	if r.Encrypted != nil && *r.Encrypted != "" {
+		text, ours := strings.CutPrefix(*r.Encrypted, sealPrefix)
+		members, err := base64.RawURLEncoding.DecodeString(text)
+		if !ours || err != nil || !thoughtMembers(members) {
+			return fault("invalid_encrypted_content", at+".encrypted_content",
+				"%s.encrypted_content was not made by this server, which cannot read it: leave the item out.", at)
+		}
+		return jsonscan.Members(members, func(key, value []byte) error {
+			a.members.add(jsonscan.Unquoted(key), value)
+			return nil
+		})
+	}
+	if len(r.Content) == 0 {
+		r.Content = r.Summary
+	}
+	if len(r.Content) == 0 {
+		return nil // an item without thoughts says nothing
+	}
+	var all []string
+	for _, p := range r.Content {
+		all = append(all, p.Text)
+	}
+	a.members.add("reasoning_content", jsonscan.Quoted(strings.Join(all, "\n\n")))
+	return nil
+}
+
+type textPart struct {
+	Text string `json:"text"`
+}
+
+// thoughtFields are the members of messages in which providers send thoughts, and want them back.
+var thoughtFields = set(
+	"reasoning_content reasoning reasoning_details reasoning_text thinking thinking_blocks thought_signature",
+)
+
+// thoughtMembers reports whether a text is an object of such members alone: a client must not write others under the
+// cover of encrypted_content.
+func thoughtMembers(text []byte) bool {
+	count := 0
+	err := jsonscan.Members(text, func(key, value []byte) error {
+		count++
+		if !thoughtFields[jsonscan.Unquoted(key)] || string(value) == "null" {
+			return wrong("", "")
+		}
+		return nil
+	})
+	return err == nil && count > 0
+}

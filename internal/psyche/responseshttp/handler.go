@@ -1,0 +1,228 @@
+// Package responseshttp is OpenAI's Responses API: a response is a turn of an agent, as a chat completion is.
+package responseshttp
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/completion"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/responses"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
+)
+
+// Handler serves a psyche.Service.
+type Handler struct {
+	turnhttp.Turns
+}
+
+// Routes returns the routes.
+func (f *Handler) Routes() []front.Route {
+	return []front.Route{{
+		Method: http.MethodPost,
+		Path:   "/v1/responses",
+		Role:   access.Client,
+		Once:   true,
+		Stream: true,
+		Serve:  f.create,
+	}}
+}
+
+// path is the wire's path, as figures name it.
+const path = "/responses"
+
+// create answers a request with a response.
+func (f *Handler) create(w http.ResponseWriter, r *http.Request) {
+	q, t, err := f.read(r)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	c := &creation{
+		Passage: f.Begin(path),
+		handler: f,
+		w:       w,
+		control: http.NewResponseController(w),
+		q:       q,
+	}
+	defer c.End(r)
+	reply, err := f.Talk.Chat(r.Context(), *t)
+	if err != nil {
+		front.Refuse(w, r, f.Unknown(r.Context(), &t.Caller, t.Agent, err))
+		return
+	}
+	defer func() { _ = reply.Body.Close() }()
+	c.pass(r, reply)
+}
+
+// read reads a request and makes the turn that asks the same.
+func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error) {
+	raw, err := front.Body(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := responses.Read(raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := turnhttp.New(r, turnhttp.Names{
+		Model: q.Model,
+		Group: q.CacheKey,
+		Users: []turnhttp.Name{
+			{Field: "user", Value: q.User},
+			{Field: "safety_identifier", Value: q.SafetyIdentifier},
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	spec, err := f.Talk.ModelFor(r.Context(), t.Caller, t.Agent)
+	if err != nil {
+		return nil, nil, f.Unknown(r.Context(), &t.Caller, t.Agent, err)
+	}
+	o := responses.Options{MaxTokens: "max_tokens"}
+	if spec.Reasoning {
+		o.MaxTokens = "max_completion_tokens"
+	}
+	body, err := q.Chat(nil, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Body, err = psyche.ReadBody(body)
+	t.Path = "/chat/completions"
+	return q, t, err
+}
+
+// creation is a response being made.
+type creation struct {
+	turnhttp.Passage
+	handler *Handler
+	w       http.ResponseWriter
+	control *http.ResponseController
+	q       *responses.Request
+}
+
+// pass reads the provider's answer and writes the response.
+func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
+	c.Answered(reply)
+	h := c.w.Header()
+	turnhttp.SetHeaders(h, reply.Report)
+	if len(c.q.LeftOut) > 0 {
+		h.Set("X-Oneiros-Tools-Left-Out", strings.Join(c.q.LeftOut, ", "))
+	}
+	if reply.Status/100 != 2 {
+		c.refused(r, reply)
+		return
+	}
+	id := responses.ResponsePrefix + strings.ToLower(rand.Text())
+	a := c.q.Answer(id, c.handler.Now())
+	from := completion.New(reply.Body, c.Stream)
+	if c.q.Stream {
+		h.Set("Content-Type", "text/event-stream")
+		h.Set("Cache-Control", "no-store")
+		h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
+		c.w.WriteHeader(http.StatusOK)
+		a.Begin()
+		if !c.send(a) {
+			return
+		}
+	}
+	for first := true; ; first = false {
+		pieces, err := from.Next()
+		if first {
+			c.NoteFirst()
+		}
+		for _, p := range pieces {
+			a.Take(p)
+		}
+		if err != nil {
+			if !c.over(r, a, err) {
+				return
+			}
+			break
+		}
+		if c.q.Stream && !from.Waits() && !c.send(a) {
+			return
+		}
+	}
+	a.End(c.handler.Now())
+	if c.q.Stream {
+		c.send(a)
+		return
+	}
+	if message, failed := a.Failed(); failed {
+		front.Refuse(c.w, r, &psyche.Fault{
+			Status: http.StatusBadGateway, Type: "upstream_error", Code: "upstream_broken", Message: message,
+		})
+		return
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	c.w.WriteHeader(http.StatusOK)
+	if _, err := c.w.Write(append(a.Response(), '\n')); err != nil {
+		c.ClientGone = true
+	}
+}
+
+// over notes the end of the provider's answer, and reports whether there is somebody to tell. A client that hangs up
+// ends the provider's answer too, and so does a server that stops: neither is the provider's fault.
+func (c *creation) over(r *http.Request, a *responses.Answer, err error) bool {
+	if errors.Is(err, io.EOF) {
+		return true
+	}
+	c.Broken = r.Context().Err() == nil
+	if errors.Is(context.Cause(r.Context()), context.Canceled) {
+		if !c.q.Stream {
+			front.Refuse(c.w, r, r.Context().Err())
+		}
+		return false
+	}
+	fault := turnhttp.BrokenOff(err)
+	front.WriteError(r.Context(), fault)
+	a.Fail("server_error", fault.Message)
+	return true
+}
+
+// send sends the events that were written, and reports whether the client takes them.
+func (c *creation) send(a *responses.Answer) bool {
+	events := a.Events()
+	if len(events) == 0 {
+		return true
+	}
+	_, err := c.w.Write(events)
+	if err != nil || c.control.Flush() != nil {
+		c.ClientGone = true
+		return false
+	}
+	return true
+}
+
+// mostRefusal bounds what is passed on of a provider's refusal, in bytes.
+const mostRefusal = 1 << 20
+
+// refused passes a provider's refusal on with its status and words, which have the same form on this wire.
+func (c *creation) refused(r *http.Request, reply *psyche.Reply) {
+	var body bytes.Buffer
+	_, err := io.Copy(&body, io.LimitReader(reply.Body, mostRefusal))
+	if err != nil && body.Len() == 0 {
+		c.Broken = r.Context().Err() == nil
+		front.Refuse(c.w, r, turnhttp.BrokenOff(err))
+		return
+	}
+	c.NoteFirst()
+	h := c.w.Header()
+	for name, values := range reply.Header {
+		h[name] = values
+	}
+	c.w.WriteHeader(reply.Status)
+	if _, err := c.w.Write(body.Bytes()); err != nil {
+		c.ClientGone = true
+	}
+}
