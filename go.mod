@@ -15,6 +15,7 @@ require (
 	github.com/minio/minio-go/v7 v7.3.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/ohler55/ojg v1.28.5
+	github.com/openai/openai-go/v3 v3.70.0
 	github.com/prometheus/client_golang v1.23.2
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/rivo/uniseg v0.4.7
@@ -47,11 +48,6 @@ require (
 	maunium.net/go/mautrix v0.28.1
 	modernc.org/sqlite v1.61.0
 	pgregory.net/rapid v1.2.0
-)
-
-require (
-	github.com/coder/websocket v1.8.15 // indirect
-	github.com/openai/openai-go/v3 v3.70.0 // indirect
 )
 
 require (
@@ -116,6 +112,7 @@ require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/buger/jsonparser v1.1.1 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/dlclark/regexp2 v1.12.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/facebookgo/clock v0.0.0-20150410010913-600d898af40a // indirect

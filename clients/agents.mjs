@@ -1,0 +1,38 @@
+// OpenAI's Agents SDK on its defaults, against an agent.
+import { agent, assert, base, key, run } from './check.mjs'
+
+process.env.OPENAI_BASE_URL = base
+process.env.OPENAI_API_KEY = key
+process.env.OPENAI_AGENTS_DISABLE_TRACING = '1'
+const { Agent, run: ask, tool } = await import('@openai/agents')
+const { z } = await import('zod')
+
+const add = tool({ name: 'add', description: 'adds', parameters: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => `the sum is ${a + b}` })
+
+await run('agents sdk', {
+  'talks': async () => {
+    const result = await ask(new Agent({ name: 'Iris', model: agent, instructions: 'Be brief.' }), 'hello there')
+    assert.match(result.finalOutput, /hello there/)
+  },
+  'runs a tool': async () => {
+    const result = await ask(new Agent({ name: 'Iris', model: agent, tools: [add] }), 'two and three')
+    assert.match(result.finalOutput, /the sum is 5/)
+  },
+  'runs a tool in a stream': async () => {
+    const result = await ask(new Agent({ name: 'Iris', model: agent, tools: [add] }), 'two and three', { stream: true })
+    let text = ''
+    for await (const piece of result.toTextStream()) text += piece
+    await result.completed
+    assert.match(text, /the sum is 5/)
+  },
+  'hangs up in the middle': async () => {
+    const stop = new AbortController()
+    const result = await ask(new Agent({ name: 'Iris', model: agent }), 'count slowly', { stream: true, signal: stop.signal })
+    try {
+      for await (const _ of result.toTextStream()) { stop.abort(); break }
+      await result.completed
+    } catch (err) {
+      if (err.name !== 'AbortError') throw err
+    }
+  },
+})

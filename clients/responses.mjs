@@ -1,0 +1,86 @@
+// openai-node's responses, unchanged, against an agent.
+import OpenAI from 'openai'
+import { zodTextFormat } from 'openai/helpers/zod'
+import { z } from 'zod'
+import { agent, assert, base, key, run } from './check.mjs'
+
+const client = new OpenAI({ baseURL: base, apiKey: key, maxRetries: 0 })
+const add = { type: 'function', name: 'add', description: 'adds', strict: false, parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } }
+
+await run('openai responses', {
+  'talks': async () => {
+    const { data, response } = await client.responses.create({ model: agent, input: 'hello there', instructions: 'Be brief.' }).withResponse()
+    assert.match(data.output_text, /hello there/)
+    assert.equal(data.status, 'completed')
+    assert(data.usage.total_tokens > 0)
+    assert.equal(response.headers.get('x-oneiros-agent'), agent)
+  },
+  'streams every event in order': async () => {
+    const stream = await client.responses.create({ model: agent, input: 'one two three', stream: true })
+    let text = '', last, number = 0
+    for await (const event of stream) {
+      assert.equal(event.sequence_number, number++)
+      if (event.type === 'response.output_text.delta') text += event.delta
+      last = event
+    }
+    assert.match(text, /one two three/)
+    assert.equal(last.type, 'response.completed')
+    assert.equal(last.response.output[0].content[0].text, text)
+  },
+  'has its helper add the events up': async () => {
+    const stream = client.responses.stream({ model: agent, input: 'one two three' })
+    const response = await stream.finalResponse()
+    assert.match(response.output_text, /one two three/)
+  },
+  'has a tool called and its result taken': async () => {
+    const input = [{ role: 'user', content: 'what is two and three?' }]
+    const first = await client.responses.create({ model: agent, input, tools: [add] })
+    const call = first.output.find((item) => item.type === 'function_call')
+    assert.deepEqual(JSON.parse(call.arguments), { a: 2, b: 3 })
+    input.push(...first.output, { type: 'function_call_output', call_id: call.call_id, output: 'the sum is 5' })
+    const second = await client.responses.create({ model: agent, input, tools: [add] })
+    assert.match(second.output_text, /the sum is 5/)
+  },
+  'has structured output parsed': async () => {
+    const response = await client.responses.parse({ model: agent, input: 'as JSON', text: { format: zodTextFormat(z.object({ answer: z.string() }), 'answer') } })
+    assert.equal(response.output_parsed.answer, 'yes')
+  },
+  'recalls in a second session': async () => {
+    const say = (session, input) => client.responses.create({ model: agent, input }, { headers: { 'session-id': session } }).withResponse()
+    await say('first', 'My boat is called Rumpelstilz and has seven sails.')
+    for (let tries = 0; ; tries++) {
+      const { response } = await say(`later ${tries}`, 'How many sails has my boat Rumpelstilz?')
+      if (Number(response.headers.get('x-oneiros-recalled')) > 0) break
+      assert(tries < 50, 'nothing was recalled')
+      await new Promise((done) => setTimeout(done, 100))
+    }
+  },
+  'sends 60 KB': async () => {
+    const long = 'word '.repeat(12_000)
+    const response = await client.responses.create({ model: agent, input: long })
+    assert(response.output_text.includes(long.trim()))
+  },
+  'hangs up in the middle': async () => {
+    const stream = await client.responses.create({ model: agent, input: 'count slowly', stream: true })
+    for await (const event of stream) {
+      if (event.type === 'response.output_text.delta') break
+    }
+    stream.controller.abort()
+  },
+  'is told of a model that there is not': async () => {
+    await assert.rejects(client.responses.create({ model: 'gpt-none', input: 'hello' }), (err) => {
+      assert(err instanceof OpenAI.NotFoundError)
+      assert.equal(err.code, 'model_not_found')
+      return err.message.includes(agent)
+    })
+  },
+  'is told of what cannot be said': async () => {
+    await assert.rejects(client.responses.create({ model: agent, input: 'hello', background: true }), (err) => err.param === 'background')
+    await assert.rejects(client.responses.create({ model: agent, input: 'hello', tools: [{ type: 'web_search' }] }), OpenAI.BadRequestError)
+  },
+  'is told of a key that is wrong': async () => {
+    if (key === 'none') return
+    const stranger = new OpenAI({ baseURL: base, apiKey: 'oneiros_wrong', maxRetries: 0 })
+    await assert.rejects(stranger.responses.create({ model: agent, input: 'hello' }), OpenAI.AuthenticationError)
+  },
+})
