@@ -86,7 +86,7 @@ func (e *engine) startWorker(ctx context.Context) error {
 		}
 	}
 	e.placeArchive()
-	if err := e.serveMetrics(ctx, e.readyToWork()); err != nil {
+	if err := e.serveMetrics(ctx, readyToWork(e)); err != nil {
 		return err
 	}
 	e.maintained = make(chan struct{})

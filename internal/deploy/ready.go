@@ -19,11 +19,11 @@ const (
 	readyFor    = 2 * time.Second
 )
 
-// status returns the routes for liveness and readiness.
-func (e *engine) status() []front.Route {
+// statusRoutes returns the routes for liveness and readiness.
+func statusRoutes(e *engine) []front.Route {
 	return []front.Route{
 		{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: healthy},
-		{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: e.readyToTalk().serve},
+		{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: readyToTalk(e).serve},
 		{Method: http.MethodGet, Path: "/metrics", Role: access.Operator, Serve: e.meter.Handler().ServeHTTP},
 	}
 }
@@ -54,7 +54,7 @@ const (
 
 // readyToTalk is the readiness of a server. Talk needs the store and a provider; without Temporal it works, and nobody
 // dreams.
-func (e *engine) readyToTalk() *readiness {
+func readyToTalk(e *engine) *readiness {
 	r := &readiness{engine: e, needs: []string{partStore, partProvider}}
 	r.parts = map[string]func(context.Context) string{
 		partStore:    r.store,
@@ -65,7 +65,7 @@ func (e *engine) readyToTalk() *readiness {
 }
 
 // readyToWork is the readiness of a worker. Without a provider it goes on: Temporal tries the calls of dreams again.
-func (e *engine) readyToWork() *readiness {
+func readyToWork(e *engine) *readiness {
 	r := &readiness{engine: e, needs: []string{partStore, partTemporal}}
 	r.parts = map[string]func(context.Context) string{partStore: r.store, partTemporal: r.temporal}
 	return r

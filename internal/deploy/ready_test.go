@@ -40,8 +40,8 @@ func TestEachProcessIsReadyWithWhatItsWorkNeeds(t *testing.T) {
 				words[c.away] = "takes no writes: read-only"
 			}
 			e := &engine{}
-			require.Equal(t, c.talks, e.readyToTalk().status(words), "a server")
-			require.Equal(t, c.works, e.readyToWork().status(words), "a worker")
+			require.Equal(t, c.talks, readyToTalk(e).status(words), "a server")
+			require.Equal(t, c.works, readyToWork(e).status(words), "a worker")
 		})
 	}
 }

@@ -63,7 +63,7 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 		err = exit.Errorf(exit.Unreachable, "%s", e.unserved)
 	}
 	if err == nil {
-		err = e.serveMetrics(ctx, e.readyToTalk())
+		err = e.serveMetrics(ctx, readyToTalk(e))
 	}
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())
@@ -261,7 +261,7 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 	responding := &responseshttp.Handler{Turns: turns}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	together := &roomhttp.Handler{Rooms: s.rooms, Webhooks: e.deployment.webhooks("serve", s.rooms)}
-	routes := slices.Concat(e.status(), talk.Routes(), responding.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
+	routes := slices.Concat(statusRoutes(e), talk.Routes(), responding.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
 	o := front.Options{
 		Routes: traced(routes, e.deployment.tracing),
 		Keys:   e.deployment.Keys, Keyless: c.Keyless(), Hosts: config.SplitList(c.Hosts),
