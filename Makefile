@@ -84,6 +84,13 @@ dist: $(TEMPORALD) ## Pack a release archive for this system into dist/
 	cd '$(DIST)' && { sha256sum '$(PACKED).tar.gz' 2>/dev/null || shasum -a 256 '$(PACKED).tar.gz'; } >'$(PACKED).tar.gz.sha256'; \
 	echo "$(DIST)/$(PACKED).tar.gz"
 
+# Programs are compiled anew without the names of folders in them, so that the same commit makes the same bytes anywhere.
+PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64
+
+.PHONY: release
+release: ## Archives, Debian and RPM packages, images and lists of parts for PLATFORMS into dist/ (half an hour the first time)
+	@$(GO) -C tools run ./release -version '$(VERSION)' -out '$(abspath $(DIST))' -platforms '$(PLATFORMS)'
+
 # --- check and test ---
 
 .PHONY: check
@@ -97,6 +104,27 @@ test: lint bin/temporald redis tmux ## Everything: lint, all tests, real servers
 	$(GO) -C tools/distill test -timeout 10m ./...
 	$(GO) -C testsuite/outside test -timeout 10m ./...
 	$(GO) -C testsuite/operating test -timeout 10m ./...
+	$(GO) -C tools test -timeout 10m ./release
+
+.PHONY: release-test
+release-test: packaging-tools ## Make a release for this machine twice, and install, check and run what came of it (half an hour the first time)
+	@set -e; here="$$($(GO) env GOOS)/$$($(GO) env GOARCH)"; rm -rf bin/release bin/release-again; \
+	$(MAKE) --no-print-directory release DIST=bin/release PLATFORMS="$$here"; \
+	$(MAKE) --no-print-directory release DIST=bin/release-again PLATFORMS="$$here"; \
+	cmp bin/release/SHA256SUMS bin/release-again/SHA256SUMS; rm -rf bin/release-again; \
+	RELEASE='$(CURDIR)/bin/release' $(GO) -C tools test -count=1 -v -timeout 20m ./release
+
+# Tests that need one of them are skipped without it, and say so.
+.PHONY: packaging-tools
+packaging-tools: ## Install what checks packages when it is missing: lintian, rpm, systemd (apt-get as root or by sudo without a password)
+	@missing=; for tool in lintian:lintian rpm:rpm systemd-analyze:systemd dpkg-deb:dpkg unshare:util-linux; do \
+	command -v "$${tool%:*}" >/dev/null || missing="$$missing $${tool#*:}"; done; [ -n "$$missing" ] || exit 0; sudo=; \
+	if [ "$$(id -u)" != 0 ]; then sudo="sudo -n"; fi; \
+	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || sudo -n true 2>/dev/null; }; then \
+	echo "installing with apt-get:$$missing"; \
+	apt() { $$sudo env DEBIAN_FRONTEND=noninteractive apt-get "$$@"; }; \
+	apt install -y -q $$missing || { apt update -q && apt install -y -q $$missing; } || true; \
+	else echo "missing, and not installed here:$$missing; the tests that need them are skipped"; fi
 
 # A test that needs the server fails without it, with the same message.
 .PHONY: redis
@@ -199,6 +227,7 @@ lint: $(TOOLS) ## Format, vet, staticcheck, errorlint, workflowcheck
 	$(GO) -C testsuite/outside vet ./...
 	$(GO) -C testsuite/operating vet ./...
 	$(GO) -C tools vet ./plain
+	$(GO) -C tools vet ./plain ./release
 	$(GO) -C tools test ./plain
 	$(GO) -C tools run ./plain ..
 	$(GO) -C tools run ./plain -shape ..

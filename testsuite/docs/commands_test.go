@@ -36,6 +36,7 @@ var notRunHere = map[string]string{
 	"make ablation": "needs a model and three quarters of an hour; testsuite/ablation holds the page to the record of such a run",
 	"make test":     "runs this test",
 	"make dist":     anInstall,
+	"make release":  "compiles the Temporal server for four platforms; the tests of tools/release run what it runs, and make release-test itself for one",
 	"go install github.com/seed-56a03226/oneiros/cmd/oneiros@latest":   anInstall,
 	"go install github.com/seed-56a03226/oneiros/cmd/temporald@latest": anInstall,
 	"bin/oneiros dreams resume --agent iris":                           "needs a dream that was woken; TestAKnockFromAnotherProcessEndsASittingAndTheDreamGoesOn of cmd/oneiros resumes one",

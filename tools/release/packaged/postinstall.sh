@@ -1,0 +1,16 @@
+#!/bin/sh
+# Makes the user and the folder of data. It starts nothing: which service a machine runs is its owner's choice.
+set -e
+if ! getent passwd oneiros >/dev/null; then
+	if command -v systemd-sysusers >/dev/null; then
+		systemd-sysusers oneiros.conf
+	else
+		useradd --system --user-group --home-dir /var/lib/oneiros --no-create-home --shell /usr/sbin/nologin oneiros
+	fi
+fi
+install -d -o oneiros -g oneiros -m 0700 /var/lib/oneiros
+if [ -d /run/systemd/system ]; then
+	systemctl daemon-reload
+	# after an upgrade, what runs is started anew; what does not run stays so
+	systemctl try-restart oneiros-up.service oneiros-serve.service oneiros-worker.service || true
+fi
