@@ -125,7 +125,7 @@ func (s *Service) recalledFor(ctx context.Context, a dream.Agent, c Call) []Memo
 		s.Log.WarnContext(ctx, "a call goes on without memories", "agent", a.Handle, "error", err)
 		return nil
 	}
-	s.used(ctx, a.ID, found)
+	s.used(ctx, a, found)
 	return found
 }
 
@@ -230,15 +230,12 @@ func (s *Service) keepStatements(ctx context.Context, a dream.Agent, owner Calle
 		return
 	}
 	now := s.now()
-	s.enqueue(a.ID, task{context.WithoutCancel(ctx), func(ctx context.Context) {
+	s.enqueue(task{context.WithoutCancel(ctx), a, func(ctx context.Context) error {
 		err := s.remember(ctx, a, owner, session, lines, nil, seen, now)
 		if errors.Is(err, memory.ErrForgotten) {
 			s.counts.add("forgotten", 1)
-			return
+			return nil
 		}
-		if err != nil {
-			s.counts.add("failed", 1)
-			s.Log.WarnContext(ctx, "what was said in a room could not be remembered", "agent", a.Handle, "error", err)
-		}
-	}})
+		return err
+	}, "what was said in a room could not be remembered"})
 }

@@ -12,7 +12,10 @@ func Drained(s *Service) {
 	var all sync.WaitGroup
 	for _, queue := range s.queues {
 		all.Add(1)
-		queue <- task{context.Background(), func(context.Context) { all.Done() }}
+		queue <- task{from: context.Background(), do: func(context.Context) error {
+			all.Done()
+			return nil
+		}}
 	}
 	all.Wait()
 }

@@ -55,7 +55,7 @@ func (s *Service) Recall(ctx context.Context, c Caller, agent string, r RecallRe
 	if byWords != nil {
 		s.counts.wordsOnly(a.ID, whyWords(byWords))
 	}
-	s.used(ctx, a.ID, found)
+	s.used(ctx, a, found)
 	if found == nil {
 		found = []Memory{}
 	}

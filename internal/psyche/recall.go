@@ -79,7 +79,7 @@ func (t *turn) recall(ctx context.Context, query string, existing map[string]boo
 		case len(a.found) == 0:
 			return nil, SkippedNothing
 		}
-		s.used(ctx, t.agent.ID, a.found)
+		s.used(ctx, t.agent, a.found)
 		return a.found, ""
 	case <-late.C:
 		s.Log.WarnContext(ctx, "memory did not answer within its budget; the turn continues without memories", "agent",

@@ -23,14 +23,19 @@ const (
 	mostOfTools  = 3    // of their newest answers
 	mostNear     = 8    // memories near to a line that are held against it
 	rememberFor  = 30 * time.Second
+	waitForStore = 10 * time.Minute      // how long what follows a turn waits for a store that is away or takes no writes
+	firstWait    = 50 * time.Millisecond // before it is tried again; each later wait is twice as long
+	longestWait  = 2 * time.Second
 	byTalk       = "talk" // cause of the writes
 	rememberedBy = "remember"
 )
 
-// task is work that follows a turn, with the values of that turn's context.
+// task is work that follows a turn, with the values of that turn's context. It may be done twice.
 type task struct {
-	from context.Context
-	do   func(ctx context.Context)
+	from  context.Context
+	agent dream.Agent
+	do    func(ctx context.Context) error
+	lost  string // what the log says when it fails
 }
 
 // rememberWorkers store exchanges in parallel, each for agents of its own: a slow embedder delays only these, and
@@ -44,16 +49,44 @@ func (b *memoryWriter) rememberLoop(queue <-chan task) {
 			b.counts.add("dropped", 1)
 			continue
 		}
-		ctx, cancel := context.WithTimeout(d.from, rememberFor)
-		stop := context.AfterFunc(b.running, cancel)
-		d.do(ctx)
-		stop()
-		cancel()
+		err := b.perform(d)
+		if err != nil {
+			b.counts.add("failed", 1)
+			b.Log.WarnContext(d.from, d.lost, "agent", d.agent.Handle, "error", err)
+		}
 	}
 }
 
+// perform does a task, again and again while the store is away or takes no writes: the client has its answer already.
+// Those behind it wait, and would fail alike.
+func (b *memoryWriter) perform(d task) error {
+	waiting, cancel := context.WithTimeout(b.running, waitForStore)
+	defer cancel()
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		err := b.attempt(d)
+		if !errors.Is(err, memory.ErrAway) && !errors.Is(err, memory.ErrUnwritable) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-waiting.Done():
+			timer.Stop()
+			return err
+		}
+	}
+}
+
+func (b *memoryWriter) attempt(d task) error {
+	ctx, cancel := context.WithTimeout(d.from, rememberFor)
+	defer cancel()
+	stop := context.AfterFunc(b.running, cancel)
+	defer stop()
+	return d.do(ctx)
+}
+
 // enqueue queues a task for an agent. When too many wait it is dropped and counted: no turn waits for memory.
-func (b *memoryWriter) enqueue(agent string, d task) {
+func (b *memoryWriter) enqueue(d task) {
 	b.gate.RLock()
 	defer b.gate.RUnlock()
 	if b.closed {
@@ -61,10 +94,10 @@ func (b *memoryWriter) enqueue(agent string, d task) {
 		return
 	}
 	select {
-	case b.queues[maphash.String(workerSeed, agent)%rememberWorkers] <- d:
+	case b.queues[maphash.String(workerSeed, d.agent.ID)%rememberWorkers] <- d:
 	default:
 		b.counts.add("dropped", 1)
-		b.Log.Warn("an exchange is not remembered: too many wait", "agent", agent)
+		b.Log.Warn("an exchange is not remembered: too many wait", "agent", d.agent.Handle)
 	}
 }
 
@@ -112,7 +145,7 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 	session := t.report.Conversation
 	seen := t.seen
 	now := t.service.now()
-	s.enqueue(agent.ID, task{t.from, func(ctx context.Context) {
+	s.enqueue(task{t.from, agent, func(ctx context.Context) error {
 		err := s.remember(ctx, agent, caller, session, lines, shown, seen, now)
 		if errors.Is(err, memory.ErrForgotten) {
 			// The answer may repeat what was forgotten while it was written; what a person said does not.
@@ -120,11 +153,8 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 			lines = slices.DeleteFunc(lines, func(l line) bool { return l.by != dream.FromHuman })
 			err = s.remember(ctx, agent, caller, session, lines, shown, memory.SeenForgettings{}, now)
 		}
-		if err != nil {
-			s.counts.add("failed", 1)
-			s.Log.WarnContext(ctx, "an exchange could not be remembered", "agent", agent.Handle, "error", err)
-		}
-	}})
+		return err
+	}, "an exchange could not be remembered"})
 }
 
 // remember stores those lines that are worth it, are new, and do not repeat what the prompt quoted. ErrForgotten when

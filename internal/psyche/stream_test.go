@@ -498,7 +498,7 @@ func TestATurnDoesNotWaitForMemoryBeyondItsBudget(t *testing.T) {
 	status, err := r.Status(t.Context(), role(access.Operator), "echo")
 	require.NoError(t, err)
 	require.EqualValues(t, 1, status.Recall.Skipped[psyche.SkippedBudget])
-	h.err = memory.ErrAway
+	h.err = errors.New("torn page")
 	close(h.gate)
 	r.settle()
 	slow := setup(t, func(p *psyche.Ports, _ *psyche.Options) { h.Store, p.Memory = p.Memory, h })

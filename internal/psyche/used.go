@@ -8,7 +8,7 @@ import (
 )
 
 // used notes beside the turn that knowledge was recalled, which keeps its strength.
-func (b *memoryWriter) used(ctx context.Context, agent string, found []Memory) {
+func (b *memoryWriter) used(ctx context.Context, agent dream.Agent, found []Memory) {
 	var ids []string
 	for _, m := range found {
 		if m.Kind == dream.KindSemantic {
@@ -19,9 +19,11 @@ func (b *memoryWriter) used(ctx context.Context, agent string, found []Memory) {
 		return
 	}
 	now := b.now()
-	b.enqueue(agent, task{context.WithoutCancel(ctx), func(ctx context.Context) {
-		if err := memory.NoteUse(ctx, b.Memory, agent, now, ids...); err != nil {
-			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent, "error", err)
+	b.enqueue(task{context.WithoutCancel(ctx), agent, func(ctx context.Context) error {
+		err := memory.NoteUse(ctx, b.Memory, agent.ID, now, ids...)
+		if err != nil {
+			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent.Handle, "error", err)
 		}
-	}})
+		return nil
+	}, ""})
 }
