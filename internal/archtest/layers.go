@@ -33,7 +33,7 @@ var Layers = []Layer{
 		"internal/steering",
 		"internal/embedder", "internal/timeword", "internal/utterance", "internal/importer/derive", "internal/jsonshape",
 		"internal/claims", "internal/quality", "activities/port/rank", "internal/morning",
-		"internal/eval", "internal/hermes/view",
+		"internal/eval", "internal/hermes/view", "internal/wire/messages",
 	}},
 	// Leftward, because spend wraps another port, inference.Model, and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Packages: []string{
@@ -55,7 +55,7 @@ var Layers = []Layer{
 	{Name: "activities", Packages: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
 	{Name: "workflows", Packages: []string{
 		"workflows", "internal/psyche/openaihttp", "internal/psyche/mcpserver", "internal/psyche/dreamhttp",
-		"internal/psyche/roomhttp", "internal/psyche/responseshttp", "internal/psyche/matrix",
+		"internal/psyche/roomhttp", "internal/psyche/responseshttp", "internal/psyche/messageshttp", "internal/psyche/matrix",
 		"internal/hermes/ui",
 	}},
 	{Name: "processes", Packages: []string{"workers", "starter"}},

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
+	"github.com/seed-56a03226/oneiros/internal/psyche/messageshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/responseshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
@@ -259,9 +260,11 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		Hold:  e.deployment.config.Agent.ClientTimeout,
 	}
 	responding := &responseshttp.Handler{Turns: turns}
+	anthropic := &messageshttp.Handler{Turns: turns, Meter: s.being}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	together := &roomhttp.Handler{Rooms: s.rooms, Webhooks: e.deployment.webhooks("serve", s.rooms)}
-	routes := slices.Concat(statusRoutes(e), talk.Routes(), responding.Routes(), s.tools.Routes(), asleep.Routes(), together.Routes())
+	routes := slices.Concat(statusRoutes(e), talk.Routes(), responding.Routes(), anthropic.Routes(), s.tools.Routes(),
+		asleep.Routes(), together.Routes())
 	o := front.Options{
 		Routes: traced(routes, e.deployment.tracing),
 		Keys:   e.deployment.Keys, Keyless: c.Keyless(), Hosts: config.SplitList(c.Hosts),

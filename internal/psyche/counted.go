@@ -135,6 +135,7 @@ type limits struct {
 	free     bool            // the model costs nothing, so that the cost of a body does not matter
 	allowed  map[string]bool // fields beyond tokens that the deployment allows, by inference.FieldKey
 	thinking int64           // the most tokens for thinking beside the answer
+	thorough bool            // texts of every length are counted by the tokenizer, and the tools too
 }
 
 // window is the most tokens of prompt and answer together; 0 when unknown.

@@ -154,6 +154,13 @@ type Talk interface {
 	Agents(ctx context.Context, c Caller) ([]dream.Agent, error)
 }
 
+// Meter counts tokens.
+type Meter interface {
+	// PromptTokens is an upper bound of the tokens of a turn's prompt: of its body, and of the agent's name and persona.
+	// What the agent would recall is not in it. It wakes nobody. Errors are *Fault, or wrap the context's.
+	PromptTokens(ctx context.Context, t Turn) (int64, error)
+}
+
 // Mind is what the MCP interface and the sessions need. Agents are named by handle or id. Every method checks the
 // caller's role and reach and returns a *Fault.
 type Mind interface {

@@ -102,7 +102,7 @@ func (b *Body) counted() *splice {
 // their size. What cannot be counted takes the whole window.
 func (b *Body) prompt(l *limits, d *costBound) error {
 	c := &promptCount{Body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
-	c.byTokens = len(b.raw) >= countFrom && len(b.raw) <= countUpTo
+	c.byTokens = l.thorough || len(b.raw) >= countFrom && len(b.raw) <= countUpTo
 	for _, name := range b.others {
 		if err := c.other(name); err != nil {
 			return err
@@ -115,6 +115,10 @@ func (b *Body) prompt(l *limits, d *costBound) error {
 	}
 	if len(b.given("tools")) > len("[]") || len(b.given("functions")) > len("[]") {
 		d.in += perTools
+	}
+	if tools := b.fields["tools"].span; l.thorough && tools != (span{}) {
+		c.rest -= int64(tools.To - tools.From)
+		d.in += inference.CountText(l.spec, string(tools.Of(b.raw)))
 	}
 	d.in = plus(d.in, c.rest)
 	if c.unknown == "" {

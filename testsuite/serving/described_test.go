@@ -266,6 +266,7 @@ func (i *inspector) openai() {
 	i.refused(theClient, "POST", chat, say("", strings.Repeat("x", 70000)), 413, "body_too_large")
 
 	i.responses()
+	i.messages()
 	require.Contains(i,
 		i.expect(theClient, "POST", "/v1/embeddings", `{"model":"iris","input":["a vane"],"encoding_format":"float"}`,
 			200), `"embedding":[`)
@@ -289,6 +290,33 @@ func (i *inspector) responses() {
 	i.refused(theClient, "POST", path, `{"model":"tally","input":"x"}`, 404, "model_not_found")
 	answer, _ = i.read(theClient, "POST", path, `{"model":"iris","input":"be refused"}`, 429, nil)
 	require.Contains(i, answer, "refused with 429", "the provider's own words")
+}
+
+// messages sends requests as clients of Anthropic's Messages API do.
+func (i *inspector) messages() {
+	i.Helper()
+	const path = "/v1/messages"
+	say := func(more, text string) string {
+		return `{"model":"iris","max_tokens":50,` + more + `"messages":[{"role":"user","content":"` + text + `"}]}`
+	}
+	whole := i.expect(theClient, "POST", path, say("", "hello message"), 200, "Idempotency-Key", "message")
+	require.Contains(i, whole, "I heard: hello message")
+	require.Equal(i, whole,
+		i.expect(theClient, "POST", path, say("", "hello message"), 200, "Idempotency-Key", "message"))
+	const tools = `"stream":true,"tools":[{"name":"add","input_schema":{"type":"object"}}],`
+	answer := i.expect(theClient, "POST", path, say(tools, "add"), 200)
+	require.Contains(i, answer, `"type":"input_json_delta"`)
+	require.True(i, strings.HasSuffix(answer, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"), answer)
+	require.Contains(i, i.expect(theClient, "POST", path+"/count_tokens", say("", "hello"), 200), `"input_tokens":`)
+	const search = `"tools":[{"type":"web_search_20250305","name":"web_search"}],`
+	for _, at := range []string{path, path + "/count_tokens"} {
+		require.Contains(i, i.expect(theClient, "POST", at, say(search, "find"), 400), `"type":"invalid_request_error"`)
+		require.Contains(i, i.expect(noBody, "POST", at, say("", "hello"), 401), `"type":"authentication_error"`)
+	}
+	foreign := strings.Replace(say("", "hello"), "iris", "tally", 1)
+	require.Contains(i, i.expect(theClient, "POST", path, foreign, 404), `"type":"not_found_error"`)
+	require.Contains(i, i.expect(theClient, "POST", path, say("", "be refused"), 429), "refused with 429")
+	require.Contains(i, i.expect(noBody, "POST", path, say("", "hello"), 200, "X-Api-Key", i.keys[theClient]), "heard: hello")
 }
 
 // agents requests the status of an agent, and holds it awake.

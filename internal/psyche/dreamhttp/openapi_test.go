@@ -22,6 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/dreamhttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/mcpserver"
+	"github.com/seed-56a03226/oneiros/internal/psyche/messageshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/openaihttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/responseshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/roomhttp"
@@ -35,7 +36,7 @@ func served() []front.Route {
 	nothing := func(http.ResponseWriter, *http.Request) {}
 	var all []front.Route
 	for _, r := range slices.Concat((&dreamhttp.Handler{}).Routes(), (&openaihttp.Handler{}).Routes(),
-		(&responseshttp.Handler{}).Routes(),
+		(&responseshttp.Handler{}).Routes(), (&messageshttp.Handler{}).Routes(),
 		(&roomhttp.Handler{}).Routes(), mcpserver.New(nil, nil, mcpserver.Options{}).Routes(), []front.Route{
 			{Method: http.MethodGet, Path: "/healthz", Open: true, Serve: nothing},
 			{Method: http.MethodGet, Path: "/readyz", Open: true, Serve: nothing},
@@ -152,6 +153,8 @@ func tagOf(path string) string {
 		return "agents"
 	case path == "/v1/events":
 		return "events"
+	case strings.HasPrefix(path, "/v1/messages"):
+		return "anthropic"
 	case path == "/mcp":
 		return "mcp"
 	case strings.HasPrefix(path, "/v1/openapi"), !strings.HasPrefix(path, "/v1/"):
@@ -197,6 +200,7 @@ func describe(t *testing.T) []byte {
 			{"name": "agents"},
 			{"name": "rooms"},
 			{"name": "openai"},
+			{"name": "anthropic"},
 			{"name": "mcp"},
 			{"name": "server"},
 		},

@@ -312,6 +312,21 @@ var operations = map[string]note{
 		note:    "As OpenAI's, streaming and not. The model is the agent's handle. The request is said to the provider as a chat completion, and its answer is said as a response; what a chat completion cannot say is refused by name. Built-in tools that are offered beside functions are left out and named in the header X-Oneiros-Tools-Left-Out. The agent wakes if it sleeps.",
 		fails:   "Passed",
 	},
+	"POST /v1/messages": {
+		id: "createMessage", summary: "Talk to an agent, as Anthropic's Messages API does", body: foreign,
+		answers: one(either{refTo("AnthropicMessage"), refTo("AnthropicEvent")}),
+		note:    "As Anthropic's, streaming and not. The model is the agent's handle. The request is said to the provider as a chat completion, and its answer is said as a message; what a chat completion cannot say is refused by name. Fields that have no effect are named in the header X-Oneiros-Ignored. Errors have Anthropic's form. The agent wakes if it sleeps.",
+		fails:   "Anthropic",
+	},
+	"POST /v1/messages/count_tokens": {
+		id: "countMessageTokens", summary: "How many tokens a message's prompt has at most", body: foreign,
+		answers: one(object{
+			"type": "object", "required": []string{"input_tokens"},
+			"properties": object{"input_tokens": object{"type": "integer", "minimum": 1}},
+		}),
+		note:  "As Anthropic's. An upper bound for the model that talks for the agent, with its name and persona, and without what it would recall. It wakes nobody and costs nothing.",
+		fails: "Anthropic",
+	},
 	"POST /v1/embeddings": {
 		id:      "createEmbedding",
 		summary: "Embed texts",
@@ -495,6 +510,47 @@ var borrowed = object{
 			"completion_tokens": object{"type": "integer"}, "total_tokens": object{"type": "integer"},
 		},
 	},
+	"AnthropicMessage": object{
+		"type":     "object",
+		"required": []string{"id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"},
+		"properties": object{
+			"id": word, "type": object{"const": "message"}, "role": object{"const": "assistant"}, "model": word,
+			"content": listOf(refTo("AnthropicBlock")), "stop_sequence": orNull("string"),
+			"stop_reason": object{"enum": []any{"end_turn", "max_tokens", "tool_use", "refusal", nil}},
+			"usage":       refTo("AnthropicUsage"),
+		},
+	},
+	"AnthropicBlock": object{
+		"type": "object", "required": []string{"type"}, "properties": object{
+			"type": object{"enum": []string{"text", "thinking", "tool_use"}}, "text": word, "thinking": word,
+			"signature": word, "id": word, "name": word, "input": object{"type": "object"},
+		},
+	},
+	"AnthropicUsage": object{
+		"type": "object", "required": []string{"input_tokens", "output_tokens"}, "properties": object{
+			"input_tokens": object{"type": "integer"}, "output_tokens": object{"type": "integer"},
+			"cache_creation_input_tokens": object{"type": "integer"}, "cache_read_input_tokens": object{"type": "integer"},
+		},
+	},
+	"AnthropicEvent": object{
+		"type": "object", "required": []string{"type"}, "properties": object{
+			"type": object{"enum": []string{
+				"message_start", "ping", "content_block_start", "content_block_delta", "content_block_stop", "message_delta",
+				"message_stop", "error",
+			}},
+			"index": object{"type": "integer"}, "message": refTo("AnthropicMessage"), "usage": refTo("AnthropicUsage"),
+			"content_block": refTo("AnthropicBlock"), "delta": object{"type": "object"}, "error": object{"type": "object"},
+		},
+	},
+	"AnthropicError": object{
+		"type": "object", "required": []string{"type", "error"}, "properties": object{
+			"type": object{"const": "error"}, "request_id": word,
+			"error": object{
+				"type": "object", "required": []string{"type", "message"},
+				"properties": object{"type": word, "message": word},
+			},
+		},
+	},
 	"Response": object{
 		"type": "object", "required": []string{"id", "object", "created_at", "status", "model", "output", "usage"},
 		"properties": object{
@@ -560,6 +616,10 @@ func failures(b *book) object {
 		"Error": object{
 			"description": "It was refused, or failed; the sentence says what would be right.",
 			"content":     in("application/json", failed),
+		},
+		"Anthropic": object{
+			"description": "An error in Anthropic's form; 529 says that the server, or the provider, has too much to do.",
+			"content":     object{"application/json": object{"schema": refTo("AnthropicError")}},
 		},
 		"Passed": object{
 			"description": "Error, where this server refused it or failed; else what the provider refused it with, unchanged, beside the header X-Oneiros-Agent.",

@@ -68,6 +68,11 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64((f.Retry+time.Second-1)/time.Second), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(f.Retry.Milliseconds(), 10))
 	}
+	if x := exchangeOf(r.Context()); x != nil && x.route != nil && x.route.Refusal != nil {
+		status, body := x.route.Refusal(f, x.id)
+		Answer(w, status, body)
+		return
+	}
 	var answer refusal
 	answer.Error.Message, answer.Error.Type, answer.Request = f.Message, f.Type, RequestID(r.Context())
 	if f.Param != "" {

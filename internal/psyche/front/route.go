@@ -20,7 +20,10 @@ type Route struct {
 	Once   bool  // Idempotency-Key is honoured, since it starts or writes something
 	Stream bool  // the response may last: only each write has a time limit
 	Body   int64 // limit of the body in bytes; 0: the deployment's
-	Serve  http.HandlerFunc
+	// Refusal is the body of an error on this path, for clients that expect another form than OpenAI's, with the status
+	// that they know; nil: OpenAI's. The request's id may be empty.
+	Refusal func(f *psyche.Fault, request string) (status int, body any)
+	Serve   http.HandlerFunc
 }
 
 type caller struct{}

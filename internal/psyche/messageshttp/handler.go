@@ -1,0 +1,207 @@
+// Package messageshttp is Anthropic's Messages API, for its SDKs and Claude Code: each agent is a model. A request
+// is translated into a chat completion, which goes through the same turn as every other, and the answer is
+// translated back.
+package messageshttp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
+	"github.com/seed-56a03226/oneiros/internal/wire/messages"
+)
+
+// Handler serves a psyche.Service.
+type Handler struct {
+	turnhttp.Turns
+	Meter psyche.Meter
+}
+
+// Routes returns the routes.
+func (h *Handler) Routes() []front.Route {
+	return []front.Route{
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/messages",
+			Role:    access.Client,
+			Once:    true,
+			Stream:  true,
+			Refusal: refusal,
+			Serve:   h.create,
+		},
+		{
+			Method:  http.MethodPost,
+			Path:    "/v1/messages/count_tokens",
+			Role:    access.Client,
+			Refusal: refusal,
+			Serve:   h.count,
+		},
+	}
+}
+
+// question is a request that was read.
+type question struct {
+	*messages.Request
+	turn *psyche.Turn
+}
+
+// IgnoredHeader of an answer names the fields of the request that had no effect.
+const IgnoredHeader = "X-Oneiros-Ignored"
+
+// ask reads a request and translates its body for the model of its agent.
+func (h *Handler) ask(r *http.Request) (*question, error) {
+	raw, err := front.Body(r)
+	if err != nil {
+		return nil, err
+	}
+	q, err := messages.Read(raw)
+	if err != nil {
+		return nil, fault(err)
+	}
+	t, err := turnhttp.New(r, turnhttp.Names{
+		Model: q.Model,
+		Users: []turnhttp.Name{{Field: "metadata.user_id", Value: q.User()}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.Path, t.Header = "/chat/completions", providerHeader(r.Header)
+	spec, err := h.talker(r.Context(), t)
+	if err != nil {
+		return nil, h.Unknown(r.Context(), &t.Caller, t.Agent, err)
+	}
+	body, err := q.Chat(messages.Provider{Reasons: spec.Reasoning, Caches: caches(&spec)})
+	if err != nil {
+		return nil, fault(err)
+	}
+	t.Body, err = psyche.ReadBody(body)
+	return &question{q, t}, err
+}
+
+// anthropic begins the names of Anthropic's models.
+const anthropic = "claude-"
+
+// talker is the model that answers. A client that names one of Anthropic's models, which is no agent, means the one
+// agent that its key reaches, if there is just one.
+func (h *Handler) talker(ctx context.Context, t *psyche.Turn) (inference.Spec, error) {
+	spec, err := h.Talk.ModelFor(ctx, t.Caller, t.Agent)
+	if f, ok := errors.AsType[*psyche.Fault](err); !ok || f.Status != http.StatusNotFound ||
+		!strings.HasPrefix(t.Agent, anthropic) {
+		return spec, err
+	}
+	reached, fault := h.Reached(ctx, t.Caller)
+	if fault != nil {
+		return spec, fault
+	}
+	if len(reached) != 1 {
+		return spec, err
+	}
+	t.Agent = reached[0].Handle
+	return h.Talk.ModelFor(ctx, t.Caller, t.Agent)
+}
+
+// caches reports whether a model's provider takes marks of what it should cache: those that serve Anthropic's
+// models do. Others cache by themselves.
+func caches(spec *inference.Spec) bool { return strings.Contains(strings.ToLower(spec.Wire), "claude") }
+
+// providerHeader is a request's header without what speaks of Anthropic's wire, which the provider does not get.
+func providerHeader(h http.Header) http.Header {
+	out := h.Clone()
+	out.Del("Anthropic-Version")
+	out.Del("Anthropic-Beta")
+	return out
+}
+
+// fault is an error of the translation as clients get it.
+func fault(err error) error {
+	e, ok := errors.AsType[*messages.Error](err)
+	if !ok {
+		return err
+	}
+	return psyche.Refuse(http.StatusBadRequest, "invalid_value", e.Field, "%s", e.Error())
+}
+
+// refusal is an error in Anthropic's form. Where this server, or the provider, has too much to do, the status is
+// the one that its clients know for it.
+func refusal(f *psyche.Fault, request string) (int, any) {
+	status := f.Status
+	if status == http.StatusServiceUnavailable {
+		status = statusOverloaded
+	}
+	return status, errorBody(status, f.Message, request)
+}
+
+// statusOverloaded is Anthropic's status for a server that has too much to do.
+const statusOverloaded = 529
+
+// apiError is an error in Anthropic's form.
+type apiError struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+	} `json:"error"`
+	Request string `json:"request_id,omitempty"`
+}
+
+func errorBody(status int, message, request string) apiError {
+	e := apiError{Type: "error", Request: request}
+	e.Error.Type, e.Error.Message = errorType(status), message
+	return e
+}
+
+// errorTypes are Anthropic's types of errors, by status.
+var errorTypes = map[int]string{
+	http.StatusUnauthorized:          "authentication_error",
+	http.StatusPaymentRequired:       "billing_error",
+	http.StatusForbidden:             "permission_error",
+	http.StatusNotFound:              "not_found_error",
+	http.StatusRequestEntityTooLarge: "request_too_large",
+	http.StatusTooManyRequests:       "rate_limit_error",
+	http.StatusGatewayTimeout:        "timeout_error",
+	http.StatusServiceUnavailable:    "overloaded_error",
+	statusOverloaded:                 "overloaded_error",
+}
+
+func errorType(status int) string {
+	kind, listed := errorTypes[status]
+	switch {
+	case listed:
+		return kind
+	case status >= http.StatusInternalServerError:
+		return "api_error"
+	}
+	return "invalid_request_error"
+}
+
+// count answers how many tokens a request's prompt has at most.
+func (h *Handler) count(w http.ResponseWriter, r *http.Request) {
+	q, err := h.ask(r)
+	var tokens int64
+	if err == nil {
+		tokens, err = h.Meter.PromptTokens(r.Context(), *q.turn)
+	}
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	front.Answer(w, http.StatusOK, map[string]int64{"input_tokens": tokens})
+}
+
+// newID is an id for a message or a call.
+func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+
+// setIgnored names what had no effect.
+func (q *question) setIgnored(h http.Header) {
+	if names := q.Ignored(); len(names) > 0 {
+		h.Set(IgnoredHeader, strings.Join(slices.Clone(names), ", "))
+	}
+}

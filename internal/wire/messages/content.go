@@ -1,0 +1,414 @@
+package messages
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+type chatMessage struct {
+	Role       string     `json:"role"`
+	Content    any        `json:"content"` // string, []chatPart or nil
+	Calls      []chatCall `json:"tool_calls,omitempty"`
+	ToolCallID string     `json:"tool_call_id,omitempty"`
+	Reasoning  *string    `json:"reasoning,omitempty"`
+	Thoughts   *string    `json:"reasoning_content,omitempty"`
+}
+
+type chatPart struct {
+	Type  string          `json:"type"`
+	Text  *string         `json:"text,omitempty"`
+	Image *chatImage      `json:"image_url,omitempty"`
+	File  *chatFile       `json:"file,omitempty"`
+	Cache json.RawMessage `json:"cache_control,omitempty"`
+}
+
+type chatImage struct {
+	URL string `json:"url"`
+}
+
+type chatFile struct {
+	Name string `json:"filename"`
+	Data string `json:"file_data"`
+}
+
+type chatCall struct {
+	ID       string           `json:"id"`
+	Type     string           `json:"type"`
+	Function chatCallFunction `json:"function"`
+}
+
+type chatCallFunction struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func place(path string, i int) string { return path + "." + strconv.Itoa(i) }
+
+func textPart(text string) chatPart { return chatPart{Type: "text", Text: &text} }
+
+// messages translates the system prompt and the messages.
+func (q *Request) messages(b *object, c *chatBody) {
+	if parts := q.system(b, "system", b.raw("system")); len(parts) > 0 {
+		c.Messages = append(c.Messages, chatMessage{Role: "system", Content: contentOf(parts)})
+	}
+	all := b.list("messages", b.raw("messages"))
+	if len(all) == 0 {
+		b.fail("messages", "it must be a list of at least one message.")
+	}
+	loop := loopFrom(all)
+	for i, raw := range all {
+		path := place("messages", i)
+		m := b.object(path, raw, "role", "content")
+		switch m.one("role", "user", "assistant", "system") {
+		case "user":
+			c.Messages = append(c.Messages, q.userMessage(&m)...)
+		case "assistant":
+			c.Messages = append(c.Messages, q.assistantMessage(&m, i >= loop)...)
+		case "system":
+			if parts := q.system(b, m.at("content"), m.raw("content")); len(parts) > 0 {
+				c.Messages = append(c.Messages, chatMessage{Role: "system", Content: contentOf(parts)})
+			}
+		case "":
+			m.fail(m.at("role"), "it is required.")
+		}
+	}
+}
+
+// loopFrom is the index of the first message of the present round of calls and results: those after the last
+// message that a user wrote. Anthropic, too, takes no thoughts from before.
+func loopFrom(all []json.RawMessage) int {
+	for i := len(all) - 1; i >= 0; i-- {
+		var m struct {
+			Role    string
+			Content json.RawMessage
+		}
+		if json.Unmarshal(all[i], &m) != nil || m.Role != "user" {
+			continue
+		}
+		var parts []struct{ Type string }
+		results := json.Unmarshal(m.Content, &parts) == nil && len(parts) > 0
+		for _, p := range parts {
+			results = results && p.Type == "tool_result"
+		}
+		if !results {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// contentOf is content in its shortest form: one plain text is a string.
+func contentOf(parts []chatPart) any {
+	if len(parts) == 1 && parts[0].Type == "text" && parts[0].Cache == nil {
+		return *parts[0].Text
+	}
+	return parts
+}
+
+// blocks are the blocks of content; a string is one of text.
+func (r *reader) blocks(path string, raw json.RawMessage) []json.RawMessage {
+	if len(raw) > 0 && raw[0] == '"' {
+		return []json.RawMessage{marshalled(textBlock{"text", r.string(path, raw)})}
+	}
+	if raw == nil {
+		r.fail(path, "it is required.")
+	}
+	return r.list(path, raw)
+}
+
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func (r *reader) kind(path string, raw json.RawMessage) string {
+	o := r.object(path, raw)
+	return o.needed("type")
+}
+
+// system translates a system prompt.
+func (q *Request) system(b *object, path string, raw json.RawMessage) []chatPart {
+	if raw == nil {
+		return nil
+	}
+	var parts []chatPart
+	for i, each := range b.blocks(path, raw) {
+		at := place(path, i)
+		if kind := b.kind(at, each); kind != "text" && b.err == nil {
+			b.fail(at+".type", "it is %q; a system prompt consists of text.", clipped(kind))
+		}
+		parts = append(parts, q.text(b, at, each)...)
+	}
+	return parts
+}
+
+// text translates a block of text.
+func (q *Request) text(b *object, path string, raw json.RawMessage) []chatPart {
+	o := b.object(path, raw, "type", "text", "citations", "cache_control")
+	o.empty("citations", "citations cannot be passed on to a chat completions provider. Leave them out.")
+	p := textPart(o.text("text"))
+	if o.raw("text") == nil {
+		o.fail(o.at("text"), "it is required.")
+	}
+	p.Cache = q.cacheMark(&o)
+	return []chatPart{p}
+}
+
+// userMessage translates a user's message: each result of a tool becomes a message of its own, and the rest follows.
+func (q *Request) userMessage(m *object) []chatMessage {
+	var results []chatMessage
+	var parts []chatPart
+	spoken := false // something stood before that is no result
+	for i, raw := range m.blocks(m.at("content"), m.raw("content")) {
+		path := place(m.at("content"), i)
+		if m.kind(path, raw) != "tool_result" {
+			parts = append(parts, q.part(m, path, raw)...)
+			spoken = true
+			continue
+		}
+		if spoken {
+			m.fail(path, "a tool_result stands behind other content; the results of tools come first in their message.")
+		}
+		result, pictures := q.result(m, path, raw)
+		results, parts = append(results, result), append(parts, pictures...)
+	}
+	if len(parts) > 0 {
+		results = append(results, chatMessage{Role: "user", Content: contentOf(parts)})
+	}
+	if len(results) == 0 {
+		m.fail(m.at("content"), "it is empty; a user's message says something.")
+	}
+	return results
+}
+
+// Words that stand in a tool's result, where chat completions have no field for it.
+const (
+	failedWords  = "The tool failed."
+	pictureWords = "[An image, which follows these results.]"
+)
+
+// result translates a tool's result, which is text alone; the rest follows in the user's message.
+func (q *Request) result(m *object, path string, raw json.RawMessage) (chatMessage, []chatPart) {
+	o := m.object(path, raw, "type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name")
+	o.empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")
+	id := o.needed("tool_use_id")
+	result := chatMessage{Role: "tool", ToolCallID: id}
+	var texts, others []chatPart
+	if o.flag("is_error") {
+		texts = append(texts, textPart(failedWords))
+	}
+	if o.raw("content") != nil {
+		for i, each := range o.blocks(o.at("content"), o.raw("content")) {
+			for _, p := range q.part(m, place(o.at("content"), i), each) {
+				if p.Type == "text" {
+					texts = append(texts, p)
+					continue
+				}
+				if len(others) == 0 {
+					others = append(others, textPart("From the result of the tool call "+id+":"))
+				}
+				texts, others = append(texts, textPart(pictureWords)), append(others, p)
+			}
+		}
+	}
+	if len(texts) == 0 {
+		texts = append(texts, textPart(""))
+	}
+	if mark := q.cacheMark(&o); mark != nil {
+		texts[len(texts)-1].Cache = mark
+	}
+	result.Content = contentOf(texts)
+	return result, others
+}
+
+// part translates a block of a user's message, or of a tool's result.
+func (q *Request) part(m *object, path string, raw json.RawMessage) []chatPart {
+	switch kind := m.kind(path, raw); kind {
+	case "text":
+		return q.text(m, path, raw)
+	case "image":
+		return q.image(m, path, raw)
+	case "document":
+		return q.document(m, path, raw)
+	case "search_result":
+		return q.searchResult(m, path, raw)
+	case "tool_reference":
+		o := m.object(path, raw, "type", "tool_name", "cache_control")
+		p := textPart("The tool " + o.needed("tool_name") + " can be called now.")
+		p.Cache = q.cacheMark(&o)
+		return []chatPart{p}
+	default:
+		m.fail(path+".type",
+			"content of the type %q cannot be passed on here; text, image, document, search_result and tool_result can.",
+			clipped(kind))
+		return nil
+	}
+}
+
+func (q *Request) image(m *object, path string, raw json.RawMessage) []chatPart {
+	o := m.object(path, raw, "type", "source", "cache_control", "transformations")
+	o.empty("transformations", "pictures are passed on as they are. Leave it out.")
+	s := o.source("base64", "url", "file")
+	p := chatPart{Type: "image_url", Image: &chatImage{}}
+	switch s.text("type") {
+	case "base64":
+		p.Image.URL = "data:" + s.needed("media_type") + ";base64," + s.needed("data")
+	case "url":
+		p.Image.URL = s.needed("url")
+	case "file":
+		s.fail(s.path, "a file that was uploaded to Anthropic cannot be read here. Send the picture as base64 or as url.")
+	}
+	p.Cache = q.cacheMark(&o)
+	return []chatPart{p}
+}
+
+// source is where a block's content comes from.
+func (o *object) source(kinds ...string) object {
+	raw := o.raw("source")
+	if raw == nil {
+		o.fail(o.at("source"), "it is required.")
+	}
+	s := o.object(o.at("source"), raw, "type", "media_type", "data", "url", "file_id", "content")
+	s.needed("type")
+	s.one("type", kinds...)
+	return s
+}
+
+// document translates a document: text as text between two marks that name it, a PDF as a file.
+func (q *Request) document(m *object, path string, raw json.RawMessage) []chatPart {
+	o := m.object(path, raw, "type", "source", "title", "context", "citations", "cache_control")
+	if cites := o.raw("citations"); cites != nil {
+		c := o.object(o.at("citations"), cites, "enabled")
+		if c.flag("enabled") {
+			c.fail(c.at("enabled"), "a chat completions provider cannot cite a document. Leave citations out.")
+		}
+	}
+	title, context := o.text("title"), o.text("context")
+	s := o.source("text", "content", "base64", "url", "file")
+	var parts []chatPart
+	switch s.text("type") {
+	case "text":
+		parts = enclosed("document", title, context, []chatPart{textPart(s.needed("data"))})
+	case "content":
+		var inner []chatPart
+		for i, each := range s.blocks(s.at("content"), s.raw("content")) {
+			inner = append(inner, q.part(m, place(s.at("content"), i), each)...)
+		}
+		parts = enclosed("document", title, context, inner)
+	case "base64":
+		s.needed("media_type")
+		s.one("media_type", "application/pdf")
+		if context != "" {
+			parts = append(parts, textPart(context))
+		}
+		name := title
+		if name == "" {
+			name = "document.pdf"
+		}
+		parts = append(parts, chatPart{
+			Type: "file",
+			File: &chatFile{Name: name, Data: "data:application/pdf;base64," + s.needed("data")},
+		})
+	default:
+		s.fail(s.path, "a document of the source %q cannot be passed on. Send its text (source text), or a PDF as base64.",
+			clipped(s.text("type")))
+	}
+	if mark := q.cacheMark(&o); mark != nil && len(parts) > 0 {
+		parts[len(parts)-1].Cache = mark
+	}
+	return parts
+}
+
+func (q *Request) searchResult(m *object, path string, raw json.RawMessage) []chatPart {
+	o := m.object(path, raw, "type", "source", "title", "content", "citations", "cache_control")
+	if cites := o.raw("citations"); cites != nil {
+		c := o.object(o.at("citations"), cites, "enabled")
+		if c.flag("enabled") {
+			c.fail(c.at("enabled"), "a chat completions provider cannot cite a search result. Leave citations out.")
+		}
+	}
+	var inner []chatPart
+	for i, each := range o.blocks(o.at("content"), o.raw("content")) {
+		inner = append(inner, q.text(m, place(o.at("content"), i), each)...)
+	}
+	parts := enclosed("search_result", o.text("title"), o.text("source"), inner)
+	if mark := q.cacheMark(&o); mark != nil {
+		parts[len(parts)-1].Cache = mark
+	}
+	return parts
+}
+
+// enclosed puts parts between two marks that say what they are.
+func enclosed(name, title, about string, inner []chatPart) []chatPart {
+	head := "<" + name
+	if title != "" {
+		head += " title=" + strconv.Quote(title)
+	}
+	head += ">"
+	if about != "" {
+		head += "\n" + about
+	}
+	parts := append([]chatPart{textPart(head)}, inner...)
+	return append(parts, textPart("</"+name+">"))
+}
+
+// assistantMessage translates an earlier answer. loop says that it belongs to the present round of calls and results.
+func (q *Request) assistantMessage(m *object, loop bool) []chatMessage {
+	out := chatMessage{Role: "assistant"}
+	var parts []chatPart
+	for i, raw := range m.blocks(m.at("content"), m.raw("content")) {
+		path := place(m.at("content"), i)
+		switch kind := m.kind(path, raw); kind {
+		case "text":
+			parts = append(parts, q.text(m, path, raw)...)
+		case "thinking":
+			o := m.object(path, raw, "type", "thinking", "signature", "cache_control")
+			if !out.think(o.text("signature"), o.text("thinking"), loop) {
+				q.ignore(true, "thinking blocks")
+			}
+		case "redacted_thinking":
+			m.object(path, raw, "type", "data", "cache_control")
+			q.ignore(true, "thinking blocks")
+		case "tool_use":
+			out.Calls = append(out.Calls, q.call(m, path, raw))
+		default:
+			m.fail(path+".type",
+				"an answer's content of the type %q cannot be passed on here; text, thinking and tool_use can.",
+				clipped(kind))
+		}
+	}
+	if len(parts) > 0 {
+		out.Content = contentOf(parts)
+	}
+	if out.Content == nil && len(out.Calls) == 0 {
+		if out.Reasoning == nil && out.Thoughts == nil {
+			return nil // an answer of nothing, or of thoughts that nobody takes
+		}
+		out.Content = ""
+	}
+	return []chatMessage{out}
+}
+
+// call translates a call of a tool.
+func (q *Request) call(m *object, path string, raw json.RawMessage) chatCall {
+	o := m.object(path, raw, "type", "id", "name", "input", "cache_control", "caller", "toolset_name")
+	o.empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")
+	if by := o.raw("caller"); by != nil {
+		c := o.object(o.at("caller"), by)
+		c.one("type", "direct")
+	}
+	if o.raw("cache_control") != nil {
+		q.ignore(true, "cache_control")
+	}
+	input := o.raw("input")
+	if input == nil {
+		o.fail(o.at("input"), "it is required.")
+	}
+	if m.err == nil && !strings.HasPrefix(string(input), "{") {
+		o.fail(o.at("input"), "it is %s; it must be an object.", kindOf(input))
+	}
+	call := chatCall{ID: o.needed("id"), Type: "function"}
+	call.Function = chatCallFunction{Name: o.needed("name"), Arguments: arguments(input)}
+	return call
+}

@@ -1,0 +1,78 @@
+package messages
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
+
+// A signature says in which field of a chat completion a thought came, so that it can be sent back in the same one.
+// Anthropic's own signatures have another form: nobody else can read those. Where the thought's text is not shown,
+// the signature carries it.
+const signed = "oneiros:"
+
+// signature is that of a thought which came in a field; carried is its text where the block has none.
+func signature(field, carried string) string {
+	if carried == "" {
+		return signed + field
+	}
+	return signed + field + ":" + base64.StdEncoding.EncodeToString([]byte(carried))
+}
+
+// think adds a thought to an earlier answer, if it belongs to the present round and the provider sent it in a field
+// that it takes back. It reports whether it did.
+func (m *chatMessage) think(signature, text string, loop bool) bool {
+	rest, ours := strings.CutPrefix(signature, signed)
+	if !ours || !loop {
+		return false
+	}
+	field, carried, _ := strings.Cut(rest, ":")
+	if carried != "" {
+		raw, err := base64.StdEncoding.DecodeString(carried)
+		if err != nil {
+			return false
+		}
+		text = string(raw)
+	}
+	to := &m.Reasoning
+	switch field {
+	case "reasoning":
+	case "reasoning_content":
+		to = &m.Thoughts
+	default:
+		return false
+	}
+	if *to != nil {
+		text = **to + text
+	}
+	*to = &text
+	return true
+}
+
+// unreadable is the name under which a tool's input is passed on that is no JSON object, as a model may write it.
+// Anthropic's documentation uses the same.
+const unreadable = "INVALID_JSON"
+
+// inputOf is a tool's input from the arguments that a model wrote.
+func inputOf(arguments string) json.RawMessage {
+	text := strings.TrimSpace(arguments)
+	switch {
+	case text == "":
+		return json.RawMessage("{}")
+	case text[0] == '{' && json.Valid([]byte(text)):
+		return json.RawMessage(text)
+	}
+	return marshalled(map[string]string{unreadable: arguments})
+}
+
+// arguments are a model's arguments from the input of a call: the reverse of inputOf.
+func arguments(input json.RawMessage) string {
+	var wrapped map[string]json.RawMessage
+	if json.Unmarshal(input, &wrapped) == nil && len(wrapped) == 1 {
+		var text string
+		if raw, ok := wrapped[unreadable]; ok && json.Unmarshal(raw, &text) == nil {
+			return text
+		}
+	}
+	return compact(input)
+}
