@@ -24,7 +24,7 @@ const root = "../.."
 var handbook = []string{
 	"README.md", "docs/install.md", "docs/dream.md", "docs/rem.md", "docs/predictions.md", "docs/claims.md", "docs/morning.md",
 	"docs/demo.md", "docs/eval.md", "docs/quality.md", "docs/depth.md",
-	"docs/observer.md", "docs/memory.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/backup.md", "docs/retention.md", "docs/running.md", "docs/waking.md",
+	"docs/observer.md", "docs/memory.md", "docs/money.md", "docs/models.md", "docs/storage.md", "docs/backup.md", "docs/retention.md", "docs/running.md", "docs/operations.md", "docs/waking.md",
 	"docs/hooks.md", "docs/policy.md", "docs/events.md", "docs/triggers.md", "docs/review.md", "docs/steering.md",
 	"docs/ablation.md", "docs/rooms.md", "docs/dormancy.md", "docs/mentions.md", "docs/webhooks.md",
 	"docs/serving.md", "docs/hermes.md", "docs/dreams-api.md", "docs/sealing.md",
@@ -73,6 +73,19 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				require.Contains(t, titles[path], anchor, "%s:%d", d.Path, l.Line)
 			}
 		}
+	}
+}
+
+func TestEveryAlertHasItsPartOfTheRunbook(t *testing.T) {
+	t.Parallel()
+	alerts, err := os.ReadFile(filepath.Join(root, "docs/dashboards/alerts.yaml"))
+	require.NoError(t, err)
+	page, err := docs.Read(root, "docs/operations.md")
+	require.NoError(t, err)
+	links := regexp.MustCompile(`runbook: docs/operations\.md#(\S+)`).FindAllSubmatch(alerts, -1)
+	require.Len(t, links, strings.Count(string(alerts), "- alert:"))
+	for _, link := range links {
+		require.Contains(t, page.Titles, string(link[1]))
 	}
 }
 
