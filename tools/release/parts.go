@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -50,7 +49,7 @@ func (r release) parts(p program) (*cdx.BOM, error) {
 	}
 	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceOID, []byte(sum)).URN()
 	bom.Metadata.Timestamp = r.time.Format(time.RFC3339)
-	bom.Metadata.Component.Name = filepath.Base(p.path)
+	bom.Metadata.Component.Name = p.name
 	bom.Metadata.Component.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: sum}}
 	return bom, nil
 }

@@ -28,9 +28,9 @@ func (r release) programs(ctx context.Context, p platform) ([]program, error) {
 	var list []program
 	for _, s := range sources {
 		built := filepath.Join(r.built, p.file(), s.name)
-		_, err := os.Stat(built)
+		file, err := filepath.EvalSymlinks(built) // a package would hold the link and not the program
 		if r.built != "" && err == nil {
-			list = append(list, program{s.name, built})
+			list = append(list, program{s.name, file})
 			continue
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {

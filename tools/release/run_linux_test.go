@@ -188,13 +188,13 @@ func TestTheImageRunsByItsOwnEntryPoint(t *testing.T) {
 	})
 	require.Eventually(t, func() bool { return strings.Contains(printed.String(), "Running.") }, 2*time.Minute,
 		50*time.Millisecond, "%s", printed)
-	require.Equal(t, http.StatusUnauthorized, c.chat(at, "").StatusCode)
+	require.Equal(t, http.StatusUnauthorized, chat(t, at, "").StatusCode)
 	require.Equal(t, append([]string{"CMD"}, c.config.Entrypoint...), c.config.Healthcheck.Test[:2])
 	require.Contains(t, c.must(c.config.Healthcheck.Test[2:]...), "ready")
 	var key struct{ Secret string }
 	require.NoError(t, json.Unmarshal([]byte(c.must("--json", "keys", "add", "laptop")), &key))
 	require.Eventually(t, func() bool {
-		answer := c.chat(at, key.Secret)
+		answer := chat(t, at, key.Secret)
 		defer func() { _ = answer.Body.Close() }()
 		body, err := io.ReadAll(answer.Body)
 		return err == nil && answer.StatusCode == http.StatusOK && strings.Contains(string(body), `"content":"`)
@@ -215,17 +215,17 @@ func TestTheImageRunsByItsOwnEntryPoint(t *testing.T) {
 }
 
 // chat asks the agent something. The caller closes the body.
-func (c *container) chat(at, secret string) *http.Response {
-	c.t.Helper()
-	q, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, "http://"+at+"/v1/chat/completions",
+func chat(t *testing.T, at, secret string) *http.Response {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+at+"/v1/chat/completions",
 		strings.NewReader(`{"model": "iris", "messages": [{"role": "user", "content": "Good morning."}]}`))
-	require.NoError(c.t, err)
+	require.NoError(t, err)
 	q.Header.Set("Content-Type", "application/json")
 	if secret != "" {
 		q.Header.Set("Authorization", "Bearer "+secret)
 	}
 	answer, err := http.DefaultClient.Do(q)
-	require.NoError(c.t, err)
+	require.NoError(t, err)
 	return answer
 }
 
