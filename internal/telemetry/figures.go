@@ -108,12 +108,20 @@ func newFigures(r prometheus.Registerer, byAgent bool) figures {
 	count("hooks_silent", "Hooks that did not respond in time, by border.", "border")
 	count("observer_drifts", "Alarms because an observer's outcomes are outside their limits.")
 	count("events_unread", "Events whose data could not be read.")
+	if f.zero {
+		f.createPairsAtZero()
+	}
 	f.dreaming = f.gauge("dreams_under_way",
 		"Running dreams, of those that began or resumed after this process did.")
 	f.stage = f.gauge("onsets_at_stage", "Running onsets, by their Hori stage.", "stage")
 	f.wake = f.histogram("wake_seconds",
 		"Duration of a wake out of a dream, by phase: receipt, stop, preserve, switch, and their total.", wakeBuckets,
 		"phase")
+	if f.zero {
+		for _, phase := range []string{"receipt", "stop", "preserve", "switch", "total"} {
+			f.wake.WithLabelValues(phase)
+		}
+	}
 	return f
 }
 
@@ -126,6 +134,28 @@ func createAtZero(v *prometheus.CounterVec, labels []string) {
 	case len(labels) == 1:
 		for w := range labelValues[labels[0]] {
 			v.WithLabelValues(w)
+		}
+	}
+}
+
+// createPairsAtZero does the same for counters with two labels, and for those whose label has other values elsewhere.
+func (f *figures) createPairsAtZero() {
+	f.pairs("dreams_interrupted", labelValues["cause"], set("light", "deep"))
+	f.pairs("fragments_flagged", set("policy", "hook", other), set("true", "false"))
+	f.pairs("predictions_resolved", labelValues["source"], labelValues["verdict"])
+	f.pairs("dream_quality", labelValues["metric"], labelValues["reading"])
+	for _, fate := range []string{"captured", "discarded"} {
+		f.counters["fragments"].WithLabelValues(fate)
+	}
+	for _, fate := range []string{"kept", "let_go"} {
+		f.counters["scenarios"].WithLabelValues(fate)
+	}
+}
+
+func (f *figures) pairs(name string, first, second map[string]bool) {
+	for a := range first {
+		for b := range second {
+			f.counters[name].WithLabelValues(a, b)
 		}
 	}
 }

@@ -23,9 +23,8 @@ const (
 // tool is the path of a program that make operating builds; without it the test is skipped.
 func tool(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(root, "bin", "tools", name))
-	require.NoError(t, err)
-	_, err = os.Stat(path)
+	path := mustAbs(t, filepath.Join(root, "bin", "tools", name))
+	_, err := os.Stat(path)
 	if err != nil {
 		t.Skipf("%s is not built; make operating builds it and runs this test", path)
 	}
@@ -39,6 +38,13 @@ func run(t *testing.T, program string, args ...string) (output string, err error
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "KUBECONFIG=/dev/null")
 	answer, err := cmd.CombinedOutput()
 	return string(answer), err
+}
+
+func mustAbs(t *testing.T, path string) string {
+	t.Helper()
+	whole, err := filepath.Abs(path)
+	require.NoError(t, err)
+	return whole
 }
 
 // valueSets are the values with which the chart is rendered, by name.
