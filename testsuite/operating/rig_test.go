@@ -55,7 +55,8 @@ func newRig(t *testing.T) *rig {
 	require.FileExists(t, temporald, "make build builds it")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	r := &rig{T: t, ctx: ctx, dir: t.TempDir(), worker: free(t), server: free(t), clients: free(t)}
+	r := &rig{T: t, ctx: ctx, dir: t.TempDir()}
+	r.worker, r.server, r.clients = free(t), free(t), free(t)
 	r.program = r.build("./cmd/oneiros")
 	provider := r.build("./testsuite/provider/cmd")
 	project, err := compose(ctx, composeFile)
