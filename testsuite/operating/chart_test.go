@@ -364,3 +364,79 @@ func TestTheChartIsOfTheNewestRelease(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, released.FindStringSubmatch(string(log))[1], made.AppVersion)
 }
+
+// Each value set's oneiros.yaml, with the environment of the pods and files where the secrets are mounted, is right to
+// the program.
+func TestTheProgramTakesTheConfiguration(t *testing.T) {
+	t.Parallel()
+	tool(t, "helm")
+	program := built(t, "./cmd/oneiros")
+	for name, values := range valueSets(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, o := range objects(t, render(t, "--values", values)) {
+				if o["kind"] != "Deployment" {
+					continue
+				}
+				_, spec := pod(o)
+				out, err := checked(t, program, configOf(t, values), spec)
+				require.NoError(t, err, out)
+				require.NotContains(t, out, "warning", out)
+				out, err = checked(t, program, strings.Replace(configOf(t, values), "child: never", "child: sometimes", 1), spec)
+				require.Error(t, err)
+				require.Contains(t, out, "temporal.child")
+			}
+		})
+	}
+}
+
+// configOf is the oneiros.yaml that the chart makes of values.
+func configOf(t *testing.T, values string) string {
+	t.Helper()
+	for _, o := range objects(t, render(t, "--values", values)) {
+		if o["kind"] == "ConfigMap" {
+			return at(o, "data", "oneiros.yaml").(string)
+		}
+	}
+	t.Fatal("there is no ConfigMap")
+	return ""
+}
+
+// checked runs oneiros config check as the pod would.
+func checked(t *testing.T, program, settings string, spec object) (string, error) {
+	t.Helper()
+	const mounted = "/run/secrets/oneiros"
+	dir := t.TempDir()
+	for _, v := range spec["volumes"].([]any) {
+		sources, _ := at(v, "projected", "sources").([]any)
+		for _, s := range sources {
+			for _, item := range at(s, "secret", "items").([]any) {
+				file := filepath.Join(dir, at(item, "path").(string))
+				require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+				require.NoError(t, os.WriteFile(file, []byte("a secret of more than sixteen bytes"), 0o440))
+			}
+		}
+	}
+	require.Equal(t, strings.Count(settings, mounted), files(t, dir), "each mounted file has a setting")
+	config := filepath.Join(t.TempDir(), "oneiros.yaml")
+	require.NoError(t, os.WriteFile(config, []byte(strings.ReplaceAll(settings, mounted, dir)), 0o600))
+	cmd := exec.Command(program, "config", "check")
+	for _, v := range at(spec["containers"].([]any)[0], "env").([]any) {
+		cmd.Env = append(cmd.Env, at(v, "name").(string)+"="+at(v, "value").(string))
+	}
+	cmd.Env = append(cmd.Env, "HOME="+dir, "ONEIROS_CONFIG="+config, "ONEIROS_DATA_DIR="+t.TempDir())
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// files counts the files below a folder.
+func files(t *testing.T, dir string) (n int) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			n++
+		}
+		return err
+	}))
+	return n
+}

@@ -176,6 +176,7 @@ func TestTheDashboardAndTheAlertsAskForWhatADeploymentShows(t *testing.T) {
 	r.until(func() bool {
 		return r.talk(secret, "echo", "Hello.") == http.StatusOK
 	}, "the server does not take the key")
+	require.Contains(t, r.oneiros("doctor"), "redis", "what the chart's test pod runs finds nothing wrong")
 	refused := false
 	for i := 0; !refused && i < 200; i++ {
 		refused = r.talk(secret, "echo", fmt.Sprint("What happened on day ", i, "?")) == http.StatusTooManyRequests

@@ -57,8 +57,8 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(cancel)
 	r := &rig{T: t, ctx: ctx, dir: t.TempDir()}
 	r.worker, r.server, r.clients = free(t), free(t), free(t)
-	r.program = r.build("./cmd/oneiros")
-	provider := r.build("./testsuite/provider/cmd")
+	r.program = built(t, "./cmd/oneiros")
+	provider := built(t, "./testsuite/provider/cmd")
 	project, err := compose(ctx, composeFile)
 	require.NoError(t, err)
 
@@ -128,16 +128,47 @@ func (r *rig) folder(name string) string {
 	return path
 }
 
-// build builds a program of the product, in the product's own module.
-func (r *rig) build(path string) string {
-	r.Helper()
-	file := filepath.Join(r.dir, strings.ReplaceAll(strings.Trim(path, "./"), "/", "-"))
-	cmd := exec.CommandContext(r.ctx, "go", "build", "-buildvcs=false", "-o", file, path)
+// programs are what built has built, by path.
+var programs struct {
+	sync.Mutex
+	files map[string]string
+}
+
+// built is a program of the product, built once in the product's own module.
+func built(t *testing.T, path string) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds programs; run without -short")
+	}
+	programs.Lock()
+	defer programs.Unlock()
+	if file := programs.files[path]; file != "" {
+		return file
+	}
+	file := filepath.Join(folder, strings.ReplaceAll(strings.Trim(path, "./"), "/", "-"))
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", file, path)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()
-	require.NoError(r, err, "%s", out)
+	require.NoError(t, err, "%s", out)
+	programs.files[path] = file
 	return file
+}
+
+// folder holds the programs while the tests run.
+var folder string
+
+func TestMain(m *testing.M) { os.Exit(tested(m)) }
+
+func tested(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "oneiros-operating-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a folder for programs:", err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	folder, programs.files = dir, map[string]string{}
+	return m.Run()
 }
 
 // own is the environment of a process with addresses and a data folder of its own.
