@@ -89,6 +89,10 @@ func (h *fixture) Ended(_ context.Context, workflow, _ string) (activities.Endin
 	return ending, nil
 }
 
+func (*fixture) Paused(context.Context, string, string) (activities.Ending, time.Time, error) {
+	return activities.Ending{}, time.Time{}, nil
+}
+
 func (h *fixture) ClusterID() string { return h.here }
 
 func (h *fixture) Plan(_ context.Context, agent string, _ time.Time) (activities.Spec, string, error) {

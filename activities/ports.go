@@ -54,6 +54,9 @@ type Executions interface {
 	// Ended is how a dream ended by what its workflow returned. Its outcome is empty, and its reason says why, when the
 	// workflow returned nothing: it was ended from outside, or is not known any more.
 	Ended(ctx context.Context, workflow, run string) (Ending, error)
+	// Paused is how a dream was interrupted whose workflow waits to go on, and until when it does; a zero time when it
+	// does not wait.
+	Paused(ctx context.Context, workflow, run string) (Ending, time.Time, error)
 	// ClusterID is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
 	// elsewhere.
 	ClusterID() string

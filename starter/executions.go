@@ -3,12 +3,14 @@ package starter
 import (
 	"context"
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/seed-56a03226/oneiros/activities"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/workflows"
 )
 
@@ -64,6 +66,29 @@ func (e Executions) Ended(ctx context.Context, workflow, run string) (activities
 		reason = result.Reason + "; " + reason
 	}
 	return activities.Ending{Outcome: result.Outcome, Reason: reason, Kept: result.Kept, Tallies: result.Tallies}, nil
+}
+
+// Paused is how a dream was interrupted whose workflow waits to go on. A workflow with an activity or a task under way
+// does not wait, so only one that is idle is asked, which costs a worker a replay.
+func (e Executions) Paused(ctx context.Context, workflow, run string) (activities.Ending, time.Time, error) {
+	found, err := e.describe(ctx, workflow, run)
+	if err != nil || status(found) != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING ||
+		len(found.GetPendingActivities()) > 0 || found.GetPendingWorkflowTask() != nil {
+		return activities.Ending{}, time.Time{}, err
+	}
+	id := found.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	answer, err := e.Client.QueryWorkflow(ctx, workflow, id, workflows.QueryProgress)
+	if err != nil {
+		return activities.Ending{}, time.Time{}, fmt.Errorf("ask %s how far it is: %w", workflow, err)
+	}
+	var p workflows.Progress
+	if err := answer.Get(&p); err != nil {
+		return activities.Ending{}, time.Time{}, fmt.Errorf("read how far %s is: %w", workflow, sealed(err))
+	}
+	if p.Outcome != dream.Interrupted {
+		return activities.Ending{}, time.Time{}, nil
+	}
+	return activities.Ending{Outcome: p.Outcome, Reason: p.Reason, Tallies: p.Tallies}, p.Until, nil
 }
 
 // describe reads a run, or the newest one that resets have made of it; nil when the server does not know it.

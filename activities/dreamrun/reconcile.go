@@ -58,8 +58,11 @@ func (d *DreamRun) ReconcileAgents(ctx context.Context, agents []dream.Agent) (i
 // freeDead frees the slot of a dream whose workflow is gone.
 func (d *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot) (int, error) {
 	running, err := d.Executions.Running(ctx, held.Workflow, held.Run)
-	if err != nil || running {
+	if err != nil {
 		return 0, err
+	}
+	if running {
+		return 0, d.restorePause(ctx, agent, held)
 	}
 	if err := d.reap(ctx, agent, held); err != nil {
 		return 0, err
@@ -68,6 +71,42 @@ func (d *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot)
 		return 0, err
 	}
 	return 1, d.forget(ctx, held.Dream)
+}
+
+// restorePause records once more that a dream was interrupted, where the store has lost that: its workflow waits to go
+// on, and the record says that it dreams. Otherwise the slot would be held until nobody may resume it any more.
+func (d *DreamRun) restorePause(ctx context.Context, agent string, held memory.Slot) error {
+	// Before the workflow is asked: a dream that goes on meanwhile has changed its record.
+	record, err := memory.One[*dream.Record](ctx, d.Memory, agent, held.Dream)
+	if errors.Is(err, memory.ErrNotFound) || err == nil && record.Outcome != dream.Dreaming {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	paused, until, err := d.Executions.Paused(ctx, held.Workflow, held.Run)
+	if err != nil || until.IsZero() {
+		return err
+	}
+	rows, err := d.Guard.Ledger.Rows(ctx, spend.Query{Dream: record.ID})
+	if err != nil {
+		return fmt.Errorf("sum up %s: %w", record.ID, err)
+	}
+	record.Outcome, record.Until, record.Ended = dream.Interrupted, until.UTC(), d.Now().UTC()
+	record.Reason = "its interruption was not in the store; its workflow waits to go on"
+	record.Spent, record.Phases = total(rows), nil
+	for _, t := range paused.Tallies {
+		record.Phases = append(record.Phases, sumUp(t, rows))
+	}
+	run := core.At(d.Ports, activities.Stretch{Agent: agent, Dream: record.ID, Run: held.Run})
+	err = run.Write(ctx, memory.Write{Late: true, Change: []dream.Item{record}})
+	if errors.Is(err, memory.ErrStale) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("record that %s waits: %w", record.ID, err)
+	}
+	return run.FreeSlot(ctx)
 }
 
 // elsewhere says whether a dream belongs to another cluster than the one we can ask.

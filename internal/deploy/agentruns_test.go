@@ -7,6 +7,7 @@ import (
 	"maps"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,6 +23,10 @@ type census struct {
 	away                  error
 	lagging               bool // what has begun is not listed yet
 	counts, lists, starts int
+}
+
+func (*census) Paused(context.Context, string, string) (activities.Ending, time.Time, error) {
+	return activities.Ending{}, time.Time{}, nil
 }
 
 func (*census) ClusterID() string { return "" }

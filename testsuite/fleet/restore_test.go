@@ -17,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
+	"github.com/seed-56a03226/oneiros/workers"
 )
 
 // An archive of the day before is put back while Temporal knows later dreams and later wakes: the agent dreams at once,
@@ -56,6 +57,33 @@ func TestAnArchiveIsPutBackUnderARunningTemporal(t *testing.T) {
 			r.requireTrue()
 		})
 	}
+}
+
+// An archive is put back that shows a dream as running, which was woken since and waits to go on: that is what its
+// record says again, and the dream goes on.
+func TestADreamThatWaitsInTemporalWaitsInTheRestoredStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.visit()
+	id := r.begin()
+	r.paying(id, 3)
+	kept := r.export()
+	r.visit()
+	require.True(t, r.record(id).Resumable())
+	r.restore(kept)
+	require.Equal(t, dream.Dreaming, r.record(id).Outcome)
+	_, err := workers.Reconcile(r.ctx, r.Ports, r.Starter.Executions())
+	require.NoError(t, err)
+	require.True(t, r.record(id).Resumable(), "%s: %s", r.record(id).Outcome, r.record(id).Reason)
+	r.visit()
+	begun, err := r.Starter.Resume(r.ctx, r.agent.ID)
+	require.NoError(t, err)
+	require.Equal(t, id, begun.Dream)
+	result, err := r.Result(r.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+	r.dream()
+	r.requireTrue()
 }
 
 // A Redis server comes back without its newest writes, under a deployment that runs on, with a dream that the server

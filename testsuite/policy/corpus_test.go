@@ -123,6 +123,10 @@ type night struct {
 // alive says that every workflow runs.
 type alive struct{}
 
+func (alive) Paused(context.Context, string, string) (activities.Ending, time.Time, error) {
+	return activities.Ending{}, time.Time{}, nil
+}
+
 func (alive) ClusterID() string { return "" }
 func (alive) Ended(context.Context, string, string) (activities.Ending, error) {
 	return activities.Ending{}, nil
