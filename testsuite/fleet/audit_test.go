@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -90,7 +91,27 @@ func (t *trial) settle() {
 	require.Eventually(t, func() bool {
 		why = t.unsettled()
 		return why == ""
-	}, settledWithin, 200*time.Millisecond, "%s", stringer(func() string { return why }))
+	}, settledWithin, 200*time.Millisecond, "%s", stringer(func() string { return why + "\n" + t.running() }))
+}
+
+// running describes the workflows that run, for a test that fails.
+func (t *trial) running() string {
+	found, err := t.reader.Client.ListWorkflow(t.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: t.cluster.Namespace, Query: `WorkflowType = "Dream" AND ExecutionStatus = "Running"`,
+	})
+	if err != nil {
+		return err.Error()
+	}
+	var all strings.Builder
+	for _, w := range found.GetExecutions() {
+		state, err := t.reader.Client.DescribeWorkflowExecution(t.ctx, w.GetExecution().GetWorkflowId(), "")
+		if err != nil {
+			return err.Error()
+		}
+		fmt.Fprintf(&all, "%s: %v %v\n", w.GetExecution().GetWorkflowId(), state.GetPendingActivities(),
+			state.GetPendingWorkflowTask())
+	}
+	return all.String()
 }
 
 func (t *trial) unsettled() string {
@@ -486,7 +507,7 @@ func (t *trial) controls() {
 	require.GreaterOrEqual(t, whole, 0, "nobody was told anything")
 	one := sound.exchanges[whole]
 	for name, change := range map[string]func([]*dream.Episode, int) []*dream.Episode{
-		"whole 0 times": func(all []*dream.Episode, i int) []*dream.Episode {
+		"told 0 times": func(all []*dream.Episode, i int) []*dream.Episode {
 			return slices.DeleteFunc(slices.Delete(all, i, i+1),
 				func(m *dream.Episode) bool { return m.Content == one.Response })
 		},

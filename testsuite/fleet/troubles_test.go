@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +24,8 @@ type trouble struct {
 	happen func()
 }
 
-// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of them.
+// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of them, and
+// ONEIROS_TROUBLE names one to try alone.
 func (t *trial) troubles() []trouble {
 	all := []trouble{
 		{"workers are killed", t.killWorkers},
@@ -36,6 +38,9 @@ func (t *trial) troubles() []trouble {
 		{"all processes are restarted with another build", t.roll},
 		{"an archive is put back under the running Temporal", t.restore},
 		{"Redis is full", t.fill},
+	}
+	if only := os.Getenv("ONEIROS_TROUBLE"); only != "" {
+		return slices.DeleteFunc(all, func(one trouble) bool { return !strings.Contains(one.name, only) })
 	}
 	if !full {
 		all = all[:reducedTroubles]
