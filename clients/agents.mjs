@@ -25,6 +25,12 @@ await run('agents sdk', {
     await result.completed
     assert.match(text, /the sum is 5/)
   },
+  'goes on from a kept response': async () => {
+    const iris = new Agent({ name: 'Iris', model: agent })
+    const first = await ask(iris, 'the first of two')
+    const second = await ask(iris, 'the second', { previousResponseId: first.lastResponseId })
+    assert.match(second.finalOutput, /the second/)
+  },
   'hangs up in the middle': async () => {
     const stop = new AbortController()
     const result = await ask(new Agent({ name: 'Iris', model: agent }), 'count slowly', { stream: true, signal: stop.signal })

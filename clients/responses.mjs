@@ -41,6 +41,20 @@ await run('openai responses', {
     const second = await client.responses.create({ model: agent, input, tools: [add] })
     assert.match(second.output_text, /the sum is 5/)
   },
+  'goes on from a kept response, reads it and removes it': async () => {
+    const first = await client.responses.create({ model: agent, input: 'the first of two' })
+    const second = await client.responses.create({ model: agent, input: 'the second', previous_response_id: first.id })
+    assert.equal((await client.responses.retrieve(second.id)).output_text, second.output_text)
+    const items = []
+    for await (const item of client.responses.inputItems.list(second.id, { order: 'asc', limit: 2 })) items.push(item)
+    assert.equal(items.length, 3)
+    assert.equal(items[0].content[0].text, 'the first of two')
+    const third = await client.responses.create({ model: agent, input: [{ type: 'item_reference', id: first.output[0].id }, { role: 'user', content: 'a third' }] })
+    assert.match(third.output_text, /a third/)
+    await client.responses.delete(second.id)
+    await assert.rejects(client.responses.retrieve(second.id), OpenAI.NotFoundError)
+    await assert.rejects(client.responses.create({ model: agent, input: 'x', previous_response_id: second.id }), OpenAI.NotFoundError)
+  },
   'has structured output parsed': async () => {
     const response = await client.responses.parse({ model: agent, input: 'as JSON', text: { format: zodTextFormat(z.object({ answer: z.string() }), 'answer') } })
     assert.equal(response.output_parsed.answer, 'yes')

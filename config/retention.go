@@ -11,7 +11,9 @@ type Retention struct {
 	Events time.Duration `json:"events"`
 	Undo   time.Duration `json:"undo"`   // earlier revisions of memories
 	Dreams time.Duration `json:"dreams"` // fragments and scenarios of ended dreams
-	Every  time.Duration `json:"every"`  // interval between two passes
+	// answers of the Responses API, which later requests may go on from
+	Responses time.Duration `json:"responses"`
+	Every     time.Duration `json:"every"` // interval between two passes
 }
 
 // shortest is the least that history is kept: what happened today is needed to answer a repeated request.
@@ -23,7 +25,7 @@ func (r Retention) validate() error {
 	for _, age := range []struct {
 		key string
 		is  time.Duration
-	}{{"ledger", r.Ledger}, {"events", r.Events}, {"undo", r.Undo}, {"dreams", r.Dreams}} {
+	}{{"ledger", r.Ledger}, {"events", r.Events}, {"undo", r.Undo}, {"dreams", r.Dreams}, {"responses", r.Responses}} {
 		if age.is > 0 && age.is < shortest {
 			faults.add("retention.%s is %s; it must be %s or longer, or never", age.key, spanText(age.is), spanText(shortest))
 		}

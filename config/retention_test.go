@@ -15,11 +15,12 @@ func TestHistoryIsKeptForAMonth(t *testing.T) {
 	require.NoError(t, err)
 	const month = 30 * 24 * time.Hour
 	require.Equal(t, config.Retention{
-		Ledger: month,
-		Events: month,
-		Undo:   month,
-		Dreams: month,
-		Every:  time.Hour,
+		Ledger:    month,
+		Events:    month,
+		Undo:      month,
+		Dreams:    month,
+		Responses: month,
+		Every:     time.Hour,
 	}, c.Retention)
 }
 
@@ -50,7 +51,7 @@ func TestWhatCanBeUndoneIsKept(t *testing.T) {
 
 func TestTodayIsAlwaysKept(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"ledger", "events", "undo", "dreams"} {
+	for _, key := range []string{"ledger", "events", "undo", "dreams", "responses"} {
 		_, err := load(t, "", "", nil, []string{"--set", "retention." + key + "=23h"})
 		require.ErrorContains(t, err, "retention."+key+" is 23h; it must be 1d or longer, or never")
 	}

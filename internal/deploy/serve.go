@@ -259,7 +259,13 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		Mind:  s.being,
 		Hold:  e.deployment.config.Agent.ClientTimeout,
 	}
-	responding := &responseshttp.Handler{Turns: turns}
+	responding := &responseshttp.Handler{
+		Turns:  turns,
+		Kept:   e.deployment.store,
+		For:    e.deployment.config.Retention.Responses,
+		Most:   c.AnswersPerPrincipal,
+		Failed: e.report,
+	}
 	anthropic := &messageshttp.Handler{Turns: turns, Meter: s.being}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}
 	together := &roomhttp.Handler{Rooms: s.rooms, Webhooks: e.deployment.webhooks("serve", s.rooms)}

@@ -30,6 +30,7 @@ type store interface {
 	memory.Talks
 	memory.EmbedQueue
 	memory.Aging
+	memory.Responses
 	memory.Fleet
 	fabric.Log
 	presence.Store

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
 // Drained waits until the tasks queued now are done.
@@ -33,3 +35,9 @@ const MostSearches = mostSearches
 
 // Recalls are the results of an agent's recall, as Status shows them to operators.
 func (s *Service) Recalls(agent string) *RecallCounts { return s.counts.recalls(agent) }
+
+// Overbilled is a reading by which a provider could charge more for a body than this percentage of what was reserved.
+func Overbilled(raw []byte, percent int64) (how, text string, refused error) {
+	reading, text, refused := overbilled(raw, budget.Micros(percent))
+	return string(reading), text, refused
+}

@@ -64,6 +64,7 @@ type Reply struct {
 // TurnReport is what the agent did for a turn, for headers and logs. It holds no text.
 type TurnReport struct {
 	Agent        string // handle
+	AgentID      string
 	Conversation string
 	Epoch        int64
 	Woke         bool   // this turn woke the agent

@@ -117,6 +117,7 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 	conversation := t.conversation()
 	t.report = TurnReport{
 		Agent:        t.agent.Handle,
+		AgentID:      t.agent.ID,
 		Conversation: conversation,
 		Epoch:        t.woken.Epoch,
 		Woke:         t.woken.Raised,

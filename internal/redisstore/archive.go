@@ -188,8 +188,8 @@ func (s *server) scan(ctx context.Context, start string, see func(keys []string)
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`)
 
 // roots, parts and books are the keys that last: after the prefix, after "a:<agent>:" and after "m:". A part that ends
-// with a colon is followed by a name. Claims ("claim:") do not last: they are responses to repeated requests within a
-// day. Only these keys are ever deleted, because another deployment's prefix may begin with this one's.
+// with a colon is followed by a name. Claims ("claim:") and responses ("response:") do not last: they are answers that
+// are kept for a while. Only these keys are ever deleted, because another deployment's prefix may begin with this one's.
 var (
 	roots = []string{
 		"agents", "handles", "feeds", "keys", "keyhashes", "keysrequired", "slots", "unheard",

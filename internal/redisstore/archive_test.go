@@ -341,6 +341,7 @@ func TestEveryKeyIsArchivedOrTemporary(t *testing.T) {
 	for _, key := range keys {
 		name := strings.TrimPrefix(key, prefix)
 		if name == "schema" || strings.HasPrefix(name, "done:") || strings.HasPrefix(name, "claim:") ||
+			strings.HasPrefix(name, "response:") || strings.HasPrefix(name, "responses:") ||
 			strings.HasPrefix(name, "m:closed:") {
 			continue
 		}

@@ -68,6 +68,9 @@ func (s eraser) Erase(ctx context.Context, agent string, e memory.Erasure) (memo
 		err = s.dropTalks(context.WithoutCancel(ctx), agent) // they may quote what was erased
 	}
 	if err == nil {
+		err = s.dropResponses(context.WithoutCancel(ctx), agent)
+	}
+	if err == nil {
 		err = s.scrubRooms(context.WithoutCancel(ctx), agent, e.Words)
 	}
 	if err == nil && !e.More {

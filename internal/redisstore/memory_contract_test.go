@@ -28,6 +28,7 @@ func TestTheStoreKeepsTheContractOfEmbedJobs(t *testing.T) {
 func TestTheStoreKeepsTheContractOfTalks(t *testing.T) {
 	t.Parallel()
 	memorytest.RunTalks(t, func(t *testing.T) memorytest.TalkStore { return fresh(t) })
+	memorytest.RunResponses(t, func(t *testing.T) memorytest.ResponseStore { return fresh(t) })
 }
 
 func TestTheStoreKeepsTheContractOfRemovals(t *testing.T) {

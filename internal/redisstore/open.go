@@ -39,6 +39,7 @@ var (
 	_ presence.Store    = (*Store)(nil)
 	_ presence.WakeBus  = (*Store)(nil)
 	_ access.Store      = (*Store)(nil)
+	_ memory.Responses  = (*Store)(nil)
 )
 
 // Lost connections are logged to standard error by go-redis. Every one of them is also an error of a method here.
@@ -85,6 +86,7 @@ type Store struct {
 	embedJobs
 	visits
 	apiKeys
+	responses
 	archives
 	aging
 	fleet
@@ -199,6 +201,7 @@ func (s *server) store() *Store {
 		embedJobs: embedJobs{s},
 		visits:    visits{s, bus, new(visitQueue)},
 		apiKeys:   apiKeys{s},
+		responses: responses{s},
 		archives:  archives{s, bus},
 		aging:     aging{items},
 		fleet:     fleet{s},

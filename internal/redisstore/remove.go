@@ -46,7 +46,7 @@ func (s *Store) dropAgent(ctx context.Context, agent string, now time.Time) (mem
 	if err := s.dropDreamAnswers(ctx, agent); err != nil {
 		return dropped, err
 	}
-	if err := s.eraseResponses(ctx); err != nil {
+	if err := errors.Join(s.eraseResponses(ctx), s.dropResponses(ctx, agent)); err != nil {
 		return dropped, err
 	}
 	if err := s.dropParts(ctx, agent); err != nil && !errors.Is(err, errRemovalEnded) {

@@ -26,8 +26,8 @@ func (s archives) Export(ctx context.Context) memory.Records {
 	})
 }
 
-// tables lists all tables with data of a deployment. Claims are left out: they hold the responses to repeated requests
-// for a day only.
+// tables lists all tables with data of a deployment. Claims and responses are left out: they are answers that are kept
+// for a while only.
 var tables = []string{
 	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items",
 	"revisions", "vectors", "moves", "events", "notes", "room_records",

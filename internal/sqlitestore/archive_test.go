@@ -117,7 +117,7 @@ func TestProcessesThatListenToAFileAreCounted(t *testing.T) {
 }
 
 // Every new table or column must be listed here when an archive holds it, when it can be recomputed, or when it is not
-// meant to last, as claims, backgrounds of conversations and embed_jobs.
+// meant to last, as claims, responses, backgrounds of conversations and embed_jobs.
 func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "oneiros.db")
@@ -152,7 +152,8 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		leases.since leases.until lives.agent lives.details_from lives.dim lives.dreams lives.removed lives.scrubs
 		lives.seq lives.space lives.tide lives.undo_from moves.agent moves.dim moves.space notes.agent notes.dream notes.name notes.value
 		presences.agent presences.digest presences.epoch presences.lock presences.seen presences.told presences.wake
-		revisions.agent revisions.at revisions.body revisions.cause revisions.id revisions.kind revisions.number
+		responses.agent responses.at responses.body responses.id responses.key responses.previous responses.scope
+		responses.until responses.user revisions.agent revisions.at revisions.body revisions.cause revisions.id revisions.kind revisions.number
 		revisions.packed room_records.body room_records.name slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
 		slots.workflow sums.agent sums.body sums.day sums.dream sweeps.body sweeps.one vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
 		vectors.v`)

@@ -72,6 +72,7 @@ func TestTheStoreKeepsTheContractOfTalks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			memorytest.RunTalks(t, func(t *testing.T) memorytest.TalkStore { return open(t) })
+			memorytest.RunResponses(t, func(t *testing.T) memorytest.ResponseStore { return open(t) })
 		})
 	}
 }

@@ -53,6 +53,7 @@ type erasing struct {
 func (e *erasing) all() (done memory.EraseResult) {
 	e.eraseResponses()
 	e.exec("DELETE FROM backgrounds WHERE agent = ?", e.agent) // they may quote what is erased
+	e.exec("DELETE FROM responses WHERE agent = ?", e.agent)   // and so may these
 	if len(e.IDs) == 0 && len(e.Erasure.Scrub) == 0 && e.Words == nil {
 		return done
 	}

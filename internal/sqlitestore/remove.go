@@ -14,7 +14,7 @@ import (
 // agentTables lists the tables whose rows are deleted with an agent: every table with an agent column except those of
 // counters (lives, presences) and of money (attempts, sums, allowances).
 var agentTables = []string{
-	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "leases", "slots",
+	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "responses", "leases", "slots",
 	"embed_jobs", "item_counts",
 }
 

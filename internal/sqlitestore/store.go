@@ -63,6 +63,7 @@ type Store struct {
 	embedJobs
 	visits
 	apiKeys
+	responses
 	archives
 	aging
 	fleet
@@ -136,6 +137,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 		embedJobs:  embedJobs{f},
 		visits:     visits{f},
 		apiKeys:    apiKeys{f},
+		responses:  responses{f},
 		archives:   archives{f},
 		aging:      aging{f},
 		fleet:      fleet{f},

@@ -288,6 +288,20 @@ func (i *inspector) responses() {
 	require.Contains(i, answer, "event: response.completed\n")
 	i.refused(theClient, "POST", path, `{"model":"iris","input":"x","background":true}`, 400, "unsupported_parameter")
 	i.refused(theClient, "POST", path, `{"model":"tally","input":"x"}`, 404, "model_not_found")
+	var first struct{ ID string }
+	require.NoError(i, json.Unmarshal([]byte(whole), &first))
+	const next = `{"model":"iris","input":"and on","previous_response_id":"`
+	i.expect(theClient, "POST", path, next+first.ID+`"}`, 200)
+	at := path + "/" + first.ID
+	require.Contains(i, i.expect(theClient, "GET", at, "", 200), "I heard: hello response")
+	require.Contains(i, i.expect(theClient, "GET", at+"/input_items?limit=1&order=asc", "", 200), "hello response")
+	i.refused(theClient, "POST", at+"/cancel", "", 400, "not_in_background")
+	for _, path := range []string{at, at + "/input_items"} {
+		i.refused(theOwner, "GET", path, "", 404, "response_not_found")
+	}
+	i.expect(theClient, "DELETE", at, "", 200)
+	i.refused(theClient, "DELETE", at, "", 404, "response_not_found")
+	i.refused(theClient, "POST", path, next+first.ID+`"}`, 404, "response_not_found")
 	answer, _ = i.read(theClient, "POST", path, `{"model":"iris","input":"be refused"}`, 429, nil)
 	require.Contains(i, answer, "refused with 429", "the provider's own words")
 }

@@ -34,6 +34,8 @@ var places = map[string]string{
 	"agent": "The agent's handle or id.",
 	"claim": "The claim's id, such as cl_8b3b862100f3b353.",
 
+	"response": "The response's id, such as resp_4x2k.",
+
 	"room":   "The room's id, such as hall.",
 	"member": "The name of a member as the room shows it, or its id.",
 	"offset": "The number of the post in its room: 12 of hall/12.",
@@ -326,6 +328,37 @@ var operations = map[string]note{
 		}),
 		note:  "As Anthropic's. An upper bound for the model that talks for the agent, with its name and persona, and without what it would recall. It wakes nobody and costs nothing.",
 		fails: "Anthropic",
+	},
+	"GET /v1/responses/{response}": {
+		id: "getResponse", summary: "A kept response", answers: one(refTo("Response")),
+		note:  "As OpenAI's: of the same principal, and of the same user where the request names one. It wakes nobody.",
+		query: []parameter{{"include", "Has no effect.", word}, {"stream", "Must be absent or false.", word}},
+	},
+	"DELETE /v1/responses/{response}": {
+		id: "deleteResponse", summary: "Remove a kept response",
+		answers: one(object{
+			"type": "object", "required": []string{"id", "deleted"},
+			"properties": object{"id": word, "object": object{"const": "response"}, "deleted": object{"const": true}},
+		}),
+	},
+	"GET /v1/responses/{response}/input_items": {
+		id: "listInputItems", summary: "What a kept response was asked with, the items that it went on from included",
+		answers: one(object{
+			"type": "object", "required": []string{"object", "data", "first_id", "last_id", "has_more"},
+			"properties": object{
+				"object": object{"const": "list"}, "data": listOf(refTo("ResponseItem")),
+				"first_id": word, "last_id": word, "has_more": object{"type": "boolean"},
+			},
+		}),
+		query: []parameter{
+			{"limit", "Default 20.", object{"type": "integer", "minimum": 1, "maximum": 100}},
+			{"order", "Default desc: the newest first.", object{"enum": []string{"asc", "desc"}}},
+			{"after", "The id of an item: those behind it.", word},
+		},
+	},
+	"POST /v1/responses/{response}/cancel": {
+		id: "cancelResponse", summary: "Refused: no response is made in the background",
+		note: "To stop a response that is under way, hang up.", answers: map[int]any{},
 	},
 	"POST /v1/embeddings": {
 		id:      "createEmbedding",

@@ -62,7 +62,7 @@ type outputPart struct {
 // suffix is what the ids of a response and its items have in common.
 func suffix(id string) string { return strings.TrimPrefix(id, ResponsePrefix) }
 
-// The beginnings of ids.
+// ResponsePrefix begins the ids of responses.
 const ResponsePrefix = "resp_"
 
 // ResponseOf is the id of the response whose output has an item of this id; empty when the id is none of ours.
@@ -419,7 +419,7 @@ func (a *Answer) Fail(code, message string) {
 // Failed reports whether the answer failed, and why.
 func (a *Answer) Failed() (message string, failed bool) { return a.broken, a.code != "" }
 
-// End ends the answer. It must be called once, after the last piece or Fail.
+// End ends the items of the answer. It must be called once, after the last piece or Fail, and then Finish.
 func (a *Answer) End(now time.Time) {
 	a.ended = now
 	switch {
@@ -438,6 +438,10 @@ func (a *Answer) End(now time.Time) {
 			a.close(o)
 		}
 	}
+}
+
+// Finish writes the last events.
+func (a *Answer) Finish() {
 	if a.status == "failed" {
 		a.event(
 			"error",

@@ -44,6 +44,7 @@ func answered(t require.TestingT, request, body string, stream bool) (*responses
 		}
 	}
 	a.End(ended)
+	a.Finish()
 	return a, string(a.Events())
 }
 

@@ -9,7 +9,9 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/completion"
@@ -21,18 +23,30 @@ import (
 // Handler serves a psyche.Service.
 type Handler struct {
 	turnhttp.Turns
+	Kept memory.Responses // nil: no response is kept
+	For  time.Duration    // how long responses are kept; 0: until they are deleted
+	Most int              // most kept responses of a principal; 0: any number
+	// Failed is told of responses that could not be kept; may be nil.
+	Failed func(error)
 }
 
 // Routes returns the routes.
 func (f *Handler) Routes() []front.Route {
-	return []front.Route{{
-		Method: http.MethodPost,
-		Path:   "/v1/responses",
-		Role:   access.Client,
-		Once:   true,
-		Stream: true,
-		Serve:  f.create,
-	}}
+	const kept = "/v1/responses/{response}"
+	return []front.Route{
+		{
+			Method: http.MethodPost,
+			Path:   "/v1/responses",
+			Role:   access.Client,
+			Once:   true,
+			Stream: true,
+			Serve:  f.create,
+		},
+		{Method: http.MethodGet, Path: kept, Role: access.Client, Serve: f.get},
+		{Method: http.MethodDelete, Path: kept, Role: access.Client, Serve: f.remove},
+		{Method: http.MethodGet, Path: kept + "/input_items", Role: access.Client, Serve: f.inputItems},
+		{Method: http.MethodPost, Path: kept + "/cancel", Role: access.Client, Serve: f.cancel},
+	}
 }
 
 // path is the wire's path, as figures name it.
@@ -51,6 +65,7 @@ func (f *Handler) create(w http.ResponseWriter, r *http.Request) {
 		w:       w,
 		control: http.NewResponseController(w),
 		q:       q,
+		caller:  t.Caller,
 	}
 	defer c.End(r)
 	reply, err := f.Talk.Chat(r.Context(), *t)
@@ -83,6 +98,10 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, err
 	}
+	before, err := f.context(r.Context(), t.Caller, q)
+	if err != nil {
+		return nil, nil, err
+	}
 	spec, err := f.Talk.ModelFor(r.Context(), t.Caller, t.Agent)
 	if err != nil {
 		return nil, nil, f.Unknown(r.Context(), &t.Caller, t.Agent, err)
@@ -91,13 +110,24 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if spec.Reasoning {
 		o.MaxTokens = "max_completion_tokens"
 	}
-	body, err := q.Chat(nil, o)
+	body, err := q.Chat(before, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	t.Body, err = psyche.ReadBody(body)
 	t.Path = "/chat/completions"
 	return q, t, err
+}
+
+// context are the items that a request goes on from. It puts those that the input refers to in their places.
+func (f *Handler) context(
+	ctx context.Context, caller psyche.Caller, q *responses.Request,
+) ([]responses.Item, error) {
+	q.Store = q.Store && f.Kept != nil
+	if err := f.resolve(ctx, caller, q); err != nil {
+		return nil, err
+	}
+	return f.before(ctx, caller, q.Previous)
 }
 
 // creation is a response being made.
@@ -107,6 +137,7 @@ type creation struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	q       *responses.Request
+	caller  psyche.Caller
 }
 
 // pass reads the provider's answer and writes the response.
@@ -153,6 +184,10 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 		}
 	}
 	a.End(c.handler.Now())
+	if _, failed := a.Failed(); !failed {
+		c.keep(r.Context(), a, id)
+	}
+	a.Finish()
 	if c.q.Stream {
 		c.send(a)
 		return

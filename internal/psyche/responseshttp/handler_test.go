@@ -38,7 +38,7 @@ func (b *being) Chat(_ context.Context, t psyche.Turn) (*psyche.Reply, error) {
 		Status: b.status,
 		Header: http.Header{"Content-Type": {b.kind}, "Retry-After": {"7"}},
 		Body:   io.NopCloser(b.body),
-		Report: psyche.TurnReport{Agent: "iris", Recalled: 2},
+		Report: psyche.TurnReport{Agent: "iris", AgentID: "a1", Recalled: 2},
 	}, nil
 }
 

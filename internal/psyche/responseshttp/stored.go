@@ -1,0 +1,308 @@
+package responseshttp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/params"
+	"github.com/seed-56a03226/oneiros/internal/psyche/responses"
+)
+
+// keptBody is the body of a kept response.
+type keptBody struct {
+	Agent    string          `json:"agent"` // its handle, for keys that do not reach every agent
+	Response json.RawMessage `json:"response"`
+	Input    []keptItem      `json:"input"`
+	Output   []keptItem      `json:"output"`
+	previous string
+}
+
+type keptItem struct {
+	ID  string          `json:"id"`
+	Raw json.RawMessage `json:"item"`
+}
+
+func toKept(items []responses.Item) []keptItem {
+	kept := make([]keptItem, len(items))
+	for i, item := range items {
+		kept[i] = keptItem{ID: item.ID, Raw: item.Raw}
+	}
+	return kept
+}
+
+// keepWithin is the time to keep a response in, before its client learns that it is complete.
+const keepWithin = 5 * time.Second
+
+// keep keeps a response, so that a client that has seen its end can go on from it. Where that fails the response says
+// that it is not kept.
+func (c *creation) keep(ctx context.Context, a *responses.Answer, id string) {
+	if !c.q.Store {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
+	defer cancel()
+	body, err := json.Marshal(keptBody{
+		Agent:    c.Report.Agent,
+		Response: a.Response(),
+		Input:    toKept(c.q.Kept(id)),
+		Output:   toKept(a.Output()),
+	})
+	if err == nil {
+		now := c.handler.Now().UTC()
+		r := memory.KeptResponse{
+			ID:       id,
+			Scope:    c.caller.Key.ClaimScope(),
+			User:     c.caller.User,
+			Agent:    c.Report.AgentID,
+			Previous: c.q.Previous,
+			At:       now,
+			Body:     body,
+		}
+		if c.handler.For > 0 {
+			r.Until = now.Add(c.handler.For)
+		}
+		err = c.handler.Kept.PutResponse(ctx, r, c.handler.Most)
+	}
+	if err != nil {
+		c.q.Store = false
+		if c.handler.Failed != nil {
+			c.handler.Failed(fmt.Errorf("keep a response: %w", err))
+		}
+	}
+}
+
+// stored finds a response that the caller may read: of its principal, of its user where it names one, and of an agent
+// that its key reaches. field names what asked for it.
+func (f *Handler) stored(ctx context.Context, caller psyche.Caller, id, field string) (*keptBody, error) {
+	missing := psyche.Refuse(http.StatusNotFound, "response_not_found", field,
+		"There is no kept response %q. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key.",
+		clipped(id))
+	if f.Kept == nil || id == "" {
+		return nil, missing
+	}
+	r, err := f.Kept.Response(ctx, caller.Key.ClaimScope(), id, f.Now().UTC())
+	if errors.Is(err, memory.ErrNotFound) {
+		return nil, missing
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a kept response: %w", err)
+	}
+	var kept keptBody
+	if err := json.Unmarshal(r.Body, &kept); err != nil {
+		return nil, fmt.Errorf("read a kept response: %w", err)
+	}
+	if !caller.May(access.Client, kept.Agent) || caller.User != "" && r.User != "" && caller.User != r.User {
+		return nil, missing
+	}
+	kept.previous = r.Previous
+	return &kept, nil
+}
+
+// clipped is an id as quoted in errors.
+func clipped(id string) string {
+	const most = 80
+	if r := []rune(id); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return id
+}
+
+// longestChain is how many responses may follow from one another.
+const longestChain = 1000
+
+// before are the items that a request goes on from, oldest first.
+func (f *Handler) before(ctx context.Context, caller psyche.Caller, id string) ([]responses.Item, error) {
+	var chain []*keptBody
+	for id != "" {
+		kept, err := f.stored(ctx, caller, id, "previous_response_id")
+		if err != nil {
+			return nil, err
+		}
+		if len(chain) >= longestChain {
+			return nil, psyche.Refuse(http.StatusBadRequest, "invalid_value", "previous_response_id",
+				"More than %d responses follow from one another here: begin anew, with what matters as input.", longestChain)
+		}
+		chain = append(chain, kept)
+		id = kept.previous
+	}
+	var items []responses.Item
+	for _, kept := range slices.Backward(chain) {
+		for _, item := range slices.Concat(kept.Input, kept.Output) {
+			items = append(items, responses.Item{ID: item.ID, Raw: item.Raw})
+		}
+	}
+	return items, nil
+}
+
+// resolve puts the items that the input refers to in their places.
+func (f *Handler) resolve(ctx context.Context, caller psyche.Caller, q *responses.Request) error {
+	seen := map[string]*keptBody{} // by response
+	for _, place := range q.References() {
+		ref, field := q.Input[place].Ref, fmt.Sprintf("input[%d]", place)
+		id := responses.ResponseOf(ref)
+		if seen[id] == nil {
+			kept, err := f.stored(ctx, caller, id, field)
+			if err != nil {
+				return missingItem(err, field, ref)
+			}
+			seen[id] = kept
+		}
+		found := false
+		for _, item := range slices.Concat(seen[id].Input, seen[id].Output) {
+			if item.ID == ref {
+				q.Input[place], found = responses.Item{ID: ref, Raw: item.Raw}, true
+			}
+		}
+		if !found {
+			return missingItem(nil, field, ref)
+		}
+	}
+	return nil
+}
+
+// missingItem is the fault of an item that is not kept. Other errors are unchanged.
+func missingItem(err error, field, ref string) error {
+	f, ok := errors.AsType[*psyche.Fault](err)
+	if err != nil && (!ok || f.Status != http.StatusNotFound) {
+		return err
+	}
+	return psyche.Refuse(http.StatusNotFound, "item_not_found", field,
+		"%s refers to the item %q, which is not kept: send the item itself.", field, clipped(ref))
+}
+
+// get returns a kept response.
+func (f *Handler) get(w http.ResponseWriter, r *http.Request) {
+	q, err := params.QueryOf(r, "include", "include[]", "stream", "include_obfuscation", "starting_after")
+	if err == nil && (q.Text("stream") == "true" || q.Has("starting_after")) {
+		err = psyche.Refuse(http.StatusBadRequest, "unsupported_parameter", "stream",
+			"stream: a kept response is not streamed again; leave stream and starting_after out.")
+	}
+	var kept *keptBody
+	if err == nil {
+		kept, err = f.requested(r)
+	}
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	front.Answer(w, http.StatusOK, kept.Response)
+}
+
+// requested is the response that a path names.
+func (f *Handler) requested(r *http.Request) (*keptBody, error) {
+	caller, err := front.NamedCaller(r)
+	if err != nil {
+		return nil, err
+	}
+	return f.stored(r.Context(), caller, r.PathValue("response"), "response")
+}
+
+// remove removes a kept response.
+func (f *Handler) remove(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("response")
+	_, err := f.requested(r)
+	if err == nil {
+		err = f.Kept.DropResponse(r.Context(), front.CallerOf(r.Context()).Key.ClaimScope(), id)
+	}
+	if err != nil && !errors.Is(err, memory.ErrNotFound) { // somebody else removed it meanwhile
+		front.Refuse(w, r, err)
+		return
+	}
+	front.Answer(w, http.StatusOK, map[string]any{"id": id, "object": "response", "deleted": true})
+}
+
+// cancel refuses: no response of this server is made in the background.
+func (f *Handler) cancel(w http.ResponseWriter, r *http.Request) {
+	_, err := f.requested(r)
+	if err == nil {
+		err = psyche.Refuse(http.StatusBadRequest, "not_in_background", "response",
+			"The response was not made in the background, so that there is nothing to cancel. To stop one that is under way, hang up.")
+	}
+	front.Refuse(w, r, err)
+}
+
+// itemPage is a page of items, as OpenAI's clients read it.
+type itemPage struct {
+	Object  string            `json:"object"`
+	Data    []json.RawMessage `json:"data"`
+	FirstID string            `json:"first_id"`
+	LastID  string            `json:"last_id"`
+	HasMore bool              `json:"has_more"`
+}
+
+const (
+	usualItems = 20
+	mostItems  = 100
+)
+
+// inputItems lists what a response was asked with, the items that it went on from included.
+func (f *Handler) inputItems(w http.ResponseWriter, r *http.Request) {
+	page, err := f.pageOf(r)
+	if err != nil {
+		front.Refuse(w, r, err)
+		return
+	}
+	front.Answer(w, http.StatusOK, page)
+}
+
+func (f *Handler) pageOf(r *http.Request) (*itemPage, error) {
+	q, err := params.QueryOf(r, "limit", "order", "after", "include", "include[]")
+	if err != nil {
+		return nil, err
+	}
+	limit := cmp.Or(q.WholeNumber("limit", 1), usualItems)
+	direction := cmp.Or(q.Text("order"), "desc")
+	if limit > mostItems {
+		q.Wrong("limit", fmt.Sprintf("a whole number from 1 to %d", mostItems))
+	}
+	if direction != "asc" && direction != "desc" {
+		q.Wrong("order", "asc or desc")
+	}
+	if q.Fault != nil {
+		return nil, q.Fault
+	}
+	kept, err := f.requested(r)
+	if err != nil {
+		return nil, err
+	}
+	caller, err := front.NamedCaller(r)
+	if err != nil {
+		return nil, err
+	}
+	items, err := f.before(r.Context(), caller, kept.previous)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range kept.Input {
+		items = append(items, responses.Item{ID: item.ID, Raw: item.Raw})
+	}
+	if direction == "desc" {
+		slices.Reverse(items)
+	}
+	if after := q.Text("after"); after != "" {
+		at := slices.IndexFunc(items, func(i responses.Item) bool { return i.ID == after })
+		if at < 0 {
+			return nil, params.Wrong("after", "after must be the id of an item of this list")
+		}
+		items = items[at+1:]
+	}
+	page := &itemPage{Object: "list", Data: []json.RawMessage{}, HasMore: int64(len(items)) > limit}
+	items = items[:min(int64(len(items)), limit)]
+	for _, item := range items {
+		page.Data = append(page.Data, item.Raw)
+	}
+	if len(items) > 0 {
+		page.FirstID, page.LastID = items[0].ID, items[len(items)-1].ID
+	}
+	return page, nil
+}

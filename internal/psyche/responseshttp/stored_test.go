@@ -1,0 +1,265 @@
+package responseshttp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/access/accesstest"
+	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/psyche/responseshttp"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
+	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
+)
+
+// storing is a server that keeps responses, with two principals and a key that reaches another agent alone.
+type storing struct {
+	*server
+	handler *responseshttp.Handler
+	keys    map[string]string
+	now     time.Time
+	as      string // whose key is sent
+}
+
+func openKeeping(t *testing.T) *storing {
+	t.Helper()
+	store, err := sqlitestore.Open(t.Context(), ":memory:")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = store.Close() })
+	k := &storing{
+		server: &server{T: t, being: &being{turns: make(chan psyche.Turn, 100), kind: written, status: http.StatusOK}},
+		keys:   map[string]string{},
+		now:    time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC),
+		as:     "ann",
+	}
+	var all []access.Key
+	for name, agents := range map[string][]string{"ann": nil, "bob": nil, "narrow": {"tally"}} {
+		key, secret := access.New(name, access.Client, agents, k.now)
+		if name == "narrow" {
+			key.Principal = "ann"
+		}
+		if name == "ann" {
+			key.Principal = "ann"
+		}
+		all, k.keys[name] = append(all, key), secret
+	}
+	k.handler = &responseshttp.Handler{
+		Turns: turnhttp.Turns{Talk: k.being, Now: func() time.Time { return k.now }},
+		Kept:  store,
+		For:   24 * time.Hour,
+		Most:  50,
+	}
+	served, err := front.New(front.Options{Routes: k.handler.Routes(), Keys: accesstest.With(all...), Now: k.clock})
+	require.NoError(t, err)
+	listens := httptest.NewServer(served)
+	t.Cleanup(listens.Close)
+	k.url = listens.URL
+	return k
+}
+
+func (k *storing) clock() time.Time { return k.now }
+
+// ask sends a request and returns the status and the answer.
+func (k *storing) ask(method, path, body string, header ...string) (int, string) {
+	k.Helper()
+	k.body = strings.NewReader(one)
+	r, err := http.NewRequestWithContext(k.Context(), method, k.url+"/v1/responses"+path, strings.NewReader(body))
+	require.NoError(k, err)
+	r.Header.Set("Authorization", "Bearer "+k.keys[k.as])
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(k, err)
+	defer func() { _ = answer.Body.Close() }()
+	var text json.RawMessage
+	require.NoError(k, json.NewDecoder(answer.Body).Decode(&text))
+	return answer.StatusCode, string(text)
+}
+
+// made creates a response and returns its id and the messages that the provider was messages with.
+func (k *storing) made(body string) (id, messages string) {
+	k.Helper()
+	status, text := k.ask(http.MethodPost, "", body)
+	require.Equal(k, http.StatusOK, status, text)
+	var r struct{ ID string }
+	require.NoError(k, json.Unmarshal([]byte(text), &r))
+	turn := <-k.turns
+	var chat struct{ Messages json.RawMessage }
+	require.NoError(k, json.Unmarshal(turn.Body.Bytes(), &chat))
+	return r.ID, string(chat.Messages)
+}
+
+func TestARequestGoesOnFromAKeptResponse(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	first, _ := k.made(`{"model":"iris","input":"One.","instructions":"Be brief."}`)
+	second, messages := k.made(`{"model":"iris","input":"Two.","previous_response_id":"` + first + `"}`)
+	require.JSONEq(t, `[{"role":"user","content":"One."},{"role":"assistant","content":"Yes."},{"role":"user","content":"Two."}]`, messages,
+		"instructions are of one response")
+	_, messages = k.made(`{"model":"iris","input":"Three.","previous_response_id":"` + second + `"}`)
+	require.Equal(t, 5, strings.Count(messages, `"role"`))
+	_, messages = k.made(`{"model":"iris","input":"Other.","previous_response_id":"` + first + `"}`)
+	require.Equal(t, 3, strings.Count(messages, `"role"`), "two may go on from one")
+
+	status, text := k.ask(http.MethodGet, "/"+second, "")
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, text, `"previous_response_id":"`+first+`"`)
+	require.Contains(t, text, `"text":"Yes."`)
+}
+
+func TestAnItemOfAKeptResponseIsPutInPlace(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	id, _ := k.made(`{"model":"iris","input":"One."}`)
+	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
+	_, messages := k.made(`{"model":"iris","input":[{"role":"user","content":"One."},{"type":"item_reference","id":"` + item + `"}]}`)
+	require.JSONEq(t, `[{"role":"user","content":"One."},{"role":"assistant","content":"Yes."}]`, messages)
+	for _, ref := range []string{"msg_none_0", "other", item + "9", "msg_" + strings.TrimPrefix(id, "resp_") + "_1"} {
+		status, text := k.ask(http.MethodPost, "", `{"model":"iris","input":[{"type":"item_reference","id":"`+ref+`"}]}`)
+		require.Equal(t, http.StatusNotFound, status, ref)
+		require.Contains(t, text, "item_not_found")
+	}
+	k.as = "bob"
+	status, _ := k.ask(http.MethodPost, "", `{"model":"iris","input":[{"type":"item_reference","id":"`+item+`"}]}`)
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+// TestAKeptResponseIsReachedByItsPrincipalAlone is the isolation of kept responses: to everybody else they are as if
+// they were not there.
+func TestAKeptResponseIsReachedByItsPrincipalAlone(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	id, _ := k.made(`{"model":"iris","input":"My secret.","user":"carl"}`)
+	for _, who := range []struct {
+		as     string
+		header []string
+		status int
+	}{
+		{"ann", nil, http.StatusOK},
+		{"ann", []string{"X-Oneiros-User", "carl"}, http.StatusOK},
+		{"ann", []string{"X-Oneiros-User", "dora"}, http.StatusNotFound},
+		{"bob", nil, http.StatusNotFound},
+		{"narrow", nil, http.StatusNotFound}, // of the same principal, for another agent
+	} {
+		k.as = who.as
+		for _, request := range []struct{ method, path, body string }{
+			{http.MethodGet, "/" + id, ""},
+			{http.MethodGet, "/" + id + "/input_items", ""},
+			{http.MethodPost, "", `{"model":"iris","input":"x","previous_response_id":"` + id + `"}`},
+		} {
+			status, text := k.ask(request.method, request.path, request.body, who.header...)
+			require.Equal(t, who.status, status, "%+v %+v: %s", who, request, text)
+			if status != http.StatusOK {
+				require.NotContains(t, text, "secret")
+				require.Contains(t, text, "response_not_found")
+			}
+		}
+		if who.status == http.StatusNotFound {
+			status, _ := k.ask(http.MethodDelete, "/"+id, "", who.header...)
+			require.Equal(t, http.StatusNotFound, status)
+			status, _ = k.ask(http.MethodPost, "/"+id+"/cancel", "", who.header...)
+			require.Equal(t, http.StatusNotFound, status)
+		}
+	}
+	k.as = "ann"
+	status, _ := k.ask(http.MethodGet, "/"+id, "")
+	require.Equal(t, http.StatusOK, status, "nobody else removed it")
+}
+
+func TestTheItemsOfAnInputAreListedInPages(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	first, _ := k.made(`{"model":"iris","input":[{"role":"user","content":"One."},{"role":"assistant","content":"Two."}]}`)
+	second, _ := k.made(`{"model":"iris","input":"Four.","previous_response_id":"` + first + `"}`)
+	read := func(query string) (texts []string, page struct {
+		Data    []struct{ ID, Type string }
+		LastID  string `json:"last_id"`
+		HasMore bool   `json:"has_more"`
+	},
+	) {
+		status, text := k.ask(http.MethodGet, "/"+second+"/input_items"+query, "")
+		require.Equal(t, http.StatusOK, status, text)
+		require.NoError(t, json.Unmarshal([]byte(text), &page))
+		for _, part := range strings.Split(text, `"text":"`)[1:] {
+			text, _, _ := strings.Cut(part, `"`)
+			texts = append(texts, text)
+		}
+		return texts, page
+	}
+	texts, page := read("?order=asc")
+	require.Equal(t, []string{"One.", "Two.", "Yes.", "Four."}, texts)
+	require.False(t, page.HasMore)
+	for _, item := range page.Data {
+		require.NotEmpty(t, item.ID)
+		require.Equal(t, "message", item.Type)
+	}
+	texts, page = read("?limit=3")
+	require.Equal(t, []string{"Four.", "Yes.", "Two."}, texts, "the newest first")
+	require.True(t, page.HasMore)
+	texts, page = read("?after=" + page.LastID)
+	require.Equal(t, []string{"One."}, texts)
+	require.False(t, page.HasMore)
+	for _, query := range []string{"?limit=0", "?limit=101", "?order=up", "?after=none", "?page=2"} {
+		status, _ := k.ask(http.MethodGet, "/"+second+"/input_items"+query, "")
+		require.Equal(t, http.StatusBadRequest, status, query)
+	}
+}
+
+func TestAResponseIsRemovedAndEnds(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	id, _ := k.made(`{"model":"iris","input":"One."}`)
+	status, text := k.ask(http.MethodPost, "/"+id+"/cancel", "")
+	require.Equal(t, http.StatusBadRequest, status)
+	require.Contains(t, text, "not_in_background")
+	status, _ = k.ask(http.MethodGet, "/"+id+"?stream=true", "")
+	require.Equal(t, http.StatusBadRequest, status)
+	status, text = k.ask(http.MethodDelete, "/"+id, "")
+	require.Equal(t, http.StatusOK, status)
+	require.JSONEq(t, fmt.Sprintf(`{"id":%q,"object":"response","deleted":true}`, id), text)
+	status, _ = k.ask(http.MethodGet, "/"+id, "")
+	require.Equal(t, http.StatusNotFound, status)
+
+	id, _ = k.made(`{"model":"iris","input":"One."}`)
+	k.now = k.now.Add(24 * time.Hour)
+	status, _ = k.ask(http.MethodGet, "/"+id, "")
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+func TestWhatIsNotToBeKeptIsNot(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	id, _ := k.made(`{"model":"iris","input":"One.","store":false}`)
+	status, _ := k.ask(http.MethodGet, "/"+id, "")
+	require.Equal(t, http.StatusNotFound, status)
+}
+
+// failing is a store that keeps nothing.
+type failing struct{ memory.Responses }
+
+func (failing) PutResponse(context.Context, memory.KeptResponse, int) error {
+	return errors.New("no room")
+}
+
+func TestAResponseThatCannotBeKeptSaysSo(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	var failure error
+	k.handler.Kept, k.handler.Failed = failing{}, func(err error) { failure = err }
+	status, text := k.ask(http.MethodPost, "", `{"model":"iris","input":"One."}`)
+	require.Equal(t, http.StatusOK, status)
+	require.Contains(t, text, `"store":false`)
+	require.ErrorContains(t, failure, "no room")
+}
