@@ -72,21 +72,18 @@ func (w *writer) answer() *assistant {
 
 // item writes one item. at names it in errors.
 func (w *writer) item(raw json.RawMessage, at string) error {
-	var head struct {
-		Type string `json:"type"`
-		Role string `json:"role"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+	head, ok := headOf(raw)
+	if !ok {
 		return wrong(at, "%s must be an item with a type.", at)
 	}
-	if head.Type == "" && head.Role != "" {
-		head.Type = "message"
+	if head.kind == "" && head.role != "" {
+		head.kind = "message"
 	}
-	switch head.Type {
+	switch head.kind {
 	case "message":
-		return w.spoken(raw, head.Role, at)
+		return w.spoken(raw, head.role, at)
 	case "function_call", "custom_tool_call":
-		return w.call(raw, head.Type == "custom_tool_call", at)
+		return w.call(raw, head.kind == "custom_tool_call", at)
 	case "function_call_output", "custom_tool_call_output":
 		return w.result(raw, at)
 	case "reasoning":
@@ -99,7 +96,7 @@ func (w *writer) item(raw json.RawMessage, at string) error {
 		"%s is of the type %q, which cannot be said in a chat completion: leave the item out. Messages, "+
 			"function calls, custom tool calls, their outputs and reasoning are served.",
 		at,
-		clip(head.Type),
+		clip(head.kind),
 	)
 }
 
@@ -159,8 +156,8 @@ func (w *writer) content(v json.RawMessage, role, at string) ([]byte, error) {
 	if v[0] == '"' {
 		return v, nil
 	}
-	var parts []json.RawMessage
-	if v[0] != '[' || json.Unmarshal(v, &parts) != nil {
+	parts, ok := elements(v)
+	if !ok {
 		return nil, wrong(at, "%s must be a string or a list of parts.", at)
 	}
 	all := []byte{'['}

@@ -380,25 +380,22 @@ func (q *Request) input() error {
 	case v[0] != '[':
 		return wrong("input", "input must be a string or a list of items.")
 	}
-	var all []json.RawMessage
-	if err := json.Unmarshal(v, &all); err != nil {
+	all, ok := elements(v)
+	if !ok {
 		return wrong("input", "input must be a string or a list of items.")
 	}
 	for i, raw := range all {
-		var head struct {
-			ID   string `json:"id"`
-			Type string `json:"type"`
-		}
 		at := fmt.Sprintf("input[%d]", i)
-		if raw[0] != '{' || json.Unmarshal(raw, &head) != nil {
+		head, ok := headOf(raw)
+		if !ok {
 			return wrong(at, "%s must be an item, such as {\"role\": \"user\", \"content\": \"Hello.\"}.", at)
 		}
-		item := Item{ID: head.ID, Raw: raw}
-		if head.Type == "item_reference" {
-			if head.ID == "" {
+		item := Item{ID: head.id, Raw: raw}
+		if head.kind == "item_reference" {
+			if head.id == "" {
 				return wrong(at+".id", "%s.id is missing; it names an item of a kept response.", at)
 			}
-			item = Item{ID: head.ID, Ref: head.ID}
+			item = Item{ID: head.id, Ref: head.id}
 		}
 		q.Input = append(q.Input, item)
 	}

@@ -59,27 +59,25 @@ func (q *Request) readTools() error {
 	if v == nil {
 		return nil
 	}
-	var all []json.RawMessage
-	if v[0] != '[' || json.Unmarshal(v, &all) != nil {
+	all, ok := elements(v)
+	if !ok {
 		return wrong("tools", "tools must be a list.")
 	}
 	firstBuiltIn := ""
 	for i, raw := range all {
 		at := fmt.Sprintf("tools[%d]", i)
-		var head struct {
-			Type string `json:"type"`
-		}
-		if raw[0] != '{' || json.Unmarshal(raw, &head) != nil {
+		head, ok := headOf(raw)
+		if !ok {
 			return wrong(at, "%s must be an object with a type.", at)
 		}
-		if builtIn[head.Type] {
+		if builtIn[head.kind] {
 			if firstBuiltIn == "" {
 				firstBuiltIn = at
 			}
-			q.LeftOut = append(q.LeftOut, head.Type)
+			q.LeftOut = append(q.LeftOut, head.kind)
 			continue
 		}
-		if err := q.tools.read(raw, head.Type, "", "", at); err != nil {
+		if err := q.tools.read(raw, head.kind, "", "", at); err != nil {
 			return err
 		}
 		q.tools.kept = append(q.tools.kept, raw)
@@ -233,13 +231,11 @@ func (s *toolset) namespace(raw json.RawMessage, at string) error {
 	}
 	for i, each := range group.Tools {
 		at := fmt.Sprintf("%s.tools[%d]", at, i)
-		var head struct {
-			Type string `json:"type"`
-		}
-		if each[0] != '{' || json.Unmarshal(each, &head) != nil {
+		head, ok := headOf(each)
+		if !ok {
 			return wrong(at, "%s must be an object with a type.", at)
 		}
-		if err := s.read(each, head.Type, group.Name, group.Description, at); err != nil {
+		if err := s.read(each, head.kind, group.Name, group.Description, at); err != nil {
 			return err
 		}
 	}

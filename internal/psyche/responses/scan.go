@@ -1,0 +1,40 @@
+package responses
+
+import (
+	"encoding/json"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+)
+
+// elements are the elements of a list; false when it is none.
+func elements(v []byte) (all []json.RawMessage, ok bool) {
+	s := &jsonscan.Scanner{Body: v}
+	if s.Peek() != '[' {
+		return nil, false
+	}
+	err := s.Array(func() error {
+		each, err := s.Value()
+		all = append(all, each.Of(v))
+		return err
+	})
+	return all, err == nil && s.End() == nil
+}
+
+// head are the members of an object that say what it is. Those that are no strings are empty.
+type head struct{ id, kind, role string }
+
+// headOf reads the head of an object; false when it is none.
+func headOf(v []byte) (h head, ok bool) {
+	err := jsonscan.Members(v, func(key, value []byte) error {
+		switch string(key) {
+		case `"id"`:
+			h.id = jsonscan.Unquoted(value)
+		case `"type"`:
+			h.kind = jsonscan.Unquoted(value)
+		case `"role"`:
+			h.role = jsonscan.Unquoted(value)
+		}
+		return nil
+	})
+	return h, err == nil
+}
