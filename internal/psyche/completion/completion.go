@@ -94,9 +94,11 @@ func (r *Reader) Next() ([]Piece, error) {
 	}
 }
 
-// Waits reports whether a further event was received already, so that what was read need not be sent on by itself.
+// Waits reports whether a further line of data was received whole already, so that what was read need not be sent on by
+// itself.
 func (r *Reader) Waits() bool {
-	return bytes.Contains(r.wait, []byte("data:")) && bytes.IndexByte(r.wait, '\n') >= 0
+	_, after, found := bytes.Cut(r.wait, []byte("data:"))
+	return found && bytes.IndexByte(after, '\n') >= 0
 }
 
 func (r *Reader) whole() ([]Piece, error) {

@@ -154,6 +154,11 @@ func TestAReaderKnowsThatAStreamEnded(t *testing.T) {
 	_, err = r.Next()
 	require.ErrorIs(t, err, io.EOF)
 	require.True(t, r.Done())
+
+	r = completion.New(strings.NewReader("data: {\"choices\":[]}\n\ndata: {\"cho"), true)
+	_, err = r.Next()
+	require.NoError(t, err)
+	require.False(t, r.Waits(), "what is cut off may take long to come")
 }
 
 // FuzzReader requires that an answer is the same however its bytes come, and that no text of a well-formed piece is
