@@ -141,10 +141,11 @@ func (d *Document) body(at, kind string, a Answer) error {
 	return nil
 }
 
-// ours says whether an error names the request, as only this server's own errors do.
+// ours says whether an error names the request, as only this server's own errors do, and has OpenAI's form: one in
+// Anthropic's has a type beside it.
 func ours(body []byte) bool {
 	var values map[string]json.RawMessage
-	return json.Unmarshal(body, &values) == nil && values["request_id"] != nil
+	return json.Unmarshal(body, &values) == nil && values["request_id"] != nil && values["type"] == nil
 }
 
 // events checks each event of a stream against the schema of its data. Of a stream that was cut within an event, the

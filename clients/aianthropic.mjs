@@ -1,0 +1,36 @@
+// The AI SDK with its provider for Anthropic.
+import { createAnthropic } from '@ai-sdk/anthropic'
+import { generateText, stepCountIs, streamText, tool } from 'ai'
+import { z } from 'zod'
+import { agent, assert, base, key, run } from './check.mjs'
+
+const oneiros = createAnthropic({ baseURL: base, apiKey: key })
+const add = tool({ description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => `the sum is ${a + b}` })
+
+await run('ai-sdk/anthropic', {
+  'streams text, with usage': async () => {
+    const result = streamText({ model: oneiros(agent), prompt: 'one two three', maxRetries: 0 })
+    let text = ''
+    for await (const piece of result.textStream) text += piece
+    assert.match(text, /one two three/)
+    assert((await result.usage).totalTokens > 0)
+  },
+  'runs a tool': async () => {
+    const { text, steps } = await generateText({ model: oneiros(agent), prompt: 'two and three', tools: { add }, stopWhen: stepCountIs(3), maxRetries: 0 })
+    assert.match(text, /the sum is 5/)
+    assert.equal(steps.length, 2)
+  },
+  'runs a tool in a stream': async () => {
+    const result = streamText({ model: oneiros(agent), prompt: 'two and three', tools: { add }, stopWhen: stepCountIs(3), maxRetries: 0 })
+    assert.match(await result.text, /the sum is 5/)
+  },
+  'hangs up in the middle': async () => {
+    const stop = new AbortController()
+    const result = streamText({ model: oneiros(agent), prompt: 'count slowly', abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
+    try {
+      for await (const _ of result.textStream) { stop.abort(); break }
+    } catch (err) {
+      if (err.name !== 'AbortError') throw err
+    }
+  },
+})

@@ -1,0 +1,76 @@
+// Anthropic's library for Node, unchanged, against an agent.
+import Anthropic from '@anthropic-ai/sdk'
+import { agent, assert, base, key, run } from './check.mjs'
+
+const client = new Anthropic({ baseURL: base.replace(/\/v1$/, ''), apiKey: key, maxRetries: 0 })
+const ask = (content, more) => ({ model: agent, max_tokens: 200, messages: [{ role: 'user', content }], ...more })
+const add = { name: 'add', description: 'adds', input_schema: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } }
+
+await run('anthropic', {
+  'talks': async () => {
+    const { data, response } = await client.messages.create(ask('hello there')).withResponse()
+    assert.match(data.content[0].text, /hello there/)
+    assert.equal(data.stop_reason, 'end_turn')
+    assert(data.usage.input_tokens > 0 && data.usage.output_tokens > 0)
+    assert.equal(response.headers.get('x-oneiros-agent'), agent)
+    assert(data._request_id)
+  },
+  'streams, with usage': async () => {
+    const stream = client.messages.stream(ask('one two three', { thinking: { type: 'enabled', budget_tokens: 1024 }, system: [{ type: 'text', text: 'Be kind.', cache_control: { type: 'ephemeral' } }] }))
+    let text = ''
+    stream.on('text', (piece) => { text += piece })
+    const message = await stream.finalMessage()
+    assert.match(text, /one two three/)
+    assert.equal(message.content.at(-1).text, text)
+    assert(message.usage.input_tokens > 0 && message.usage.output_tokens > 0)
+  },
+  'has tools called and their results taken': async () => {
+    const first = await client.messages.stream(ask('what is two and three?', { tools: [add], tool_choice: { type: 'auto' } })).finalMessage()
+    assert.equal(first.stop_reason, 'tool_use')
+    const call = first.content.find((block) => block.type === 'tool_use')
+    assert.deepEqual(call.input, { a: 2, b: 3 })
+    const second = await client.messages.create(ask('', { tools: [add], messages: [
+      { role: 'user', content: 'what is two and three?' }, { role: 'assistant', content: first.content },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: 'the sum is 5' }] },
+    ] }))
+    assert.match(second.content[0].text, /the sum is 5/)
+  },
+  'counts tokens': async () => {
+    const { input_tokens } = await client.messages.countTokens({ model: agent, messages: [{ role: 'user', content: 'hello' }] })
+    assert(input_tokens > 5)
+  },
+  'sends 60 KB': async () => {
+    const { content } = await client.messages.create(ask(`${'a long word '.repeat(5000)} and the end`))
+    assert.match(content[0].text, /and the end/)
+  },
+  'hangs up in the middle': async () => {
+    const stream = client.messages.stream(ask('count slowly'))
+    for await (const event of stream) {
+      if (event.type === 'content_block_delta') break
+    }
+    stream.abort()
+  },
+  'is told of a model that there is not': async () => {
+    await assert.rejects(client.messages.create(ask('hello', { model: 'nobody' })), (err) => {
+      assert(err instanceof Anthropic.NotFoundError)
+      assert.equal(err.error.error.type, 'not_found_error')
+      assert(err.requestID)
+      return err.message.includes(agent)
+    })
+  },
+  'is told which tool cannot be served': async () => {
+    await assert.rejects(client.messages.create(ask('hello', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] })), (err) => {
+      assert(err instanceof Anthropic.BadRequestError)
+      return err.message.includes('web_search')
+    })
+  },
+  'is told of a key that is wrong': async () => {
+    if (key === 'none') return
+    for (const options of [{ apiKey: 'oneiros_wrong' }, { apiKey: null, authToken: 'oneiros_wrong' }]) {
+      const stranger = new Anthropic({ baseURL: base.replace(/\/v1$/, ''), maxRetries: 0, ...options })
+      await assert.rejects(stranger.messages.create(ask('hello')), Anthropic.AuthenticationError)
+    }
+    const bearer = new Anthropic({ baseURL: base.replace(/\/v1$/, ''), maxRetries: 0, apiKey: null, authToken: key })
+    assert((await bearer.messages.create(ask('hello'))).content.length > 0)
+  },
+})
