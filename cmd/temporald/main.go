@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"os/user"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -77,24 +76,9 @@ func main() {
 		fmt.Fprintln(os.Stderr, "temporald:", err)
 		os.Exit(2)
 	}
-	nameUser(strconv.Itoa(os.Getuid()))
 	if err := run(o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "temporald:", err)
 		os.Exit(1)
-	}
-}
-
-// nameUser gives a name and a home to a user id that this machine does not know, such as one that a container is told to
-// run as. The server's tracing asks for both (user.Current), and does not start without them.
-func nameUser(uid string) {
-	_, err := user.LookupId(uid)
-	if err == nil {
-		return
-	}
-	for name, value := range map[string]string{"USER": "uid" + uid, "HOME": "/"} {
-		if os.Getenv(name) == "" {
-			_ = os.Setenv(name, value) // its only error is that of a name
-		}
 	}
 }
 

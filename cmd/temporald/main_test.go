@@ -377,18 +377,3 @@ func synchronous(t *testing.T, file string) (level int) {
 	require.NoError(t, db.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&level))
 	return level
 }
-
-// A container may run as any number. Not parallel: the environment is the process's.
-func TestAUserWhomTheMachineDoesNotKnowGetsANameAndAHome(t *testing.T) {
-	const nobody = "3735928559"
-	t.Setenv("USER", "")
-	t.Setenv("HOME", "/var/lib/oneiros")
-	nameUser(strconv.Itoa(os.Getuid()))
-	require.Empty(t, os.Getenv("USER"), "the machine knows who runs this test")
-	nameUser(nobody)
-	require.Equal(t, "uid"+nobody, os.Getenv("USER"))
-	require.Equal(t, "/var/lib/oneiros", os.Getenv("HOME"))
-	t.Setenv("HOME", "")
-	nameUser(nobody)
-	require.Equal(t, "/", os.Getenv("HOME"))
-}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,6 +114,7 @@ func (c *Child) ready(line []byte) error {
 // launch starts the process in a process group of its own, so that Ctrl-C reaches only us and we stop it last.
 func (c *Child) launch(name string) error {
 	c.cmd.Stderr = c.last
+	c.cmd.Env = withUser(os.Environ(), os.Getuid())
 	c.cmd.WaitDelay = 2 * time.Second // a grandchild that keeps the pipe open must not block us
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := c.cmd.Start(); err != nil {
@@ -122,6 +124,21 @@ func (c *Child) launch(name string) error {
 	// Fails when our own niceness is higher, which the child has inherited.
 	_ = syscall.Setpriority(syscall.PRIO_PGRP, c.PID, Niceness)
 	return nil
+}
+
+// withUser names the user and its home where the environment does not. The server's tracing asks for both before its
+// main function runs (user.Current), and the server does not start for a user id that the machine does not know, such as
+// one that a container is told to run as.
+func withUser(env []string, uid int) []string {
+	for name, value := range map[string]string{"USER": "uid" + strconv.Itoa(uid), "HOME": "/"} {
+		named := slices.ContainsFunc(env, func(line string) bool {
+			return strings.HasPrefix(line, name+"=") && line != name+"="
+		})
+		if !named {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 func (c *Child) reap() {
