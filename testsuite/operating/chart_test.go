@@ -351,6 +351,29 @@ func TestADrainingBuildKeepsItsWorkers(t *testing.T) {
 	}, builds)
 }
 
+// noted is a command of the notes, with the Deployment in whose pods it runs.
+var noted = regexp.MustCompile(`exec deploy/(\S+) -- /usr/bin/oneiros (.*)`)
+
+func TestTheNotesNameWhatIsThere(t *testing.T) {
+	t.Parallel()
+	helm := tool(t, "helm")
+	program := built(t, "./cmd/oneiros")
+	for name, values := range valueSets(t) {
+		out, err := run(t, helm, "install", "demo", chart, "--namespace", "agents", "--dry-run=client", "--values", values)
+		require.NoError(t, err, "%s: %s", name, out)
+		manifests, notes, found := strings.Cut(out, "\nNOTES:\n")
+		require.True(t, found, name)
+		commands := noted.FindAllStringSubmatch(notes, -1)
+		require.Len(t, commands, 2, name)
+		for _, c := range commands {
+			require.Contains(t, manifests, "kind: Deployment\nmetadata:\n  name: "+c[1]+"\n", name)
+			help, err := exec.Command(program, append(strings.Fields(c[2]), "--help")...).CombinedOutput()
+			require.NoError(t, err, "%s: %s", c[2], help)
+			require.Contains(t, string(help), "oneiros "+strings.Join(strings.Fields(c[2])[:2], " "), name)
+		}
+	}
+}
+
 // released is a version's heading in the changelog.
 var released = regexp.MustCompile(`(?m)^## ([0-9][0-9.]*) `)
 
@@ -362,7 +385,7 @@ func TestTheChartIsOfTheNewestRelease(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(body, &made))
 	log, err := os.ReadFile(root + "/CHANGELOG.md")
 	require.NoError(t, err)
-	require.Equal(t, released.FindStringSubmatch(string(log))[1], made.AppVersion)
+	require.Equal(t, "v"+released.FindStringSubmatch(string(log))[1], made.AppVersion, "images are tagged like releases")
 }
 
 // Each value set's oneiros.yaml, with the environment of the pods and files where the secrets are mounted, is right to
