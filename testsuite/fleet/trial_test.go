@@ -229,14 +229,6 @@ func (t *trial) beginDreams(share int) (begun []string) {
 	return begun
 }
 
-// buying waits until the dreams have bought more calls.
-func (t *trial) buying(calls int) {
-	t.Helper()
-	before := len(t.night.Billing.Calls())
-	require.Eventually(t, func() bool { return len(t.night.Billing.Calls()) >= before+calls }, time.Minute, often,
-		"no dream buys anything")
-}
-
 // answered waits until people got so many answers more.
 func (t *trial) answered(answers int) {
 	t.Helper()
