@@ -192,6 +192,7 @@ func TestWhoSpeaksToWhomIsReadFromHeadersAndBody(t *testing.T) {
 	}{
 		{`{"model":"iris"}`, nil, "iris", "", ""},
 		{`{"model":"agent/echo","user":"ada"}`, nil, "echo", "", "ada"},
+		{`{"model":"oneiros/echo:latest"}`, nil, "echo", "", ""},
 		{
 			`{"model":"gpt-5","user":"ada"}`,
 			[]string{"X-Oneiros-Agent", "iris", "X-Oneiros-User", "ben", "X-Session-Affinity", "s2"},

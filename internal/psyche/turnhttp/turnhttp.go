@@ -16,6 +16,18 @@ import (
 // Prefix may precede an agent's handle in a model name, for clients that want a vendor there.
 const Prefix = "agent/"
 
+// Other forms of a model's name: with this server as the vendor, and with the tag that Ollama's clients add.
+const (
+	vendor = "oneiros/"
+	tag    = ":latest"
+)
+
+// Handle is the agent's handle, or id, in a model name. Neither has a slash or a colon.
+func Handle(model string) string {
+	name := strings.TrimPrefix(strings.TrimSpace(model), vendor)
+	return strings.TrimSuffix(strings.TrimPrefix(name, Prefix), tag)
+}
+
 // Turns pass requests on to agents. Its fields must not change once it serves.
 type Turns struct {
 	Talk psyche.Talk
@@ -91,7 +103,7 @@ func agentOf(r *http.Request, model string) (string, error) {
 	if name == "" {
 		name = model
 	}
-	name = strings.TrimPrefix(strings.TrimSpace(name), Prefix)
+	name = Handle(name)
 	if name == "" {
 		return "",
 			wrong("model",
