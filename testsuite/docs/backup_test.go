@@ -28,6 +28,9 @@ type backupRig struct {
 // a dream, that dream is completed, no dream is left open, and health finds nothing wrong.
 func TestWhatTheBackupPageSaysIsDone(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("starts real servers")
+	}
 	page, err := docs.Read(root, "docs/backup.md")
 	require.NoError(t, err)
 	ran := map[bool]int{}
