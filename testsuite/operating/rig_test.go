@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -105,13 +106,20 @@ worker: {cache: 2}
 feed: {listen: ""}
 `
 
-// free finds a port that nobody listens at.
+// free finds a port that nobody listens at, below those that a system gives to servers that ask for any: a program that
+// begins later does not get it.
 func free(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, l.Close())
-	return l.Addr().String()
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		if err != nil {
+			continue
+		}
+		require.NoError(t, l.Close())
+		return l.Addr().String()
+	}
+	t.Fatal("no port is free")
+	return ""
 }
 
 func replaced(list []string, by *strings.Replacer) (result []string) {
