@@ -30,7 +30,7 @@ import (
 const (
 	turnsADay  = 100
 	nightsADay = 4
-	lively     = 40
+	lively     = 100
 	mixedFor   = 4 * time.Minute
 )
 
@@ -234,13 +234,13 @@ func (s *sized) night(agent string) {
 	require.Eventually(s, func() bool {
 		status, _, body := s.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`)
 		return status/100 == 2 && json.Unmarshal([]byte(body), &begun) == nil
-	}, time.Minute, 500*time.Millisecond, "%s begins to dream", agent)
+	}, 5*time.Minute, 500*time.Millisecond, "%s begins to dream", agent)
 	var ended struct{ Status, Outcome string }
 	require.Eventually(s, func() bool {
 		_, _, body := s.ask(http.MethodGet, "/v1/dreams/"+begun.ID, "")
 		require.NoError(s, json.Unmarshal([]byte(body), &ended), body)
 		return ended.Outcome != "" && ended.Outcome != "woken"
-	}, 2*time.Minute, 500*time.Millisecond, "%s", begun.ID)
+	}, 5*time.Minute, 500*time.Millisecond, "%s", begun.ID)
 }
 
 // visit has so many turns a second, each of an agent that has fallen asleep since it was talked to last.
