@@ -123,6 +123,9 @@ func bodies() *rapid.Generator[string] {
 		`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`,
 		`{"type":"video_url","video_url":{"url":"https://x"}}`,
 		`{"type":"hologram"}`, `{"type":"image_url","image_url":{"url":"https://example.org/film.mp4"}}`, `"bare"`,
+		`{"type":"image_url","image_url":{"url":"https://example.org/a.png"}}`,
+		`{"type":"image_url","image_url":{"url":"data:image/svg+xml;utf8,<svg/>"}}`,
+		`{"type":"folder","id":"1","image_url":"data:image/png;base64,AA"}`,
 		`{"type":"text","type":"file"}`,
 		`{"text":"y","image_url":{"url":"data:image/png;base64,AA"}}`,
 	}

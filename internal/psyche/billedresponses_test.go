@@ -28,6 +28,8 @@ func askedByResponses() *rapid.Generator[string] {
 		`{"role":"developer","content":"be kind"}`, `{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}`,
 		`{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"data:image/png;base64,AA"}]}`,
 		`{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AA","detail":"high"}]}`,
+		`{"role":"user","content":[{"type":"input_image","image_url":"https://example.org/a.png"}]}`,
+		`{"type":"function_call_output","call_id":"c","output":[{"type":"input_image","image_url":"http://example.org/a"}]}`,
 		`{"role":"user","content":[{"type":"input_file","filename":"a.pdf","file_data":"data:application/pdf;base64,AA"}]}`,
 		`{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]}`,
 		`{"role":"assistant","content":[{"type":"output_text","text":"so","annotations":[]}],"phase":"commentary"}`,

@@ -217,6 +217,13 @@ func TestContentThatCannotBeCountedReservesTheWholeWindow(t *testing.T) {
 		content(`{"type":"text","text":"x","attached":{"id":"1"}}`),
 		content(`{"type":"image_url","image_url":{"url":"data:application/pdf;base64,x"}}`),
 		content(`{"type":"image_url","image_url":{"url":"https://example.org/a.PDF?x=1"}}`),
+		content(`{"type":"image_url","image_url":"https://example.org/a.png"}`),
+		content(`{"type":"text","text":"x","image_url":{"url":"HTTP://example.org/a"}}`),
+		content(`{"type":"input_image","image_url":"http://example.org/a.png"}`),
+		content(`{"type":"image_url","image_url":{"url":"data:image/svg+xml;utf8,<svg/>"}}`),
+		content(`{"type":"image_url","image_url":{"url":"data:image/tiff;base64,x"}}`),
+		content(`{"type":"image_url","image_url":{"url":"data:image/png"}}`),
+		content(`{"type":"folder","id":"1","image_url":{"url":"data:image/png;base64,x"}}`),
 		content(`{"type":"image_url","image_url":{"url":"gs://bucket/film"}}`),
 		content(`{"type":"image_url","image_url":{"url":"data:image/png;base64,x","frames":900}}`),
 		content(`{"type":"image_url","image_url":["a"]}`),
@@ -232,20 +239,26 @@ func TestContentThatCannotBeCountedReservesTheWholeWindow(t *testing.T) {
 		refused(t, err, "uncountable_content", "messages", "context")
 	}
 	for body, pictures := range map[string]int64{
-		content(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`):                       0,
-		content(`{"type":"image_url","image_url":{"url":"data:image/png;base64,x","detail":"high"}}`):    1,
-		content(`{"type":"image_url","image_url":"https://example.org/a.png"}`):                          1,
-		content(`{"type":"text","text":"x","image_url":{"url":"https://example.org/a"}}`):                1,
-		content(`{"type":"image_url","image_url":{"url":"DATA:IMAGE/PNG;base64,x"}},{"type":"text"}`):    1,
-		`{"messages":[{"role":"assistant","content":null,"tool_calls":[],"reasoning_content":"hm"}]}`:    0,
-		`{"messages":[{"role":"user","content":{"type":"image_url","image_url":{"url":"http://a/b"}}}]}`: 1,
+		content(`{"type":"text","text":"x","cache_control":{"type":"ephemeral"}}`):                             0,
+		content(`{"type":"image_url","image_url":{"url":"data:image/png;base64,x","detail":"high"}}`):          1,
+		content(`{"type":"image_url","image_url":"data:image/jpg;base64,x"}`):                                  1,
+		content(`{"type":"text","text":"x","image_url":{"url":"data:image/jpeg;base64,x"}}`):                   1,
+		content(`{"type":"input_image","image_url":"data:image/webp;base64,x"}`):                               1,
+		content(`{"type":"image_url","image_url":{"url":"DATA:IMAGE/PNG;base64,x"}},{"type":"text"}`):          1,
+		`{"messages":[{"role":"assistant","content":null,"tool_calls":[],"reasoning_content":"hm"}]}`:          0,
+		`{"messages":[{"role":"user","content":{"type":"image_url","image_url":{"url":"data:image/gif,x"}}}]}`: 1,
 	} {
 		c, err := held(paid(), body)
 		require.NoError(t, err, body)
 		require.Equal(t, pictures, c.in/imageTokens, body)
 	}
+	lengths := paid()
+	lengths.thorough = true
+	c, err := held(lengths, content(`{"type":"image_url","image_url":"https://example.org/a.png"}`))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, c.in/imageTokens, "for a client that asks how long its prompt is, it is a picture")
 	long := strings.Repeat("word ", 20_000)
-	c, err := held(paid(),
+	c, err = held(paid(),
 		content(`{"type":"image_url","image_url":{"url":"data:image/png;base64,x"},"text":"`+long+`"}`))
 	require.NoError(t, err)
 	require.Greater(t, c.in, int64(imageTokens+len(long)), "a text beside a picture counts")

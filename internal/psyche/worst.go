@@ -2,7 +2,6 @@ package psyche
 
 import (
 	"bytes"
-	"path"
 	"strconv"
 	"strings"
 
@@ -98,8 +97,8 @@ func (b *Body) counted() *splice {
 }
 
 // prompt is the most tokens of the body's prompt, and how many of its bytes are certainly text. No tokenizer makes
-// more tokens than there are bytes; for texts of middling length the model's own tokenizer counts. Pictures count by
-// their size. What cannot be counted takes the whole window.
+// more tokens than there are bytes; for texts of middling length the model's own tokenizer counts. Pictures in the
+// body count by their size. What cannot be counted takes the whole window, such as what stands at a web address.
 func (b *Body) prompt(l *limits, d *costBound) error {
 	c := &promptCount{Body: b, limits: l, ceiling: d, rest: int64(len(b.raw))}
 	c.byTokens = l.thorough || len(b.raw) >= countFrom && len(b.raw) <= countUpTo
@@ -128,7 +127,7 @@ func (b *Body) prompt(l *limits, d *costBound) error {
 	window := l.window()
 	if window == 0 {
 		return invalidRequest("uncountable_content", "messages",
-			"messages hold %q, whose tokens cannot be counted, and the window of the model %s is not known. State it as context under providers.%s.models, or leave that content out.",
+			"messages hold %q, whose tokens cannot be counted, and the window of the model %s is not known. State it as context under providers.%s.models, or leave that content out. A picture in the body itself, as a data: address, can be counted.",
 			clippedText(c.unknown), l.spec.Name, l.spec.Provider)
 	}
 	d.in = plus(max(d.in, window), c.pictures*imageTokens)
@@ -190,21 +189,23 @@ func (c *promptCount) part(p part) error {
 		c.text(p.text)
 	}
 	url := p.picture.Of(c.raw)
+	shown := len(url) > 0 && string(url) != "null"
 	switch {
-	case len(url) > 0 && picture(url):
+	case shown && pictureParts[p.kind] && c.picture(url):
 		c.rest -= int64(len(url))
 		c.pictures++
-	case len(url) > 0 && string(url) != "null":
-		return c.other("image_url")
 	case p.kind != "" && p.kind != "image_url" && !textParts.has(p.kind):
 		return c.other(p.kind)
+	case shown:
+		return c.other("image_url")
 	}
 	return nil
 }
 
-// picture reports whether the value of an image_url is certainly a picture: its bytes, or a web address that does not
-// name another type of file.
-func picture(v []byte) bool {
+// picture reports whether the value of an image_url counts as one picture: its bytes, in a format that holds one. What
+// stands at a web address may be a film, or be replaced by one before the provider reads it: it counts as a picture
+// only for a client that asks how long its prompt is.
+func (c *promptCount) picture(v []byte) bool {
 	url := jsonscan.Unquoted(v)
 	if v[0] == '{' {
 		s := &jsonscan.Scanner{Body: v}
@@ -229,20 +230,31 @@ func picture(v []byte) bool {
 	scheme, rest, _ := strings.Cut(url, ":")
 	switch strings.ToLower(scheme) {
 	case "data":
-		return len(rest) >= len("image/") && strings.EqualFold(rest[:len("image/")], "image/")
+		return bytesOfPicture(rest)
 	case "http", "https":
-		rest, _, _ = strings.Cut(rest, "?")
-		rest, _, _ = strings.Cut(rest, "#")
-		return !otherFiles.has(strings.ToLower(path.Ext(rest)))
+		return c.limits.thorough
+	}
+	return false
+}
+
+// bytesOfPicture reports whether a data: address, without its scheme, holds the bytes of one picture. Other formats
+// hold text, such as SVG, or many pages, such as TIFF.
+func bytesOfPicture(rest string) bool {
+	end := strings.IndexAny(rest, ";,")
+	if end < 0 || end > len("image/jpeg") {
+		return false
+	}
+	switch strings.ToLower(rest[:end]) {
+	case "image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif":
+		return true
 	}
 	return false
 }
 
 var (
 	pictureMembers = set("url detail")
-	otherFiles     = set(`
-		.pdf .mp4 .m4v .mov .webm .mkv .avi .mpeg .mpg .wmv .3gp .mp3 .wav .m4a .ogg .flac .aac .doc .docx .ppt
-		.pptx .xls .xlsx .csv .txt .html .htm .json .xml .md .zip`)
+	// Types of parts whose image_url is read as a picture. A part of another type may be about something else.
+	pictureParts = map[string]bool{"": true, "text": true, "image_url": true, "input_image": true}
 )
 
 // places is the most that an embedder can be asked: a text has no more tokens than bytes, a list of token numbers

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -233,10 +234,10 @@ func (r reader) prompt(window int64) int64 {
 		for _, part := range m.list("content") {
 			p := r.how.object(part)
 			text += int64(len(p.text("text")))
-			switch kind := p.text("type"); {
-			case p.get("image_url") != nil && strings.Contains(string(p.get("image_url")), "data:image/"):
+			switch kind, shown := p.text("type"), p.get("image_url") != nil; {
+			case shown && pictureParts[kind] && p.picture():
 				pictures++
-			case kind != "text" && kind != "" && kind != "refusal" || p.get("image_url") != nil:
+			case shown || kind != "text" && kind != "" && kind != "refusal":
 				fills = true
 			}
 		}
@@ -245,6 +246,21 @@ func (r reader) prompt(window int64) int64 {
 		text = max(text, window)
 	}
 	return text + pictures*picture
+}
+
+// pictureParts are the types of parts whose image_url is read as a picture.
+var pictureParts = map[string]bool{"": true, "text": true, "image_url": true, "input_image": true}
+
+// ofPicture begins an address that holds the bytes of one picture. Elsewhere there may be anything.
+var ofPicture = regexp.MustCompile(`(?i)^data:image/(png|jpe?g|webp|gif)[;,]`)
+
+// picture reports whether the image_url of a part is certainly one picture.
+func (r reader) picture() bool {
+	url := r.text("image_url")
+	if url == "" {
+		url = r.how.object(r.get("image_url")).text("url")
+	}
+	return ofPicture.MatchString(url)
 }
 
 // greedy answers with a few words, and bills the most that its reading allows before the first of them is sent.
