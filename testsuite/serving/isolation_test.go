@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,6 +68,9 @@ type proof struct {
 	recalled map[[2]int]int  // turns for which a secret of theirs was recalled, by client and agent
 	skipped  map[string]int  // turns by why they recalled nothing; "" for those that did
 	ways     map[string]int
+	// the ids of kept responses, by client, and how often a client asked for another's
+	responses [4][]string
+	reached   int
 }
 
 func newProof() *proof {
@@ -138,7 +142,8 @@ type talk struct {
 	client   caller
 	id       int
 	dice     *rand.Rand
-	messages [][]message // by agent: the messages that an OpenAI client sends along
+	messages [][]message // by agent: the messages that a client sends along
+	response []string    // by agent: the kept response that ends its messages; empty: none does
 	n        int         // number of the request; no two have the same
 }
 
@@ -164,6 +169,7 @@ func (p *proof) runTurns(turns int, clients []caller) {
 				id:       id,
 				dice:     rand.New(rand.NewPCG(seed, uint64(p.played*100+who.id*10+id))),
 				messages: make([][]message, len(agents)),
+				response: make([]string, len(agents)),
 				n:        p.played * 100_000,
 			})
 		}
@@ -267,10 +273,8 @@ func (t *talk) turn() {
 	case 0:
 		t.chat(&pass, agent, text)
 	case 1, 2, 3:
-		pass.way = "streamed"
 		t.complete(&pass, agent, text, true)
 	default:
-		pass.way = "whole"
 		t.complete(&pass, agent, text, false)
 	}
 	lasted := time.Since(began)
@@ -290,7 +294,7 @@ func (t *talk) send(pass *passage, method, path string, body any,
 ) (result http.Header, answer string) {
 	text, err := json.Marshal(body)
 	if err == nil {
-		result, answer, err = t.ask(method, path, string(text), header)
+		result, answer, err = t.request(method, path, string(text), header)
 	}
 	if err != nil {
 		pass.fault = err.Error()
@@ -309,7 +313,7 @@ func (t *talk) send(pass *passage, method, path string, body any,
 	return result, answer
 }
 
-func (t *talk) ask(method, path, body string, header []string) (http.Header, string, error) {
+func (t *talk) request(method, path, body string, header []string) (http.Header, string, error) {
 	r, err := http.NewRequestWithContext(t.p.Context(), method, strings.TrimSuffix(t.p.base, "/v1")+path,
 		strings.NewReader(body))
 	if err != nil {
@@ -336,15 +340,25 @@ func (t *talk) ask(method, path, body string, header []string) (http.Header, str
 	return res.Header, string(answer), err
 }
 
-// complete takes a turn as an OpenAI client does, which sends the conversation along.
+// complete takes a turn on any wire as a client does that sends the conversation along, or goes on from the response
+// that ends it.
 func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
+	wire := wires[t.dice.IntN(len(wires))]
+	pass.way = strings.TrimPrefix(wire.path, "/v1/")
+	if stream {
+		pass.way += ", streamed"
+	}
 	if len(t.messages[agent]) >= 12 {
-		t.messages[agent] = nil // the same name, started anew
+		t.messages[agent], t.response[agent] = nil, "" // the same name, started anew
 	}
 	t.messages[agent] = append(t.messages[agent], message{"user", text})
-	result, answer := t.send(pass, http.MethodPost, "/v1/chat/completions", map[string]any{
-		"model": agents[agent], "stream": stream, "messages": t.messages[agent],
-	}, "X-Oneiros-Conversation", talks[t.id])
+	sent, more := t.messages[agent], map[string]any{}
+	if wire.messages == "input" && t.response[agent] != "" {
+		pass.way += ", going on"
+		sent, more["previous_response_id"] = sent[len(sent)-1:], t.response[agent]
+	}
+	result, answer := t.send(pass, http.MethodPost, wire.path,
+		json.RawMessage(wire.body(agents[agent], stream, sent, more)), "X-Oneiros-Conversation", talks[t.id])
 	if pass.fault != "" {
 		return
 	}
@@ -352,32 +366,50 @@ func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
 	switch {
 	case result.Get("X-Oneiros-Agent") != agents[agent] || result.Get("X-Oneiros-Conversation") != talks[t.id]:
 		pass.fault = fmt.Sprintf("the answer is of another agent or talk: %v", result)
-	case stream && !strings.HasSuffix(answer, "data: [DONE]\n\n"):
-		pass.fault = "the stream was cut: " + answer[max(0, len(answer)-200):]
+	case !wire.ended(stream, answer):
+		pass.fault = "the answer was cut: " + answer[max(0, len(answer)-200):]
 	case reply == "":
 		pass.fault = "no answer: " + answer
 	}
 	t.p.mu.Lock()
+	defer t.p.mu.Unlock()
 	t.p.skipped[result.Get("X-Oneiros-Recall-Skipped")]++
-	t.p.mu.Unlock()
 	t.messages[agent] = append(t.messages[agent], message{"assistant", reply})
+	t.response[agent] = responseID.FindString(answer)
+	if t.response[agent] != "" {
+		t.p.responses[t.client.id] = append(t.p.responses[t.client.id], t.response[agent])
+	}
 }
 
-// content joins the text of an answer, whole or streamed.
-func content(answer string) string {
-	type content struct{ Content string }
-	var text strings.Builder
-	for line := range strings.Lines(answer) {
-		var piece struct {
-			Choices []struct{ Delta, Message content }
-		}
-		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) == nil {
-			for _, c := range piece.Choices {
-				text.WriteString(c.Delta.Content + c.Message.Content)
-			}
+var responseID = regexp.MustCompile(`resp_[a-z0-9]{10,}`)
+
+// reach asks for a response of another client in every way. It must be as if it were not there.
+func (t *talk) reach(pass *passage, agent int) {
+	pass.way = "a response of another"
+	t.p.mu.Lock()
+	others := t.p.responses[(t.client.id+1+t.dice.IntN(len(t.p.responses)-1))%len(t.p.responses)]
+	id := ""
+	if len(others) > 0 {
+		id = others[t.dice.IntN(len(others))]
+		t.p.reached++
+	}
+	t.p.mu.Unlock()
+	if id == "" {
+		return
+	}
+	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
+	for _, each := range []struct{ method, path, body string }{
+		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":"Go on.","previous_response_id":"` + id + `"}`},
+		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` + item + `"}]}`},
+		{http.MethodGet, "/" + id, ""},
+		{http.MethodGet, "/" + id + "/input_items", ""},
+		{http.MethodDelete, "/" + id, ""},
+	} {
+		_, answer, err := t.request(each.method, "/v1/responses"+each.path, each.body, nil)
+		if err == nil || !strings.HasPrefix(err.Error(), "404: ") {
+			pass.fault = fmt.Sprintf("%s %s%s: %v %s", each.method, each.path, each.body, err, answer)
 		}
 	}
-	return text.String()
 }
 
 // tool calls one over the Model Context Protocol, without a session.
@@ -409,7 +441,9 @@ func (t *talk) look() {
 	agent := t.agent()
 	pass := passage{mark: word{t.client.id, agent, t.id, ofTurn, t.n}}
 	name := agents[agent]
-	switch t.dice.IntN(5) {
+	switch t.dice.IntN(6) {
+	case 5:
+		t.reach(&pass, agent)
 	case 0:
 		t.tool(&pass, "recall_memory",
 			map[string]any{"agent": name, "query": "the codes of the lockers at the harbour of Brindle", "n": 50})
@@ -565,6 +599,13 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 				}
 			}
 
+			require.Positive(t, p.reached, "the control: responses of others were asked for")
+			for _, wire := range wires {
+				for _, more := range []string{"", ", streamed"} {
+					require.Positive(t, p.ways[strings.TrimPrefix(wire.path, "/v1/")+more], "the control: %s%s", wire.path, more)
+				}
+			}
+			require.Positive(t, p.ways["responses, going on"], "the control: responses are gone on from")
 			require.NotContains(t, p.err.String(), "too many wait", "everything worth remembering was remembered")
 
 			dreamt := p.dreamOverAll(clients, owner)
@@ -602,7 +643,9 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 			require.Contains(t, figures, "oneiros_turns_total")
 			require.Empty(t, wordsIn(figures))
 			p.end()
-			require.Contains(t, p.err.String(), "/v1/chat/completions", "the control: the log has requests")
+			for _, wire := range wires {
+				require.Contains(t, p.err.String(), wire.path, "the control: the log has requests")
+			}
 			require.Empty(t, wordsIn(p.err.String()), "the log holds no text")
 		})
 	}
@@ -681,35 +724,48 @@ func TestAStoredAnswerOfOneUserIsNotGivenToAnother(t *testing.T) {
 	t.Parallel()
 	p := newProof()
 	clients, _ := p.openIsolated(t, "")
-	m := word{clients[0].id, 0, 0, ofTurn, 1}
 	hidden := word{clients[0].id, 0, 0, ofSecret, 1}
-	ask := func(who caller) (int, http.Header, string) {
-		return p.ask(http.MethodPost, "/v1/chat/completions",
-			`{"model":"iris","messages":[{"role":"user","content":"Which code has my locker 1 at the harbour (`+
-				m.String()+`)?"}]}`,
-			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning")
-	}
 	tell := &talk{p: p, client: clients[0], messages: make([][]message, len(agents))}
-	kept := passage{mark: m}
+	kept := passage{mark: word{clients[0].id, 0, 0, ofTurn, 1}}
 	tell.tool(&kept, "store_memory",
 		map[string]any{
 			"agent":   "iris",
 			"content": "The code of my locker 1 at the harbour is " + hidden.String() + ".",
 		})
 	require.Empty(t, kept.fault)
-	p.under[m] = &passage{}
+	for i, wire := range wires {
+		for _, stream := range []bool{false, true} {
+			m := word{clients[0].id, 0, 0, ofTurn, 2 + i}
+			if stream {
+				m.n += len(wires)
+			}
+			p.once(wire, stream, m, hidden, clients)
+		}
+	}
+	p.end()
+}
+
+// once has every client send one request under one Idempotency-Key: the first of them twice.
+func (p *proof) once(wire wire, stream bool, m, hidden word, clients []caller) {
+	p.Helper()
+	ask := func(who caller) (int, http.Header, string) {
+		text := "Which code has my locker 1 at the harbour (" + m.String() + ")?"
+		return p.ask(http.MethodPost, wire.path, wire.body("iris", stream, []message{{"user", text}}, nil),
+			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning-"+m.String())
+	}
+	p.await(m, &passage{})
+	status, header, first := ask(clients[0])
+	require.Equal(p, http.StatusOK, status, first)
+	require.Empty(p, header.Get("Idempotent-Replayed"))
+	require.Contains(p, first, hidden.String())
 	status, header, answer := ask(clients[0])
-	require.Equal(t, http.StatusOK, status, answer)
-	require.Empty(t, header.Get("Idempotent-Replayed"))
-	require.Contains(t, answer, hidden.String())
-	status, header, answer = ask(clients[0])
-	require.Equal(t, http.StatusOK, status, answer)
-	require.Equal(t, "true", header.Get("Idempotent-Replayed"))
+	require.Equal(p, http.StatusOK, status, answer)
+	require.Equal(p, "true", header.Get("Idempotent-Replayed"))
+	require.Equal(p, first, answer)
 	for _, other := range clients[1:] {
 		status, header, answer = ask(other)
-		require.NotContains(t, answer, hidden.String(), "%d to %s", status, other.user)
-		require.Empty(t, header.Get("Idempotent-Replayed"))
+		require.NotContains(p, answer, hidden.String(), "%d to %s", status, other.user)
+		require.Empty(p, header.Get("Idempotent-Replayed"))
 	}
-	require.Equal(t, 2, p.under[m].calls, "for the first user of each key")
-	p.end()
+	require.Equal(p, 2, p.under[m].calls, "for the first user of each key")
 }
