@@ -3,6 +3,8 @@ package serving_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
@@ -30,13 +33,16 @@ func (h *deployment) goroutines() int {
 	return n
 }
 
-// TestTwoHundredDroppedStreamsLeaveNothingBehind ends 200 connections whose answers would last for minutes. The next
-// client is answered within a second, no call of the provider continues, and no goroutine of the server is left.
+// TestTwoHundredDroppedStreamsLeaveNothingBehind ends 200 connections over three wires, whose answers of a paid model
+// would last for minutes. The next client is answered within a second, no call of the provider continues, and no
+// goroutine, lease or reservation of the server is left.
 func TestTwoHundredDroppedStreamsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
 	const streams = 200
 	h := build(t, talker.Options{Each: 20 * time.Millisecond, Say: slowly}, provider.Options{},
-		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, key_streams: 300}`)
+		`serve: {listen: "127.0.0.1:0", model: paid/talker, rate: 0, key_streams: 300}
+agent: {client_timeout: 1s, wake_lock: 1s}`)
+	h.talksPaid()
 	h.must("agents", "add", "iris")
 	h.begin("up")
 	status, _, body := h.ask(http.MethodPost, "/v1/chat/completions",
@@ -49,13 +55,13 @@ func TestTwoHundredDroppedStreamsLeaveNothingBehind(t *testing.T) {
 	var begun, over sync.WaitGroup
 	begun.Add(streams)
 	client := &http.Client{Transport: &http.Transport{}}
-	for range streams {
+	for i := range streams {
+		wire := wires[i%len(wires)]
 		over.Go(func() {
 			answer := sync.OnceFunc(begun.Done)
 			defer answer()
-			r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/chat/completions",
-				strings.NewReader(
-					`{"model":"iris","stream":true,"messages":[{"role":"user","content":"count slowly"}]}`))
+			r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(h.base, "/v1")+wire.path,
+				strings.NewReader(wire.body("iris", true, []message{{"user", "count slowly"}}, nil)))
 			if err != nil {
 				return
 			}
@@ -66,12 +72,18 @@ func TestTwoHundredDroppedStreamsLeaveNothingBehind(t *testing.T) {
 			defer func() { _ = res.Body.Close() }()
 			lines := bufio.NewScanner(res.Body)
 			for lines.Scan() {
-				answer()
+				if content(lines.Text()) != "" { // two wires begin before the provider does
+					answer()
+				}
 			}
 		})
 	}
 	begun.Wait()
 	require.Equal(t, streams, h.talker.UnderWay())
+	require.GreaterOrEqual(t, h.status("iris").Leases, 1, "the control: they hold the agent awake")
+	reserved, attempts := h.reserved("iris")
+	require.Positive(t, reserved, "the control: they are reserved for")
+	require.Equal(t, streams+1, attempts)
 	hangUp()
 	over.Wait()
 	soon, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -87,4 +99,34 @@ func TestTwoHundredDroppedStreamsLeaveNothingBehind(t *testing.T) {
 		"no call goes on")
 	require.Eventually(t, func() bool { return h.goroutines() <= before+8 }, 20*time.Second, 100*time.Millisecond,
 		"no goroutine is left of %d streams; there were %d", streams, before)
+	require.Eventually(t, func() bool { return h.status("iris").Leases == 0 }, 20*time.Second, 100*time.Millisecond,
+		"no lease is left")
+	require.Eventually(t, func() bool { reserved, attempts = h.reserved("iris"); return reserved == 0 },
+		20*time.Second, 200*time.Millisecond, "no reservation is left open")
+	require.Equal(t, streams+2, attempts)
+}
+
+// talksPaid makes the model that talks a paid one as well, under the name paid/talker.
+func (h *deployment) talksPaid() {
+	h.Helper()
+	h.paid = fmt.Sprintf(`  paid:
+    profile: generic
+    base_url: %s
+    models: [{name: talker, price: {in: "0.01", out: "0.01"}, context: 100000}]
+`, h.talker.URL)
+	h.write()
+}
+
+// reserved is what is reserved for calls of an agent that are under way, and how many calls it made in all.
+func (h *deployment) reserved(agent string) (reserved budget.Micros, attempts int) {
+	h.Helper()
+	var spent struct {
+		Total struct {
+			Reserved budget.Micros `json:"reserved_micros"`
+			Attempts int
+		}
+	}
+	text := h.must("--json", "spend", "--agent", agent)
+	require.NoError(h, json.Unmarshal([]byte(text), &spent), text)
+	return spent.Total.Reserved, spent.Total.Attempts
 }
