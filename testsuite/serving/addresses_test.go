@@ -12,7 +12,7 @@ import (
 )
 
 // TestWhatStandsElsewhereIsBilledWithinTheDayOnEveryWire has a provider that bills its whole window for a picture at a
-// web address, which is more than an agent has for a day: no wire sends it one, nor a file. The bytes of a picture pass.
+// web address, which is more than an agent has for a day: no wire sends it one, nor a file. The bytes of one pass.
 func TestWhatStandsElsewhereIsBilledWithinTheDayOnEveryWire(t *testing.T) {
 	t.Parallel()
 	const day = 100_000 // micro-dollars: the window costs 128,000

@@ -46,13 +46,13 @@ func TestEveryWireWakesRemembersAndPaysOnce(t *testing.T) {
 
 		h.dreams(dreaming[i])
 		h.until(dreaming[i], "dreaming")
-		const told = "My boat is called Zephyrine, she is blue."
-		header, answer := h.asks(wire, dreaming[i], told, true, "X-Oneiros-Conversation", "first")
+		const fact = "My boat is called Zephyrine, she is blue."
+		header, answer := h.asks(wire, dreaming[i], fact, true, "X-Oneiros-Conversation", "first")
 		require.Equal(t, "true", header.Get("X-Oneiros-Woke"), wire.path)
 		require.Equal(t, "1", header.Get("X-Oneiros-Epoch"))
-		require.Equal(t, "I heard: "+told, content(answer))
+		require.Equal(t, "I heard: "+fact, content(answer))
 		h.until(dreaming[i], "awake")
-		h.recalls(wire, dreaming[i], "What is my boat called, and what colour has she?", told)
+		h.recalls(wire, dreaming[i], "What is my boat called, and what colour has she?", fact)
 		h.paysOnce(wire, dreaming[i])
 		h.keepsWhatWasSaid(wire, dreaming[i])
 	}
