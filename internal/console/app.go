@@ -53,7 +53,8 @@ Try it without any configuration:  oneiros demo`,
 		&cobra.Group{ID: cli.DeploymentGroup, Title: "Deployment:"})
 	agents := agentcmd.Agents(app)
 	agents.AddCommand(roomcmd.Wake(app), roomcmd.Dormant(app), roomcmd.Dormancy(app))
-	root.AddCommand(agents, roomcmd.Rooms(app), roomcmd.Say(app), servecmd.Bridge(app), servecmd.Hermes(app))
+	root.AddCommand(agents, roomcmd.Rooms(app), roomcmd.Say(app), servecmd.Bridge(app), servecmd.Hermes(app),
+		servecmd.Chat(app))
 	root.AddCommand(memorycmd.Memory(app), memorycmd.Playbook(app),
 		predictioncmd.Morning(app), predictioncmd.Predictions(app), predictioncmd.Claims(app), dreamcmd.Fragments(app), dreamcmd.Scenarios(app), view.Journal(app),
 		dreamcmd.Dreams(app), healthcmd.Spend(app), healthcmd.Config(app), healthcmd.Doctor(app),

@@ -20,6 +20,7 @@ type backend struct {
 	cli.Backend
 
 	open   func(ctx context.Context) (*deploy.Deployment, error)
+	env    map[string]string
 	rules  map[string]policy.Rules // by handle
 	dream  engines
 	hooks  hooks
@@ -78,6 +79,8 @@ func (b backend) Configuration() deploy.Configuration {
 		{Key: "money.dream", Value: "$0.25", Default: "$0.50", Source: "file oneiros.yaml"},
 	}, File: "oneiros.yaml"}
 }
+
+func (b backend) Getenv(name string) string { return b.env[name] }
 
 func (b backend) Policy(handle string) (policy.Rules, error) { return b.rules[handle], nil }
 

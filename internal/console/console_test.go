@@ -42,6 +42,7 @@ type fixture struct {
 	err   bytes.Buffer
 
 	in         string
+	env        map[string]string
 	terminal   bool
 	dream      engines
 	stores     stores
@@ -172,6 +173,7 @@ func (d *fixture) run(width int, args ...string) int {
 		Version:  cli.Version{Oneiros: "0.1.0", Revision: "abc1234", Go: "go1.26.8", SDK: "v1.50.0"},
 		Backend: backend{
 			open:   open,
+			env:    d.env,
 			rules:  d.rules,
 			dream:  d.dream,
 			hooks:  d.hooks,

@@ -25,10 +25,11 @@ const probeWithin = readyWithin + 2*time.Second
 // ProbeServer asks the server for clients of this machine whether it is ready. It opens no store. A server that is not
 // ready, and one that does not answer, are errors with the code exit.Unreachable; what the first one said is returned.
 func ProbeServer(ctx context.Context, c Configuration) (ProbeAnswer, error) {
-	address, err := c.probeAddress()
+	address, err := c.ServerAddress()
 	if err != nil {
 		return ProbeAnswer{}, err
 	}
+	address += "/readyz"
 	ctx, cancel := context.WithTimeout(ctx, probeWithin)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -54,8 +55,8 @@ func ProbeServer(ctx context.Context, c Configuration) (ProbeAnswer, error) {
 	return answer, nil
 }
 
-// probeAddress is where a program of this machine reaches /readyz.
-func (c Configuration) probeAddress() (string, error) {
+// ServerAddress is where a program of this machine reaches the server for clients, such as http://127.0.0.1:7680.
+func (c Configuration) ServerAddress() (string, error) {
 	values := map[string]string{}
 	for _, s := range c.Settings {
 		values[s.Key] = s.Value
@@ -77,5 +78,5 @@ func (c Configuration) probeAddress() (string, error) {
 	if values["serve.tls_cert"] != "" {
 		scheme = "https"
 	}
-	return fmt.Sprintf("%s://%s/readyz", scheme, net.JoinHostPort(host, port)), nil
+	return fmt.Sprintf("%s://%s", scheme, net.JoinHostPort(host, port)), nil
 }

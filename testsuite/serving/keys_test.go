@@ -122,7 +122,15 @@ func TestAServerThatOthersReachWaitsForItsFirstKey(t *testing.T) {
 	_, secret, first := h.addKey()
 	require.True(t, first)
 	h.becomes(http.StatusOK, "Authorization", "Bearer "+secret)
+	require.Contains(t, h.refusedBy(4, "chat", "iris", "-m", "Hello."), "oneiros keys add")
+	h.env = append(h.env, "ONEIROS_KEY="+secret)
+	require.Equal(t, "I heard: Hello.\n", h.must("chat", "Iris", "-m", "Hello."))
+	require.Eventually(t, func() bool {
+		_, _, body := h.ask(http.MethodGet, "/v1/agents/iris/status", "", "Authorization", "Bearer "+secret)
+		return strings.Contains(body, `"leases":0`)
+	}, 10*time.Second, 50*time.Millisecond, "the agent is let go when the talk ends")
 	h.end()
+	require.Contains(t, h.refusedBy(5, "chat", "iris", "-m", "Hello."), "oneiros up")
 	require.Contains(t, h.refusedBy(5, "ready"), "no server for clients answers here")
 }
 
