@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -103,10 +104,23 @@ func (b *core) findAgent(ctx context.Context, name string) (dream.Agent, error) 
 	return b.lookUp(ctx, name, before, now)
 }
 
+// agentNamed reads an agent by its id or handle. A handle is found in another case, too: handles have small letters
+// alone, so that there is one at most.
+func agentNamed(ctx context.Context, agents interface {
+	Agent(ctx context.Context, name string) (dream.Agent, error)
+}, name string,
+) (dream.Agent, error) {
+	a, err := agents.Agent(ctx, name)
+	if small := strings.ToLower(name); errors.Is(err, memory.ErrNotFound) && small != name {
+		return agents.Agent(ctx, small)
+	}
+	return a, err
+}
+
 func (b *core) lookUp(ctx context.Context, name string, before *cachedAgent, now time.Time) (dream.Agent, error) {
 	soon, cancel := context.WithTimeout(ctx, findWithin)
 	defer cancel()
-	a, err := b.Memory.Agent(soon, name)
+	a, err := agentNamed(soon, b.Memory, name)
 	if errors.Is(err, memory.ErrNotFound) {
 		return a, unknownAgent(name)
 	}

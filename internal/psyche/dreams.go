@@ -148,7 +148,7 @@ func (d *Dreams) Archive(ctx context.Context, c Caller, id string) (Dream, error
 // agent finds an agent that the caller reaches. For one out of reach the answer is the same as for one that does not
 // exist.
 func (d *Dreams) agent(ctx context.Context, c Caller, need access.Role, name string) (dream.Agent, error) {
-	a, err := d.Memory.Agent(ctx, name)
+	a, err := agentNamed(ctx, d.Memory, name)
 	switch {
 	case errors.Is(err, memory.ErrNotFound), err == nil && !c.Key.Reaches(a.Handle):
 		return dream.Agent{},

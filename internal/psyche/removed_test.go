@@ -27,6 +27,32 @@ func TestARemovedAgentIsUnknownAtOnce(t *testing.T) {
 	faulty(t, err, 404, "agent_not_found")
 }
 
+func TestAnAgentIsFoundInAnotherCaseByWhoReachesIt(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for _, name := range []string{"Echo", "ECHO", "Echo"} {
+		q := turn(ann, chat("Good morning."))
+		q.Agent = name
+		_, report := r.talk(q)
+		require.Equal(t, "echo", report.Agent)
+		status, err := r.Status(t.Context(), ann, name)
+		require.NoError(t, err)
+		require.Equal(t, "echo", status.Agent)
+	}
+	elsewhere := ann
+	elsewhere.Key.Agents = []string{"tally"}
+	for _, name := range []string{"echo", "Echo"} {
+		q := turn(elsewhere, chat("Good morning."))
+		q.Agent = name
+		_, err := r.Chat(t.Context(), q)
+		faulty(t, err, 404, "agent_not_found")
+	}
+	q := turn(ann, chat("Good morning."))
+	q.Agent = "Echoes"
+	_, err := r.Chat(t.Context(), q)
+	faulty(t, err, 404, "agent_not_found")
+}
+
 // A server that no wake notice has reached keeps a record for two seconds and a lease for longer: its writes are
 // refused, and so is a new connection.
 func TestARemovedAgentInTheCacheIsUnknownToANewConnection(t *testing.T) {

@@ -327,7 +327,9 @@ func TestWordsOfEventsAreForOperatorsWhoAskForThem(t *testing.T) {
 	require.EqualValues(t, 3, seen[0].id, "the key reaches one agent, and its client is told of states alone")
 	require.JSONEq(t, `{"phase":"nrem","state":"ran"}`, string(seen[0].data.Data))
 	refused(t, r.get(client, "/v1/events?text=true"), 403, "role_too_low", "", "operator")
-	refused(t, r.get(stranger, "/v1/events?agent=iris"), 404, "agent_not_found", "agent", "iris")
+	for _, name := range []string{"iris", "IRIS"} {
+		refused(t, r.get(stranger, "/v1/events?agent="+name), 404, "agent_not_found", "agent", name)
+	}
 }
 
 func TestStreamsThatAreDroppedLeaveNothingBehind(t *testing.T) {

@@ -58,6 +58,8 @@ func TestARequestThatComesTwiceIsDoneOnce(t *testing.T) {
 	require.Equal(t, "body 1", again.Body.String())
 	require.Equal(t, "text/plain", again.Header().Get("Content-Type"))
 	require.Equal(t, "true", again.Header().Get("Idempotent-Replayed"))
+	near := h.ask("POST", "//do//x?q=1", "body", once("a", bearer(one)...)...)
+	require.Equal(t, "body 1", near.Body.String(), "an address with more slashes is the same request")
 	require.NotEqual(t, first.Header().Get("X-Request-Id"), again.Header().Get("X-Request-Id"))
 	for _, other := range []struct{ path, body string }{
 		{"/do/x?q=2", "body"},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -134,8 +135,47 @@ func unknownPath(meant string) *psyche.Fault {
 	return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", message)
 }
 
-// suggestion is the path that the client most likely wanted: with /v1 before it, which base URLs often lack, once
-// instead of twice, or without a prefix; in its plain form. Empty when no route is near.
+// slashes are what base URLs that end with a slash make.
+var slashes = regexp.MustCompile(`//+`)
+
+// canonical is the address whose route answers a request: with one slash where there are several, and with /v1 before a
+// path that has a route only there. It is nil for a path with dot segments or a slash at its end, which the mux would
+// redirect before the caller is authenticated. Encoded slashes and dots stay as they are. Everything behind it, such as
+// the role, the idempotency key and the log, sees this address alone.
+func (s *Server) canonical(u *url.URL) *url.URL {
+	given := u.EscapedPath()
+	p := slashes.ReplaceAllString(given, "/")
+	if !strings.HasPrefix(p, "/") || path.Clean(p) != p {
+		return nil
+	}
+	if !strings.HasPrefix(p, "/v1/") && !s.routed(withPath(u, p)) && s.routed(withPath(u, "/v1"+p)) {
+		p = "/v1" + p
+	}
+	if p == given {
+		return u
+	}
+	return withPath(u, p)
+}
+
+// withPath is an address with another path, which is escaped.
+func withPath(u *url.URL, escaped string) *url.URL {
+	other := *u
+	plain, err := url.PathUnescape(escaped)
+	if err != nil { // of a part of a path that was unescaped before
+		plain = escaped
+	}
+	other.Path, other.RawPath = plain, escaped
+	return &other
+}
+
+// routed reports whether an address has a route, for whatever method.
+func (s *Server) routed(u *url.URL) bool {
+	_, pattern := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: u})
+	return pattern != "" && pattern != "/"
+}
+
+// suggestion is the path that the client most likely wanted: in its plain form, with /v1 once instead of twice, or
+// without a prefix. Empty when no route is near.
 func (s *Server) suggestion(question string) string {
 	plain := path.Clean("/" + strings.ToLower(question))
 	candidates := []string{plain, "/v1" + plain}
@@ -146,8 +186,7 @@ func (s *Server) suggestion(question string) string {
 		if candidate == question {
 			continue
 		}
-		_, pattern := s.mux.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: candidate}})
-		if pattern != "" && pattern != "/" {
+		if s.routed(&url.URL{Path: candidate}) {
 			return candidate
 		}
 	}

@@ -204,10 +204,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if done := s.checkOrigin(x, r); done {
 		return
 	}
-	if p := r.URL.EscapedPath(); !strings.HasPrefix(p, "/") || path.Clean(p) != p {
-		s.unknown(x, r) // the mux would redirect to the clean path before the caller is authenticated
+	meant := s.canonical(r.URL)
+	if meant == nil {
+		s.unknown(x, r)
 		return
 	}
+	r.URL = meant // of this copy of the request
 	s.mux.ServeHTTP(x, r)
 }
 

@@ -92,9 +92,9 @@ func TestAPathIsNamedOnlyToClientsWithAKey(t *testing.T) {
 	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for _, path := range []string{
-		"/", "/v1", "/v1/", "/v1/models/", "/v1//models", "/v1/./models", "/v1/dreams/../models", "//v1/models",
-		"/v1/dreams", "/metrics",
-		"/healthz/", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
+		"/", "/v1", "/v1/", "/v1/models/", "/v1/./models", "/v1/dreams/../models", "//v1/../v1/models",
+		"/v1/dreams", "/metrics", "/./models", "/dreams/../models", "/models/", "/v1%2Fmodels", "/%2e/models",
+		"/healthz/", "/v1/healthz", "/%2Fmodels", "/v1/%2F/models", "/v1/v1/models", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "HEAD", "CONNECT"} {
 			refused(t, h.ask(method, path, ""), 401, "invalid_api_key")
@@ -139,6 +139,23 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 		}
 		return false
 	}
+	// what is served as one of them: several slashes for one, and /v1 left out
+	meant := func(p string) string {
+		var parts []string
+		for part := range strings.SplitSeq(p, "/") {
+			if part != "" {
+				parts = append(parts, part)
+			}
+		}
+		one := "/" + strings.Join(parts, "/")
+		if strings.HasSuffix(p, "/") {
+			one += "/"
+		}
+		if !named(one) && !strings.HasPrefix(one, "/v1/") {
+			return "/v1" + one
+		}
+		return one
+	}
 	r := rand.New(rand.NewPCG(3, 4))
 	pieces := []string{
 		"/", "v1", "models", "chat", "completions", "dreams", "events", "mcp", "healthz", "..", ".",
@@ -167,8 +184,9 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 		if w.Code < 400 {
 			found++
 			require.Equal(t, 200, w.Code)
-			require.True(t, named(u.EscapedPath()), "%s", b.String())
-			require.True(t, sure || u.Path == "/healthz", "%s", b.String())
+			require.True(t, named(meant(u.EscapedPath())), "%s", b.String())
+			require.NotContains(t, strings.Split(u.EscapedPath(), "/"), "..", "%s", b.String())
+			require.True(t, sure || meant(u.EscapedPath()) == "/healthz", "%s", b.String())
 		}
 	}
 	require.Greater(t, found, 100)
@@ -179,11 +197,9 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for question, meant := range map[string]string{
-		"/models": "/v1/models", "/Models/": "/v1/models", "/v1/models/": "/v1/models", "/v1//models": "/v1/models",
-		"/V1/models":    "/v1/models",
-		"/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models",
-		"/dreams/dream_iris_0042": "/v1/dreams/dream_iris_0042",
-		"/":                       "", "/v1": "", "/debug/pprof": "", "/v1/nothing": "",
+		"/Models/": "/v1/models", "/v1/models/": "/v1/models", "/models/": "/v1/models", "/V1/models": "/v1/models",
+		"/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models", "/v1//./models": "/v1/models",
+		"/": "", "/v1": "", "/debug/pprof": "", "/v1/nothing": "",
 	} {
 		w := h.ask("POST", question, "", bearer(secret)...)
 		refused(t, w, 404, "unknown_path")
@@ -195,6 +211,42 @@ func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 		require.NotContains(t, h.ask("POST", question, "").Body.String(), "did you mean",
 			"a client without a key learns of no path")
 	}
+}
+
+// An address without /v1, or with more slashes than one, is served as the one that was meant: with the same role, the
+// same route in the log and the metrics, and the same idempotency key.
+func TestAnAddressThatIsNearlyRightIsServedAsTheRightOne(t *testing.T) {
+	t.Parallel()
+	h := newServer(t, routesOfEachKind())
+	secrets := map[access.Role]string{}
+	for _, role := range []access.Role{access.Client, access.Operator, access.Owner} {
+		secrets[role] = h.key(role)
+	}
+	for _, route := range routesOfEachKind() {
+		if route.Open || route.Method == "" {
+			continue
+		}
+		right := strings.ReplaceAll(route.Path, "{id}", "dream%2Fecho%2F0001")
+		bare := strings.TrimPrefix(right, "/v1")
+		for _, near := range []string{bare, "/" + bare, "/" + right, strings.ReplaceAll(right, "/", "//")} {
+			refused(t, h.ask(route.Method, near, ""), 401, "invalid_api_key")
+			for role, secret := range secrets {
+				want := h.ask(route.Method, right, "a body", bearer(secret)...)
+				before := h.observed[route.Path]
+				w := h.ask(route.Method, near, "a body", bearer(secret)...)
+				require.Equal(t, want.Code, w.Code, "%s as %s", near, role)
+				require.Equal(t, role.Includes(route.Role), w.Code == 200, "%s as %s", near, role)
+				if w.Code == 200 {
+					require.Equal(t, want.Body.String(), w.Body.String(), near)
+				}
+				require.Equal(t, route.Path, h.logged().Route)
+				require.Equal(t, before+1, h.observed[route.Path])
+				require.Empty(t, w.Header().Get("Location"))
+			}
+		}
+	}
+	require.Equal(t, 200, h.ask("GET", "//healthz", "").Code)
+	refused(t, h.ask("PUT", "/models", "", bearer(secrets[access.Owner])...), 405, "method_not_allowed")
 }
 
 func TestARequestKeepsItsIDIfItIsSane(t *testing.T) {

@@ -334,8 +334,10 @@ func TestAgentsAreListedAsModels(t *testing.T) {
 	require.JSONEq(t,
 		`{"object":"list","data":[{"id":"echo","object":"model","created":0,"owned_by":"oneiros"},{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}]}`,
 		answer)
-	_, answer = h.send(http.MethodGet, "/v1/models/agent/iris", "")
-	require.JSONEq(t, `{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}`, answer)
+	for _, name := range []string{"agent/iris", "Iris"} {
+		_, answer = h.send(http.MethodGet, "/v1/models/"+name, "")
+		require.JSONEq(t, `{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}`, answer)
+	}
 	require.Empty(t, h.turns, "nobody is woken")
 	h.agents = nil
 	_, answer = h.send(http.MethodGet, "/v1/models", "")

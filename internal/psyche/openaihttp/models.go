@@ -78,7 +78,7 @@ func (f *Handler) model(r *http.Request) (any, error) {
 		return nil, err
 	}
 	for _, a := range agents {
-		if a.Handle == name || a.ID == name {
+		if a.Handle == strings.ToLower(name) || a.ID == name {
 			return f.modelOf(r.Context(), a), nil
 		}
 	}
