@@ -239,8 +239,12 @@ func (i *inspector) openai() {
 		return `{"model":"iris",` + more + `"messages":[{"role":"user","content":"` + text + `"}]}`
 	}
 	i.some(theClient, "/v1/models")
+	list := i.expect(theClient, "GET", "/v1/models", "", 200, "Anthropic-Version", "2023-06-01")
+	require.Contains(i, list, `"has_more":false`)
 	for _, path := range []string{"/v1/models/iris", "/v1/models/agent/iris"} {
 		i.expect(theClient, "GET", path, "", 200)
+		model := i.expect(theClient, "GET", path, "", 200, "Anthropic-Version", "2023-06-01")
+		require.Contains(i, model, `"display_name":"iris"`)
 		i.refused(theClient, "GET", strings.Replace(path, "iris", "tally", 1), "", 404, "model_not_found")
 	}
 	whole := i.expect(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once")

@@ -370,15 +370,16 @@ var operations = map[string]note{
 	},
 	"GET /v1/models": {
 		id: "listModels", summary: "The agents that this key reaches",
-		note: "As OpenAI's; it wakes nobody.", answers: one(refTo("ModelList")),
+		note:    "As OpenAI's, and as Anthropic's where the header anthropic-version is sent; it wakes nobody.",
+		answers: one(anyOf(refTo("ModelList"), refTo("AnthropicModelList"))),
 	},
 	"GET /v1/models/{id}": {
 		id: "getModel", summary: "One agent as a model", place: named,
-		answers: one(refTo("Model")),
+		answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
 	},
 	"GET /v1/models/agent/{id}": {
 		id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}",
-		place: named, answers: one(refTo("Model")),
+		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
 	},
 	"GET /v1/agents/{agent}/status": {
 		id: "getStatus", summary: "How an agent is", note: "It wakes nobody.",
@@ -479,6 +480,9 @@ var (
 	}}
 )
 
+// windowOfAgent describes a field.
+const windowOfAgent = "Tokens of prompt and answer together, of the model that talks for the agent, where they are known."
+
 // borrowed are schemas of what this server passes on, from other specifications, and of what no type defines. Unnamed
 // fields are allowed.
 var borrowed = object{
@@ -488,8 +492,7 @@ var borrowed = object{
 			"id": word, "object": object{"const": "model"}, "created": object{"type": "integer"},
 			"owned_by": word, "pricing": refTo("ModelPricing"),
 			"context_length": object{
-				"type": "integer", "minimum": 1,
-				"description": "Tokens of prompt and answer together, of the model that talks for the agent, where they are known.",
+				"type": "integer", "minimum": 1, "description": windowOfAgent,
 			},
 		},
 	},
@@ -501,6 +504,24 @@ var borrowed = object{
 	"ModelList": object{
 		"type": "object", "required": []string{"object", "data"},
 		"properties": object{"object": object{"const": "list"}, "data": listOf(refTo("Model"))},
+	},
+	"AnthropicModel": object{
+		"type": "object", "required": []string{"type", "id", "display_name", "created_at"},
+		"properties": object{
+			"type": object{"const": "model"}, "id": word, "display_name": word,
+			"created_at": object{"type": "string", "format": "date-time"},
+			"max_input_tokens": object{
+				"type": "integer", "minimum": 1, "description": windowOfAgent,
+			},
+		},
+	},
+	"AnthropicModelList": object{
+		"type": "object", "required": []string{"data", "has_more", "first_id", "last_id"},
+		"description": "All agents in one page.",
+		"properties": object{
+			"data": listOf(refTo("AnthropicModel")), "has_more": object{"const": false},
+			"first_id": orNull("string"), "last_id": orNull("string"),
+		},
 	},
 	"ChatCompletion": object{
 		"type": "object", "required": []string{"choices"}, "properties": object{

@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -342,6 +344,39 @@ func TestAgentsAreListedAsModels(t *testing.T) {
 	h.agents = nil
 	_, answer = h.send(http.MethodGet, "/v1/models", "")
 	require.JSONEq(t, `{"object":"list","data":[]}`, answer)
+}
+
+// Anthropic's clients get agents in Anthropic's form, as its own library reads it.
+func TestAgentsAreListedAsModelsOfAnthropic(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.models = map[string]inference.Spec{"iris": {Context: 8192}, "echo": {Context: 100, Guessed: true}}
+	for range 2 {
+		_, answer := h.send(http.MethodGet, "/v1/models?limit=1000", "", "Anthropic-Version", "2023-06-01")
+		want := `{"data":[],"has_more":false,"first_id":null,"last_id":null}`
+		if len(h.agents) > 0 {
+			want = `{"data":[{"type":"model","id":"echo","display_name":"echo","created_at":"1970-01-01T00:00:00Z"},
+				{"type":"model","id":"iris","display_name":"iris","created_at":"2023-11-14T22:13:20Z",
+				"max_input_tokens":8192}],
+				"has_more":false,"first_id":"echo","last_id":"iris"}`
+		}
+		require.JSONEq(t, want, answer)
+		h.agents = nil
+	}
+	h = open(t)
+	client := anthropic.NewClient(option.WithBaseURL(h.url), option.WithAPIKey("none"))
+	pages := client.Models.ListAutoPaging(t.Context(), anthropic.ModelListParams{Limit: anthropic.Int(1)})
+	var names []string
+	for pages.Next() {
+		names = append(names, pages.Current().ID)
+	}
+	require.NoError(t, pages.Err())
+	require.Equal(t, []string{"echo", "iris"}, names)
+	m, err := client.Models.Get(t.Context(), "iris", anthropic.ModelGetParams{})
+	require.NoError(t, err)
+	require.Equal(t, "iris", m.DisplayName)
+	require.Equal(t, time.Unix(1700000000, 0).UTC(), m.CreatedAt)
+	require.Empty(t, h.turns, "nobody is woken")
 }
 
 func TestTheOutermostFieldsAreReadAsEveryOtherReaderDoes(t *testing.T) {

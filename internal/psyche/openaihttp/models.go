@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -46,6 +47,47 @@ func (f *Handler) modelOf(ctx context.Context, a dream.Agent) model {
 	return m
 }
 
+// anthropicModel is an agent in Anthropic's form.
+type anthropicModel struct {
+	Type    string    `json:"type"`
+	ID      string    `json:"id"`
+	Name    string    `json:"display_name"`
+	Created time.Time `json:"created_at"`
+	Input   int       `json:"max_input_tokens,omitempty"` // of prompt and answer together; 0: not known
+}
+
+// anthropicModels is a list of them, which has one page.
+type anthropicModels struct {
+	Data  []anthropicModel `json:"data"`
+	More  bool             `json:"has_more"`
+	First *string          `json:"first_id"`
+	Last  *string          `json:"last_id"`
+}
+
+// forAnthropic reports whether a request comes from a client of Anthropic's API. Each of them sends this header.
+func forAnthropic(r *http.Request) bool { return r.Header.Get("Anthropic-Version") != "" }
+
+func (m model) forAnthropic() anthropicModel {
+	return anthropicModel{
+		Type:    m.Object,
+		ID:      m.ID,
+		Name:    m.ID,
+		Created: time.Unix(m.Created, 0).UTC(),
+		Input:   m.Context,
+	}
+}
+
+func listForAnthropic(all []model) anthropicModels {
+	list := anthropicModels{Data: make([]anthropicModel, len(all))}
+	for i, m := range all {
+		list.Data[i] = m.forAnthropic()
+	}
+	if len(all) > 0 {
+		list.First, list.Last = &all[0].ID, &all[len(all)-1].ID
+	}
+	return list
+}
+
 // perToken is a price of a million tokens as dollars a token.
 func perToken(million budget.Micros) string {
 	const places = 12 // a millionth of a millionth
@@ -67,6 +109,9 @@ func (f *Handler) models(r *http.Request) (any, error) {
 	for i, a := range agents {
 		list[i] = f.modelOf(r.Context(), a)
 	}
+	if forAnthropic(r) {
+		return listForAnthropic(list), nil
+	}
 	return map[string]any{"object": "list", "data": list}, nil
 }
 
@@ -79,7 +124,11 @@ func (f *Handler) model(r *http.Request) (any, error) {
 	}
 	for _, a := range agents {
 		if a.Handle == strings.ToLower(name) || a.ID == name {
-			return f.modelOf(r.Context(), a), nil
+			m := f.modelOf(r.Context(), a)
+			if forAnthropic(r) {
+				return m.forAnthropic(), nil
+			}
+			return m, nil
 		}
 	}
 	return nil, f.Unknown(r.Context(), &c, name, memory.ErrNotFound)
