@@ -38,8 +38,8 @@ func Chat(app *cli.App) *cobra.Command {
 		Use:     "chat AGENT",
 		Short:   "Talk with an agent, line by line",
 		GroupID: cli.RoomGroup,
-		Long: `Chat talks with an agent of the server that runs, line by line, and writes the answer as it comes. The agent
-remembers the talk. It is held awake until you leave.
+		Long: `Chat talks with an agent of the server that runs, line by line, and writes the answer as it comes. The
+agent remembers the talk. It is held awake until you leave.
 
 Ctrl-C stops an answer, and leaves when none comes; so do /quit and the end of the input. With -m, or with text from a
 pipe, chat says that text, prints the answer and leaves.

@@ -93,8 +93,10 @@ func TestAPathIsNamedOnlyToClientsWithAKey(t *testing.T) {
 	secret := h.key(access.Client)
 	for _, path := range []string{
 		"/", "/v1", "/v1/", "/v1/models/", "/v1/./models", "/v1/dreams/../models", "//v1/../v1/models",
-		"/v1/dreams", "/metrics", "/./models", "/dreams/../models", "/models/", "/v1%2Fmodels", "/%2e/models",
-		"/healthz/", "/v1/healthz", "/%2Fmodels", "/v1/%2F/models", "/v1/v1/models", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
+		"/v1/dreams", "/metrics",
+		"/./models", "/dreams/../models", "/models/", "/v1%2Fmodels", "/%2e/models",
+		"/healthz/", "/v1/healthz", "/%2Fmodels", "/v1/%2F/models",
+		"/v1/v1/models", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "HEAD", "CONNECT"} {
 			refused(t, h.ask(method, path, ""), 401, "invalid_api_key")
