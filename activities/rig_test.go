@@ -207,7 +207,10 @@ func (r *rig) begin(o activities.Spec) activities.Stretch {
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{record}})
 	require.NoError(r.t, err)
-	lain, err := r.dreamRun().Begin(context.Background(), activities.BeginRequest{Spec: o, Workflow: o.Dream, Run: "run"})
+	lain, err := r.dreamRun().Begin(context.Background(), activities.BeginRequest{
+		Spec: o, Workflow: o.Dream,
+		Run: "run",
+	})
 	require.NoError(r.t, err)
 	require.Empty(r.t, lain.Refused, lain.Reason)
 	return activities.Stretch{Agent: "a", Dream: o.Dream, Run: "run"}

@@ -26,7 +26,8 @@ func (f *faultList) add(format string, args ...any) { *f = append(*f, fmt.Errorf
 
 func (w Worker) validate() error {
 	var faults faultList
-	if strings.ContainsAny(w.Deployment, ".:") { // Temporal's own rule; its SDK only logs it, and the worker gets no work
+	if strings.ContainsAny(w.Deployment,
+		".:") { // Temporal's own rule; its SDK only logs it, and the worker gets no work
 		faults.add("worker.deployment is %q; a Worker Deployment has no dot and no colon in its name", w.Deployment)
 	}
 	return errors.Join(faults...)

@@ -62,7 +62,7 @@ func (d *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot)
 		return 0, err
 	}
 	if running {
-		return 0, d.restorePause(ctx, agent, held)
+		return 0, restorePause(ctx, d, agent, held)
 	}
 	if err := d.reap(ctx, agent, held); err != nil {
 		return 0, err
@@ -75,7 +75,7 @@ func (d *DreamRun) freeDead(ctx context.Context, agent string, held memory.Slot)
 
 // restorePause records once more that a dream was interrupted, where the store has lost that: its workflow waits to go
 // on, and the record says that it dreams. Otherwise the slot would be held until nobody may resume it any more.
-func (d *DreamRun) restorePause(ctx context.Context, agent string, held memory.Slot) error {
+func restorePause(ctx context.Context, d *DreamRun, agent string, held memory.Slot) error {
 	// Before the workflow is asked: a dream that goes on meanwhile has changed its record.
 	record, err := memory.One[*dream.Record](ctx, d.Memory, agent, held.Dream)
 	if errors.Is(err, memory.ErrNotFound) || err == nil && record.Outcome != dream.Dreaming {

@@ -52,7 +52,10 @@ var Layers = []Layer{
 		"internal/inflight", "internal/importer/formats",
 		"internal/answers",
 	}},
-	{Name: "activities", Packages: []string{"activities", "internal/importer", "internal/psyche", "internal/hermes/react"}},
+	{Name: "activities", Packages: []string{
+		"activities", "internal/importer", "internal/psyche",
+		"internal/hermes/react",
+	}},
 	{Name: "workflows", Packages: []string{
 		"workflows", "internal/psyche/openaihttp", "internal/psyche/mcpserver", "internal/psyche/dreamhttp",
 		"internal/psyche/roomhttp", "internal/psyche/responseshttp", "internal/psyche/messageshttp", "internal/psyche/matrix",
@@ -170,7 +173,10 @@ var rules = []rule{
 		},
 	},
 	{
-		name: "no vendor but Temporal", packages: []string{"activities", "workflows", "starter", "workers"}, through: true,
+		name: "no vendor but Temporal", packages: []string{
+			"activities", "workflows", "starter",
+			"workers",
+		}, through: true,
 		imports: func(p string) bool { return vendor(p) && !under(p, "go.temporal.io") },
 	},
 	{

@@ -78,7 +78,8 @@ func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer,
 	}
 	if on.recall {
 		for i, m := range s.recalledFor(ctx, a, c) {
-			c.Wake.Memory = append(c.Wake.Memory, prompt.Line{Ref: fmt.Sprintf("m%d", i+1), Text: clipped(m.Content, longestQuote)})
+			c.Wake.Memory = append(c.Wake.Memory, prompt.Line{Ref: fmt.Sprintf("m%d", i+1), Text: clipped(m.Content,
+				longestQuote)})
 			taints = append(taints, m.Taint)
 		}
 	}
@@ -119,7 +120,8 @@ func (s *Service) recalledFor(ctx context.Context, a dream.Agent, c Call) []Memo
 	within := s.within(ctx, a)
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	found, _, err := s.search(ctx, a, c.Owner, RecallRequest{Query: clipped(c.Query, longestKept), Limit: s.o.Items}, nil,
+	found, _, err := s.search(ctx, a, c.Owner, RecallRequest{Query: clipped(c.Query, longestKept), Limit: s.o.Items},
+		nil,
 		within-within/4)
 	if err != nil {
 		s.Log.WarnContext(ctx, "a call goes on without memories", "agent", a.Handle, "error", err)
@@ -199,7 +201,8 @@ func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *in
 		}
 		request.Messages = append(request.Messages, inference.Repair(problem, paid.Text)...)
 	}
-	return answer, Refuse(502, "malformed", "", "The agent's model gave no answer that can be read, nor did its repair.")
+	return answer, Refuse(502, "malformed", "",
+		"The agent's model gave no answer that can be read, nor did its repair.")
 }
 
 // feltShare is the strength of the word by which an agent says how a call feels: a third of what the word means. An
@@ -219,7 +222,8 @@ func (s *Service) Hear(ctx context.Context, agent string, owner Caller, session 
 }
 
 // keepStatements queues what was said for storing.
-func (s *Service) keepStatements(ctx context.Context, a dream.Agent, owner Caller, session string, statements []Statement,
+func (s *Service) keepStatements(ctx context.Context, a dream.Agent, owner Caller, session string,
+	statements []Statement,
 	seen memory.SeenForgettings,
 ) {
 	lines := make([]line, len(statements))

@@ -195,7 +195,8 @@ func (b *Body) types(l *limits) error {
 	if n, err := b.wholeNumber("n"); err != nil {
 		return err
 	} else if n > mostChoices {
-		return invalidRequest(badValue, "n", "n is %s; it must be a whole number from 1 to %d.", shownNumber(b.given("n")),
+		return invalidRequest(badValue, "n", "n is %s; it must be a whole number from 1 to %d.",
+			shownNumber(b.given("n")),
 			mostChoices)
 	}
 	if v := b.given("stream"); v != nil && !boolean(v) {
@@ -228,7 +229,8 @@ func (b *Body) wholeNumber(name string) (int64, error) {
 	n, ok := wholeNumber(v)
 	if !ok {
 		return 0,
-			invalidRequest(badValue, name, "%s is %s; it must be a whole number from 1, written in digits, or be left out.",
+			invalidRequest(badValue, name,
+				"%s is %s; it must be a whole number from 1, written in digits, or be left out.",
 				name, kindOf(v))
 	}
 	return n, nil

@@ -122,7 +122,8 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 	}
 	if !n.MayGoOn(d.Now()) {
 		return Dream{},
-			conflictFault("dream_not_resumable", "dream %s is %s; only an interrupted dream can be resumed", PublicID(n.ID),
+			conflictFault("dream_not_resumable", "dream %s is %s; only an interrupted dream can be resumed",
+				PublicID(n.ID),
 				n.Status(d.Now()))
 	}
 	if err := d.Carries.Resume(ctx, n.ID); err != nil {

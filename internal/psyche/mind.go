@@ -70,10 +70,12 @@ func (s *Service) Remember(ctx context.Context, c Caller, agent, content string,
 	}
 	content = strings.TrimSpace(content)
 	if content == "" || !utf8.ValidString(content) || utf8.RuneCountInString(content) > longestKept {
-		return "", invalidRequest("out_of_range", "content", "The content must be text of 1 to %d characters.", longestKept)
+		return "", invalidRequest("out_of_range", "content", "The content must be text of 1 to %d characters.",
+			longestKept)
 	}
 	if !(importance >= 0 && importance <= 1) || math.IsNaN(importance) {
-		return "", invalidRequest("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.", importance)
+		return "", invalidRequest("out_of_range", "importance", "The importance is %v; it must lie between 0 and 1.",
+			importance)
 	}
 	if err := s.checkQuota(ctx, a, c); err != nil {
 		if full(err) {

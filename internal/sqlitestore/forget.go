@@ -35,9 +35,16 @@ func (s eraser) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // page was split.
 func (s eraser) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
 	what := "forget memories of " + agent
-	done, err := in(ctx, s.write, what, func(d *tx) memory.EraseResult { return (&erasing{book{d}, agent, s.set.now(), e}).all() })
+	done, err := in(ctx, s.write, what, func(d *tx) memory.EraseResult {
+		return (&erasing{
+			book{d},
+			agent, s.set.now(),
+			e,
+		}).all()
+	})
 	if err == nil && !e.More {
-		err = store.Wrap(s.emptyLog(context.WithoutCancel(ctx), true), what) // must complete even if the caller gives up
+		err = store.Wrap(s.emptyLog(context.WithoutCancel(ctx), true),
+			what) // must complete even if the caller gives up
 	}
 	return done, err
 }

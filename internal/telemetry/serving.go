@@ -42,7 +42,8 @@ func newServing(r prometheus.Registerer) serving {
 			"Completed requests, by route and status. An unknown path has the route other.",
 			"route", "status"),
 		answered: f.counter("http_response_bytes", "Bytes of responses, by route.", "route"),
-		lasted: f.histogram("http_request_seconds", "Duration of requests until their last byte, by route.", waitBuckets,
+		lasted: f.histogram("http_request_seconds", "Duration of requests until their last byte, by route.",
+			waitBuckets,
 			"route"),
 		turns: f.counter("turns",
 			"Requests passed on to a model, by path and end: answered, refused (by the provider), broken (its "+

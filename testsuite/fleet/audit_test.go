@@ -155,7 +155,8 @@ func (t *trial) gather() *evidence {
 	require.NoError(t, t.night.Billing.Quiet(t.ctx))
 	talk, night := t.talk.Billing.Book(), t.night.Billing.Book()
 	e := &evidence{
-		book:      provider.Book{Calls: append(talk.Calls, night.Calls...), Failed: append(talk.Failed, night.Failed...)},
+		book: provider.Book{Calls: append(talk.Calls, night.Calls...), Failed: append(talk.Failed,
+			night.Failed...)},
 		balances:  map[string]spend.Balance{},
 		exchanges: t.crowd.exchanges(),
 		talks:     map[string][]*dream.Episode{},
@@ -382,7 +383,8 @@ func (e *evidence) money() error {
 	}
 	for scope, balance := range e.balances {
 		if sums[scope] != balance {
-			faults = append(faults, fmt.Errorf("account %s is %+v, its rows add up to %+v", scope, balance, sums[scope]))
+			faults = append(faults, fmt.Errorf("account %s is %+v, its rows add up to %+v", scope, balance,
+				sums[scope]))
 		}
 		if balance.Spent > limits[scope] {
 			faults = append(faults, &chaos.Exceeded{Scope: scope, Limit: limits[scope], Billed: balance.Spent})

@@ -130,11 +130,12 @@ func (p *person) say(agent int) exchange {
 	c.mu.Unlock()
 	m := fmt.Sprintf("q%02dp%du%dn%05dz", agent, p.principal, p.user, n)
 	e := exchange{
-		Mark:    m,
-		Agent:   p.t.agents[agent].Handle,
-		Owner:   fmt.Sprintf("talk/%s/%s", principalName(p.principal), userName(p.user)),
-		Request: fmt.Sprintf("Please remember that crate %s went to port %x with %x.", m, p.dice.Uint64(), p.dice.Uint32()),
-		Began:   time.Now(),
+		Mark:  m,
+		Agent: p.t.agents[agent].Handle,
+		Owner: fmt.Sprintf("talk/%s/%s", principalName(p.principal), userName(p.user)),
+		Request: fmt.Sprintf("Please remember that crate %s went to port %x with %x.", m, p.dice.Uint64(),
+			p.dice.Uint32()),
+		Began: time.Now(),
 	}
 	p.exchange(&e, p.dice.IntN(2) == 0)
 	e.Ended = time.Now()

@@ -35,7 +35,8 @@ func tool(t *testing.T, name string) string {
 func run(t *testing.T, program string, args ...string) (output string, err error) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
-	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(), "KUBECONFIG=/dev/null")
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(),
+		"KUBECONFIG=/dev/null")
 	answer, err := cmd.CombinedOutput()
 	return string(answer), err
 }
@@ -212,7 +213,8 @@ func TestBadValuesAreRefusedByName(t *testing.T) {
 		"worker.versioning.draining[0].buildID=a,worker.versioning.draining[0].replicas=1":                                            "needs worker.versioning.deployment",
 		"worker.versioning.deployment=o,image.tag=a,worker.versioning.draining[0].buildID=a,worker.versioning.draining[0].replicas=1": "which is the current one",
 	} {
-		out, err := run(t, tool(t, "helm"), "template", "demo", chart, "--values", chart+"/ci/minimal-values.yaml", "--set", set)
+		out, err := run(t, tool(t, "helm"), "template", "demo", chart, "--values", chart+"/ci/minimal-values.yaml",
+			"--set", set)
 		require.Error(t, err, set)
 		require.Contains(t, out, want, set)
 		require.NotContains(t, out, "u:pw@", "a password must not be repeated")
@@ -320,12 +322,14 @@ func selected(pods []object, labels object) (n int) {
 func TestPodsHaveTimeToEnd(t *testing.T) {
 	t.Parallel()
 	args := []string{
-		"--values", chart + "/ci/full-values.yaml", "--set", "worker.drainSeconds=300,server.graceSeconds=200,server.leaveSeconds=9",
+		"--values", chart +
+			"/ci/full-values.yaml", "--set", "worker.drainSeconds=300,server.graceSeconds=200,server.leaveSeconds=9",
 	}
 	grace := map[string]float64{}
 	for _, o := range objects(t, render(t, args...)) {
 		if o["kind"] == "Deployment" {
-			grace[at(o, "metadata", "name").(string)] = at(o, "spec", "template", "spec", "terminationGracePeriodSeconds").(float64)
+			grace[at(o, "metadata", "name").(string)] = at(o, "spec", "template", "spec",
+				"terminationGracePeriodSeconds").(float64)
 		}
 	}
 	require.Equal(t, map[string]float64{"dreams-worker": 325, "dreams-server": 219}, grace)
@@ -359,7 +363,8 @@ func TestTheNotesNameWhatIsThere(t *testing.T) {
 	helm := tool(t, "helm")
 	program := built(t, "./cmd/oneiros")
 	for name, values := range valueSets(t) {
-		out, err := run(t, helm, "install", "demo", chart, "--namespace", "agents", "--dry-run=client", "--values", values)
+		out, err := run(t, helm, "install", "demo", chart, "--namespace", "agents", "--dry-run=client", "--values",
+			values)
 		require.NoError(t, err, "%s: %s", name, out)
 		manifests, notes, found := strings.Cut(out, "\nNOTES:\n")
 		require.True(t, found, name)
@@ -385,7 +390,8 @@ func TestTheChartIsOfTheNewestRelease(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(body, &made))
 	log, err := os.ReadFile(root + "/CHANGELOG.md")
 	require.NoError(t, err)
-	require.Equal(t, "v"+released.FindStringSubmatch(string(log))[1], made.AppVersion, "images are tagged like releases")
+	require.Equal(t, "v"+released.FindStringSubmatch(string(log))[1], made.AppVersion,
+		"images are tagged like releases")
 }
 
 // Each value set's oneiros.yaml, with the environment of the pods and files where the secrets are mounted, is right to
@@ -405,7 +411,8 @@ func TestTheProgramTakesTheConfiguration(t *testing.T) {
 				out, err := checked(t, program, configOf(t, values), spec)
 				require.NoError(t, err, out)
 				require.NotContains(t, out, "warning", out)
-				out, err = checked(t, program, strings.Replace(configOf(t, values), "child: never", "child: sometimes", 1), spec)
+				out, err = checked(t, program, strings.Replace(configOf(t, values), "child: never",
+					"child: sometimes", 1), spec)
 				require.Error(t, err)
 				require.Contains(t, out, "temporal.child")
 			}

@@ -68,7 +68,8 @@ func newRig(t *testing.T) *rig {
 	require.Equal(t, "redis-server", command[0])
 	_, port, err := net.SplitHostPort(store)
 	require.NoError(t, err)
-	r.begin(redis, nil, append(slices.Clone(command[1:]), "--port", port, "--bind", "127.0.0.1", "--dir", r.folder("redis"))...)
+	r.begin(redis, nil, append(slices.Clone(command[1:]), "--port", port, "--bind", "127.0.0.1", "--dir",
+		r.folder("redis"))...)
 	_, port, err = net.SplitHostPort(temporal)
 	require.NoError(t, err)
 	args := strings.NewReplacer("/var/lib/oneiros", r.folder("temporal"), "0.0.0.0", "127.0.0.1", "7233", port)
@@ -184,7 +185,8 @@ func (r *rig) own(name, metrics, clients string) []string {
 	env := slices.DeleteFunc(slices.Clone(r.env), func(line string) bool {
 		return strings.HasPrefix(line, "ONEIROS_METRICS_LISTEN=") || strings.HasPrefix(line, "ONEIROS_SERVE_LISTEN=")
 	})
-	return append(env, "ONEIROS_METRICS_LISTEN="+metrics, "ONEIROS_SERVE_LISTEN="+clients, "ONEIROS_DATA_DIR="+r.folder(name))
+	return append(env, "ONEIROS_METRICS_LISTEN="+metrics, "ONEIROS_SERVE_LISTEN="+clients,
+		"ONEIROS_DATA_DIR="+r.folder(name))
 }
 
 // begin starts a process that ends with the test, and returns its output and what ends it sooner.

@@ -334,7 +334,8 @@ func (i *inspector) messages() {
 	foreign := strings.Replace(say("", "hello"), "iris", "tally", 1)
 	require.Contains(i, i.expect(theClient, "POST", path, foreign, 404), `"type":"not_found_error"`)
 	require.Contains(i, i.expect(theClient, "POST", path, say("", "be refused"), 429), "refused with 429")
-	require.Contains(i, i.expect(noBody, "POST", path, say("", "hello"), 200, "X-Api-Key", i.keys[theClient]), "heard: hello")
+	require.Contains(i, i.expect(noBody, "POST", path, say("", "hello"), 200, "X-Api-Key", i.keys[theClient]),
+		"heard: hello")
 }
 
 // agents requests the status of an agent, and holds it awake.
@@ -432,13 +433,16 @@ func (i *inspector) rooms() {
 		return strings.Contains(text, "event: deleted\n") && strings.HasSuffix(text, "\n\n")
 	}, "Accept", "text/event-stream")
 	require.Contains(i, stream, "event: dormancy\n")
-	require.Contains(i, i.expect(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"direct","message":"Hello?"}`, 200),
+	require.Contains(i, i.expect(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"direct","message":"Hello?"}`,
+		200),
 		`"should_respond":true`)
 	i.refused(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"whim"}`, 400, "invalid_value")
 	i.expect(theClient, "DELETE", hall+"/members/client", "", 204)
 	for _, request := range []string{
-		"GET /v1/rooms", "POST " + hall + "/members", "DELETE " + hall + "/members/client", "PUT " + hall + "/subscriptions",
-		"GET " + hall + "/posts", "POST " + hall + "/posts", "PATCH " + post, "DELETE " + post, "GET " + hall + "/events",
+		"GET /v1/rooms", "POST " + hall + "/members", "DELETE " + hall + "/members/client", "PUT " + hall +
+			"/subscriptions",
+		"GET " + hall + "/posts", "POST " + hall + "/posts", "PATCH " + post, "DELETE " + post, "GET " + hall +
+			"/events",
 		"GET " + tally + "/dormancy", "PUT " + tally + "/dormancy", "POST /v1/agents/awaken", "GET " + tally + "/inbox",
 		"GET " + tally + "/calls", "GET " + tally + "/checkins", "DELETE " + tally + "/checkins/noon",
 		"GET " + hall + "/webhooks", "POST " + hall + "/webhooks", "DELETE " + hall + "/webhooks/builds",

@@ -400,7 +400,8 @@ func (t *talk) reach(pass *passage, agent int) {
 	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
 	for _, each := range []struct{ method, path, body string }{
 		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":"Go on.","previous_response_id":"` + id + `"}`},
-		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` + item + `"}]}`},
+		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` + item +
+			`"}]}`},
 		{http.MethodGet, "/" + id, ""},
 		{http.MethodGet, "/" + id + "/input_items", ""},
 		{http.MethodDelete, "/" + id, ""},
@@ -602,7 +603,8 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 			require.Positive(t, p.reached, "the control: responses of others were asked for")
 			for _, wire := range wires {
 				for _, more := range []string{"", ", streamed"} {
-					require.Positive(t, p.ways[strings.TrimPrefix(wire.path, "/v1/")+more], "the control: %s%s", wire.path, more)
+					require.Positive(t, p.ways[strings.TrimPrefix(wire.path, "/v1/")+more], "the control: %s%s",
+						wire.path, more)
 				}
 			}
 			require.Positive(t, p.ways["responses, going on"], "the control: responses are gone on from")

@@ -46,7 +46,10 @@ func BenchmarkSizing(b *testing.B) {
 
 func size(b *testing.B, agents int, store *redis.Server) {
 	for b.Loop() {
-		s := &sized{deployment: build(b, talker.Options{}, provider.Options{AtLeast: 40}, sizedSettings(store)), store: store}
+		s := &sized{
+			deployment: build(b, talker.Options{}, provider.Options{AtLeast: 40}, sizedSettings(store)),
+			store:      store,
+		}
 		s.fill(agents)
 		s.begin("up")
 		awaitRunning(b, s.temporal, workflows.AgentType, agents)

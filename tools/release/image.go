@@ -35,7 +35,8 @@ func imageFiles(programs []program, docs []file) []file {
 		{
 			path: "etc/passwd",
 			mode: 0o644,
-			body: fmt.Appendf(nil, "root:x:0:0:root:/:/sbin/nologin\noneiros:x:%d:%d:oneiros:/var/lib/oneiros:/sbin/nologin\n",
+			body: fmt.Appendf(nil,
+				"root:x:0:0:root:/:/sbin/nologin\noneiros:x:%d:%d:oneiros:/var/lib/oneiros:/sbin/nologin\n",
 				imageUser, imageUser),
 		},
 		{path: "etc/oneiros", dir: true, mode: 0o755},

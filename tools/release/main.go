@@ -85,7 +85,8 @@ func parsePlatforms(text string) ([]platform, error) {
 	for name := range strings.SplitSeq(text, ",") {
 		system, arch, ok := strings.Cut(name, "/")
 		if !ok || system == "" || arch == "" {
-			return nil, fmt.Errorf("-platforms names %q; a platform is a system and a processor, such as linux/amd64", name)
+			return nil, fmt.Errorf("-platforms names %q; a platform is a system and a processor, such as linux/amd64",
+				name)
 		}
 		list = append(list, platform{system, arch})
 	}

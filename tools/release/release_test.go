@@ -125,7 +125,10 @@ func TestTheArchiveHoldsWhatTheDocumentsSay(t *testing.T) {
 	}, names)
 	page, err := os.ReadFile(filepath.Join(checkout, "docs", "install.md"))
 	require.NoError(t, err)
-	for _, name := range []string{"`oneiros`", "`hermes`", "`temporald`", sumsFile, "_image.tar", ".cdx.json", ".deb", ".rpm"} {
+	for _, name := range []string{
+		"`oneiros`", "`hermes`", "`temporald`", sumsFile, "_image.tar", ".cdx.json", ".deb",
+		".rpm",
+	} {
 		require.Contains(t, string(page), name)
 	}
 }
@@ -378,7 +381,8 @@ func TestTheRPMPackageIsSound(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Equal(t, "oneiros 0.1.0+3.g1a2b3c4-1 Apache-2.0\n",
 		ran(t, "rpm", "-qp", "--nosignature", "--qf", "%{name} %{version}-%{release} %{license}\n", found[0]))
-	require.Contains(t, ran(t, "rpm", "-qpl", "--nosignature", found[0]), "/usr/lib/systemd/system/oneiros-worker.service\n")
+	require.Contains(t, ran(t, "rpm", "-qpl", "--nosignature", found[0]),
+		"/usr/lib/systemd/system/oneiros-worker.service\n")
 	require.Equal(t, "/etc/oneiros/oneiros.env\n/etc/oneiros/oneiros.yaml\n",
 		ran(t, "rpm", "-qpc", "--nosignature", found[0]))
 	ran(t, "rpm", "-K", "--nosignature", found[0])

@@ -51,11 +51,13 @@ func realRelease(t *testing.T) release {
 	info, err := buildinfo.ReadFile(server)
 	require.NoError(t, err)
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "CGO_ENABLED", Value: "1"}) {
-		t.Skip(server + " was built with cgo, and does not run in an image without a C library; make build builds it without")
+		t.Skip(server +
+			" was built with cgo, and does not run in an image without a C library; make build builds it without")
 	}
 	require.NoError(t, os.Symlink(server, filepath.Join(built, "temporald")))
 	for _, s := range sources[:2] {
-		build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-X main.version=v0.0.0-image",
+		build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags",
+			"-X main.version=v0.0.0-image",
 			"-o", filepath.Join(built, s.name), s.pkg)
 		build.Dir = checkout
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -100,7 +102,8 @@ func newContainer(t *testing.T, img v1.Image) *container {
 		t.Skip("only root can run an image without an engine")
 	}
 	needs(t, "unshare", "setpriv", "chroot")
-	if out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork", "true").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "--pid", "--fork",
+		"true").CombinedOutput(); err != nil {
 		t.Skipf("namespaces are not allowed here: %s", out)
 	}
 	config, err := img.ConfigFile()
@@ -126,7 +129,8 @@ func (c *container) command(args ...string) *exec.Cmd {
 	if len(args) == 0 {
 		args = c.config.Cmd
 	}
-	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh"}, c.config.Entrypoint...)
+	words := append([]string{"--mount", "--pid", "--fork", "--kill-child", "sh", "-c", enter, "sh"},
+		c.config.Entrypoint...)
 	cmd := exec.Command("unshare", append(words, args...)...)
 	cmd.Env = append([]string{"ROOT=" + c.root, "DATA=" + c.data, "AS=" + c.config.User}, c.config.Env...)
 	cmd.Env = append(cmd.Env, "PATH="+os.Getenv("PATH")) // of the tools; the program needs none

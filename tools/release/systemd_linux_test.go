@@ -58,7 +58,8 @@ func newMachine(t *testing.T, pkg string) machine {
 	}
 	needs(t, "unshare", "nsenter", "pivot_root", "dpkg", "systemctl", "runuser")
 	printed := &output{}
-	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--uts", "--ipc", "--cgroup", "--kill-child", "sh", "-c", boot)
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--uts", "--ipc", "--cgroup", "--kill-child", "sh",
+		"-c", boot)
 	cmd.Env = append(os.Environ(), "DIR="+t.TempDir(), "PACKAGE="+pkg)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = printed, printed, 10*time.Second
 	require.NoError(t, cmd.Start())
@@ -107,7 +108,10 @@ func (m machine) says(name string, args ...string) string {
 // oneiros runs a command as docs/install.md shows it, with runuser for sudo, which not every machine has.
 func (m machine) oneiros(args ...string) string {
 	m.t.Helper()
-	return m.must("runuser", append([]string{"-u", "oneiros", "--", "oneiros", "--config", "/etc/oneiros/oneiros.yaml"}, args...)...)
+	return m.must("runuser", append([]string{
+		"-u", "oneiros", "--", "oneiros", "--config",
+		"/etc/oneiros/oneiros.yaml",
+	}, args...)...)
 }
 
 func (m machine) write(path, text string) {

@@ -79,7 +79,10 @@ func clock(ignoring bool) {
 		return r
 	}
 	add("echo", func(_ context.Context, in word) *mcp.CallToolResult { return text(in.Text, "and again: "+in.Text) })
-	add("environment", func(context.Context, word) *mcp.CallToolResult { return text(strings.Join(os.Environ(), "\n")) })
+	add("environment", func(context.Context, word) *mcp.CallToolResult {
+		return text(strings.Join(os.Environ(),
+			"\n"))
+	})
 	add("pid", func(context.Context, word) *mcp.CallToolResult { return text(fmt.Sprint(os.Getpid())) })
 	add("nothing", func(context.Context, word) *mcp.CallToolResult { return text() })
 	add("fails", func(context.Context, word) *mcp.CallToolResult {
@@ -94,7 +97,10 @@ func clock(ignoring bool) {
 			&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("123")},
 			&mcp.ResourceLink{URI: "file:///a\x1b[2J", Name: "a"},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "note:1", Text: "a note"}},
-			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "note:2", MIMEType: "x/y", Blob: []byte("1234")}},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
+				URI: "note:2", MIMEType: "x/y",
+				Blob: []byte("1234"),
+			}},
 		}}
 	})
 	add("large", func(context.Context, word) *mcp.CallToolResult {

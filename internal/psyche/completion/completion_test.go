@@ -61,7 +61,8 @@ func TestAnAnswerIsReadInItsPieces(t *testing.T) {
 		},
 		"a stream": {
 			stream: true,
-			body: ": hello\n\n" + chunk(`{"role":"assistant","content":""}`) + chunk(`{"content":"a"}`) + chunk(`{"content":" b"}`) +
+			body: ": hello\n\n" + chunk(`{"role":"assistant","content":""}`) + chunk(`{"content":"a"}`) +
+				chunk(`{"content":" b"}`) +
 				"data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}}]}\n\n" +
 				"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n",
 			pieces: []string{"head", "text a", "text  b", "finish length"},
@@ -100,7 +101,8 @@ func TestAnAnswerIsReadInItsPieces(t *testing.T) {
 		},
 		"an error in the stream": {
 			stream: true,
-			body:   chunk(`{"content":"a"}`) + "event: error\ndata: {\"message\":\"x\"}\n\ndata: {\"error\":{\"code\":5}}\n\n",
+			body: chunk(`{"content":"a"}`) +
+				"event: error\ndata: {\"message\":\"x\"}\n\ndata: {\"error\":{\"code\":5}}\n\n",
 			pieces: []string{"head", "text a", `error {"message":"x"}`, `error {"code":5}`},
 		},
 	} {
@@ -120,14 +122,20 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 		stream bool
 		says   string
 	}{
-		"no JSON":           {from: strings.NewReader("<html>"), says: "no chat completion"},
-		"an event cut off":  {from: strings.NewReader("data: {\"choices\":[\n\n"), stream: true, says: "no JSON"},
-		"no object":         {from: strings.NewReader(`{"choices":[{"message":5}]}`), says: "no object"},
-		"calls of no list":  {from: strings.NewReader(`{"choices":[{"message":{"tool_calls":5}}]}`), says: "no list"},
-		"a function of 5":   {from: strings.NewReader(`{"choices":[{"message":{"function_call":5}}]}`), says: "no call"},
+		"no JSON":          {from: strings.NewReader("<html>"), says: "no chat completion"},
+		"an event cut off": {from: strings.NewReader("data: {\"choices\":[\n\n"), stream: true, says: "no JSON"},
+		"no object":        {from: strings.NewReader(`{"choices":[{"message":5}]}`), says: "no object"},
+		"calls of no list": {from: strings.NewReader(`{"choices":[{"message":{"tool_calls":5}}]}`), says: "no list"},
+		"a function of 5": {
+			from: strings.NewReader(`{"choices":[{"message":{"function_call":5}}]}`),
+			says: "no call",
+		},
 		"a line that broke": {from: iotest.ErrReader(broken), stream: true, says: broken.Error()},
-		"too long":          {from: io.MultiReader(strings.NewReader("data: \""), endless{}), stream: true, says: "more than"},
-		"too long, whole":   {from: endless{}, says: "more than"},
+		"too long": {
+			from: io.MultiReader(strings.NewReader("data: \""), endless{}), stream: true,
+			says: "more than",
+		},
+		"too long, whole": {from: endless{}, says: "more than"},
 	} {
 		_, err := all(completion.New(c.from, c.stream))
 		require.ErrorContains(t, err, c.says, name)

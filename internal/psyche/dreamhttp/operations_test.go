@@ -259,8 +259,11 @@ var operations = map[string]note{
 				"id":      object{"type": "string", "description": "the prediction's id, with its slashes as they are"},
 				"verdict": object{"type": "string", "enum": anyOfTexts(psyche.Verdicts)},
 				"because": object{"type": "string", "description": "what was seen, at most 2000 bytes"},
-				"tool":    object{"type": "string", "maxLength": 32, "description": "the tool that says so; else a person does"},
-				"again":   object{"type": "boolean", "default": false, "description": "replace another verdict"},
+				"tool": object{
+					"type": "string", "maxLength": 32,
+					"description": "the tool that says so; else a person does",
+				},
+				"again": object{"type": "boolean", "default": false, "description": "replace another verdict"},
 			},
 		},
 		answers: one(psyche.PredictionResolution{}),
@@ -610,7 +613,10 @@ var borrowed = object{
 		"properties": object{
 			"id": word, "object": object{"const": "response"}, "created_at": object{"type": "integer"},
 			"status": object{"enum": []string{"in_progress", "completed", "incomplete", "failed", "cancelled"}},
-			"model":  word, "output": listOf(refTo("ResponseItem")), "usage": object{"type": []string{"object", "null"}},
+			"model":  word, "output": listOf(refTo("ResponseItem")), "usage": object{"type": []string{
+				"object",
+				"null",
+			}},
 			"error": object{"type": []string{"object", "null"}}, "previous_response_id": orNull("string"),
 			"store": object{"type": "boolean"},
 		},

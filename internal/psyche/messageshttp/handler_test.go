@@ -247,7 +247,8 @@ func TestWhoSpeaksToWhom(t *testing.T) {
 		h := open(t)
 		h.agents = c.agents
 		h.answers(http.StatusOK, "application/json", strings.NewReader(`{"choices":[]}`))
-		header := append(c.header, "X-Claude-Code-Session-Id", "s1", "Anthropic-Beta", "x", "Anthropic-Version", "2023-06-01")
+		header := append(c.header, "X-Claude-Code-Session-Id", "s1", "Anthropic-Beta", "x", "Anthropic-Version",
+			"2023-06-01")
 		res, body := h.send(path, asking(`"model":"`+c.model+`","metadata":`+c.meta), header...)
 		require.Equal(t, http.StatusOK, res.StatusCode, body)
 		turn := <-h.turns
@@ -301,7 +302,8 @@ func TestErrorsHaveAnthropicsForm(t *testing.T) {
 		"away":  fails(full, 529, "overloaded_error", "Away.", ""),
 		"a bug": fails(errors.New("secret"), 500, "api_error", "log", ""),
 
-		"the provider refuses": replies(400, `{"error":{"message":"no field"}}`, 400, "invalid_request_error", "no field"),
+		"the provider refuses": replies(400, `{"error":{"message":"no field"}}`, 400, "invalid_request_error",
+			"no field"),
 		"the provider is full": replies(503, `oh`, 529, "overloaded_error", "HTTP 503"),
 		"the provider's limit": replies(429, `{"error":"slow down"}`, 429, "rate_limit_error", "slow down"),
 		"broken off":           replies(200, `{"choices":[`, 502, "api_error", "broke off"),

@@ -17,11 +17,13 @@ import (
 func large() string {
 	var tools []string
 	for i := range 12 {
-		tools = append(tools, fmt.Sprintf(`{"type":"function","name":"tool_%d","description":%q,"parameters":{"type":"object"}}`, i,
-			strings.Repeat("says what it does. ", 60)))
+		tools = append(tools,
+			fmt.Sprintf(`{"type":"function","name":"tool_%d","description":%q,"parameters":{"type":"object"}}`, i,
+				strings.Repeat("says what it does. ", 60)))
 	}
 	return `{"model":"iris","stream":true,"input":[{"role":"developer","content":[{"type":"input_text","text":"` +
-		strings.Repeat("You are a coding agent. ", 1100) + `"}]},{"role":"user","content":"list this folder"}],"tools":[` +
+		strings.Repeat("You are a coding agent. ", 1100) +
+		`"}]},{"role":"user","content":"list this folder"}],"tools":[` +
 		strings.Join(tools, ",") + `]}`
 }
 

@@ -106,7 +106,8 @@ func TestARequestGoesOnFromAKeptResponse(t *testing.T) {
 	k := openKeeping(t)
 	first, _ := k.made(`{"model":"iris","input":"One.","instructions":"Be brief."}`)
 	second, messages := k.made(`{"model":"iris","input":"Two.","previous_response_id":"` + first + `"}`)
-	require.JSONEq(t, `[{"role":"user","content":"One."},{"role":"assistant","content":"Yes."},{"role":"user","content":"Two."}]`, messages,
+	require.JSONEq(t,
+		`[{"role":"user","content":"One."},{"role":"assistant","content":"Yes."},{"role":"user","content":"Two."}]`, messages,
 		"instructions are of one response")
 	_, messages = k.made(`{"model":"iris","input":"Three.","previous_response_id":"` + second + `"}`)
 	require.Equal(t, 5, strings.Count(messages, `"role"`))
@@ -127,7 +128,8 @@ func TestAnItemOfAKeptResponseIsPutInPlace(t *testing.T) {
 	_, messages := k.made(`{"model":"iris","input":[{"role":"user","content":"One."},{"type":"item_reference","id":"` + item + `"}]}`)
 	require.JSONEq(t, `[{"role":"user","content":"One."},{"role":"assistant","content":"Yes."}]`, messages)
 	for _, ref := range []string{"msg_none_0", "other", item + "9", "msg_" + strings.TrimPrefix(id, "resp_") + "_1"} {
-		status, text := k.ask(http.MethodPost, "", `{"model":"iris","input":[{"type":"item_reference","id":"`+ref+`"}]}`)
+		status, text := k.ask(http.MethodPost, "",
+			`{"model":"iris","input":[{"type":"item_reference","id":"`+ref+`"}]}`)
 		require.Equal(t, http.StatusNotFound, status, ref)
 		require.Contains(t, text, "item_not_found")
 	}

@@ -257,7 +257,8 @@ func (q *Request) image(m *object, path string, raw json.RawMessage) []chatPart 
 	case "url":
 		p.Image.URL = s.needed("url")
 	case "file":
-		s.fail(s.path, "a file that was uploaded to Anthropic cannot be read here. Send the picture as base64 or as url.")
+		s.fail(s.path,
+			"a file that was uploaded to Anthropic cannot be read here. Send the picture as base64 or as url.")
 	}
 	p.Cache = q.cacheMark(&o)
 	return []chatPart{p}
@@ -311,7 +312,8 @@ func (q *Request) document(m *object, path string, raw json.RawMessage) []chatPa
 			File: &chatFile{Name: name, Data: "data:application/pdf;base64," + s.needed("data")},
 		})
 	default:
-		s.fail(s.path, "a document of the source %q cannot be passed on. Send its text (source text), or a PDF as base64.",
+		s.fail(s.path,
+			"a document of the source %q cannot be passed on. Send its text (source text), or a PDF as base64.",
 			clipped(s.text("type")))
 	}
 	if mark := q.cacheMark(&o); mark != nil && len(parts) > 0 {

@@ -197,7 +197,11 @@ func TestAStreamAndAMessageSayTheSame(t *testing.T) {
 			case 2:
 				place := len(values)
 				values = append(values, 0)
-				both(func(a *messages.Answer) { a.Call(place, fmt.Sprintf("c%d", place), "f"); a.Arguments(place, "[") })
+				both(func(a *messages.Answer) {
+					a.Call(place, fmt.Sprintf("c%d", place), "f")
+					a.Arguments(place,
+						"[")
+				})
 			case 3:
 				if len(values) > 0 {
 					place := rapid.IntRange(0, len(values)-1).Draw(t, "place")

@@ -105,7 +105,8 @@ func (q *Request) thinking(b *object) {
 		switch o.one("type", "enabled", "adaptive", "disabled") {
 		case "enabled":
 			q.Thinking = ThinkingShown
-			if o.raw("budget_tokens") == nil || json.Unmarshal(o.raw("budget_tokens"), &q.budget) != nil || q.budget < 1 {
+			if o.raw("budget_tokens") == nil || json.Unmarshal(o.raw("budget_tokens"),
+				&q.budget) != nil || q.budget < 1 {
 				o.fail("thinking.budget_tokens", "it must be a whole number from 1.")
 			}
 		case "adaptive":

@@ -68,8 +68,9 @@ func TestThoughtsGoBackInTheRoundThatTheyBelongTo(t *testing.T) {
 		"of an earlier round":    {thought("oneiros:reasoning", `"hm"`), `,{"role":"user","content":"next"}`, ""},
 		"in a field of thoughts": {thought("oneiros:content", `"hm"`), "", ""},
 	} {
-		body, ignored := chat(t, `{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":`+c.content+`},`+
-			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"1"}]}`+c.later+`]}`,
+		body, ignored := chat(t,
+			`{"messages":[{"role":"user","content":"go"},{"role":"assistant","content":`+c.content+`},`+
+				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"1"}]}`+c.later+`]}`,
 			messages.Provider{})
 		call := `"tool_calls":[{"id":"t","type":"function","function":{"name":"f","arguments":"{}"}}]`
 		require.Contains(t, body, call+c.back+`},{"role":"tool"`, name)
