@@ -127,7 +127,7 @@ func (f *Handler) context(
 	if err := f.resolve(ctx, caller, q); err != nil {
 		return nil, err
 	}
-	return f.before(ctx, caller, q.Previous)
+	return f.before(ctx, caller, q.Previous, own)
 }
 
 // creation is a response being made.

@@ -81,9 +81,19 @@ func (c *creation) keep(ctx context.Context, a *responses.Answer, id string) {
 	}
 }
 
-// stored finds a response that the caller may read: of its principal, of its user where it names one, and of an agent
-// that its key reaches. field names what asked for it.
-func (f *Handler) stored(ctx context.Context, caller psyche.Caller, id, field string) (*keptBody, error) {
+// readable reports whether a caller may read what was made for a user of its principal: of the user that it names, or of
+// any when it names none.
+func readable(caller psyche.Caller, user string) bool { return caller.User == "" || caller.User == user }
+
+// own reports whether a caller may go on from what was made for a user of its principal. Recall keeps users apart, and
+// what belongs to no user, so only the same one may.
+func own(caller psyche.Caller, user string) bool { return caller.User == user }
+
+// stored finds a response of the caller's principal and of an agent that its key reaches, whose user allowed accepts.
+// field names what asked for it.
+func (f *Handler) stored(ctx context.Context, caller psyche.Caller, id, field string,
+	allowed func(psyche.Caller, string) bool,
+) (*keptBody, error) {
 	missing := psyche.Refuse(http.StatusNotFound, "response_not_found", field,
 		"There is no kept response %q. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key.",
 		clipped(id))
@@ -101,7 +111,7 @@ func (f *Handler) stored(ctx context.Context, caller psyche.Caller, id, field st
 	if err := json.Unmarshal(r.Body, &kept); err != nil {
 		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
-	if !caller.May(access.Client, kept.Agent) || caller.User != "" && r.User != "" && caller.User != r.User {
+	if !caller.May(access.Client, kept.Agent) || !allowed(caller, r.User) {
 		return nil, missing
 	}
 	kept.previous = r.Previous
@@ -121,10 +131,11 @@ func clipped(id string) string {
 const longestChain = 1000
 
 // before are the items that a request goes on from, oldest first.
-func (f *Handler) before(ctx context.Context, caller psyche.Caller, id string) ([]responses.Item, error) {
+func (f *Handler) before(ctx context.Context, caller psyche.Caller, id string, allowed func(psyche.Caller, string) bool,
+) ([]responses.Item, error) {
 	var chain []*keptBody
 	for id != "" {
-		kept, err := f.stored(ctx, caller, id, "previous_response_id")
+		kept, err := f.stored(ctx, caller, id, "previous_response_id", allowed)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +162,7 @@ func (f *Handler) resolve(ctx context.Context, caller psyche.Caller, q *response
 		ref, field := q.Input[place].Ref, fmt.Sprintf("input[%d]", place)
 		id := responses.ResponseOf(ref)
 		if seen[id] == nil {
-			kept, err := f.stored(ctx, caller, id, field)
+			kept, err := f.stored(ctx, caller, id, field, own)
 			if err != nil {
 				return missingItem(err, field, ref)
 			}
@@ -204,7 +215,7 @@ func (f *Handler) requested(r *http.Request) (*keptBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.stored(r.Context(), caller, r.PathValue("response"), "response")
+	return f.stored(r.Context(), caller, r.PathValue("response"), "response", readable)
 }
 
 // remove removes a kept response.
@@ -279,7 +290,7 @@ func (f *Handler) pageOf(r *http.Request) (*itemPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := f.before(r.Context(), caller, kept.previous)
+	items, err := f.before(r.Context(), caller, kept.previous, readable)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,11 @@ func TestAKeptResponseIsReachedByItsPrincipalAlone(t *testing.T) {
 			{http.MethodPost, "", `{"model":"iris","input":"x","previous_response_id":"` + id + `"}`},
 		} {
 			status, text := k.ask(request.method, request.path, request.body, who.header...)
-			require.Equal(t, who.status, status, "%+v %+v: %s", who, request, text)
+			want := who.status
+			if who.as == "ann" && who.header == nil && request.method == http.MethodPost {
+				want = http.StatusNotFound // without a user it may read, and not go on
+			}
+			require.Equal(t, want, status, "%+v %+v: %s", who, request, text)
 			if status != http.StatusOK {
 				require.NotContains(t, text, "secret")
 				require.Contains(t, text, "response_not_found")
