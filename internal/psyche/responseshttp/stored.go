@@ -83,7 +83,9 @@ func (c *creation) keep(ctx context.Context, a *responses.Answer, id string) {
 
 // readable reports whether a caller may read what was made for a user of its principal: of the user that it names, or of
 // any when it names none.
-func readable(caller psyche.Caller, user string) bool { return caller.User == "" || caller.User == user }
+func readable(caller psyche.Caller, user string) bool {
+	return caller.User == "" || caller.User == user
+}
 
 // own reports whether a caller may go on from what was made for a user of its principal. Recall keeps users apart, and
 // what belongs to no user, so only the same one may.
