@@ -31,7 +31,6 @@ const receiveBuffer = 16 * maxDatagram
 type unixBus struct {
 	dispatcher *dispatcher
 	folder     string
-	sender     int // file descriptor of the sending socket, which has no name
 	notices    chan presence.WakeNotice
 	full       map[string]bool // sockets that were full last time; used by run alone
 	end        chan struct{}
@@ -44,6 +43,19 @@ type unixBus struct {
 }
 
 func newUnixBus(t *dispatcher) (*unixBus, error) {
+	p := &unixBus{
+		dispatcher: t,
+		folder:     socketDir(t.path),
+		notices:    make(chan presence.WakeNotice, maxWaitingNotices),
+		end:        make(chan struct{}),
+		full:       map[string]bool{},
+	}
+	p.served.Go(p.run)
+	return p, nil
+}
+
+// newSender opens a socket without a name, to send from.
+func newSender() (int, error) {
 	syscall.ForkLock.RLock()
 	out, err := unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err == nil {
@@ -51,22 +63,13 @@ func newUnixBus(t *dispatcher) (*unixBus, error) {
 	}
 	syscall.ForkLock.RUnlock()
 	if err != nil {
-		return nil, os.NewSyscallError("socket", err)
+		return 0, os.NewSyscallError("socket", err)
 	}
 	if err := unix.SetNonblock(out, true); err != nil {
-		return nil, errors.Join(err, unix.Close(out))
+		return 0, errors.Join(err, unix.Close(out))
 	}
 	_ = unix.SetsockoptInt(out, unix.SOL_SOCKET, unix.SO_SNDBUF, receiveBuffer)
-	p := &unixBus{
-		dispatcher: t,
-		folder:     socketDir(t.path),
-		sender:     out,
-		notices:    make(chan presence.WakeNotice, maxWaitingNotices),
-		end:        make(chan struct{}),
-		full:       map[string]bool{},
-	}
-	p.served.Go(p.run)
-	return p, nil
+	return out, nil
 }
 
 // listen opens this process's socket, once.
@@ -179,13 +182,20 @@ func (p *unixBus) sweep() {
 }
 
 // sendAll sends datagrams to one socket. A socket that no process reads is removed. A full socket is retried for a
-// short time, once; until it accepts a datagram again, what does not fit is dropped.
+// short time, once; until it accepts a datagram again, what does not fit is dropped. It sends from a socket of its own:
+// what a receiver has not read counts against its sender's buffer, so that one receiver could fill that for all.
 func (p *unixBus) sendAll(path string, datagrams [][]byte) {
+	sender, err := newSender()
+	if err != nil {
+		p.dispatcher.lost.Add(int64(len(datagrams)))
+		return
+	}
+	defer func() { _ = unix.Close(sender) }()
 	for i, datagram := range datagrams {
-		err := p.send(path, datagram)
+		err := send(sender, path, datagram)
 		for try := 0; full(err) && try < retries && !p.full[path]; try++ {
 			time.Sleep(retryEvery)
-			err = p.send(path, datagram)
+			err = send(sender, path, datagram)
 		}
 		switch {
 		case err == nil:
@@ -204,9 +214,9 @@ func (p *unixBus) sendAll(path string, datagrams [][]byte) {
 	}
 }
 
-func (p *unixBus) send(path string, datagram []byte) error {
+func send(sender int, path string, datagram []byte) error {
 	for {
-		err := unix.Sendto(p.sender, datagram, 0, &unix.SockaddrUnix{Name: path})
+		err := unix.Sendto(sender, datagram, 0, &unix.SockaddrUnix{Name: path})
 		if !errors.Is(err, unix.EINTR) {
 			return err
 		}
@@ -238,7 +248,7 @@ func (p *unixBus) close() error {
 		p.sweep()
 		_ = os.Remove(p.folder) // fails while other processes listen
 	}
-	return errors.Join(err, unix.Close(p.sender))
+	return err
 }
 
 // ownedByUser reports whether this user owns a file.
