@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// flooders write into a socket at once: whenever its reader takes a datagram, one of them adds another.
-	flooders = 8
+	// flooders write into a socket at once: whenever its reader takes a datagram, one of them adds another. A queue takes
+	// 10 or, under systemd, 512 datagrams, and each flooder has a buffer of some six.
+	flooders = 96
 	// drowned is how many wake notices must be lost for the proof to count.
 	drowned = 5
 	// stopMost is how long a wake may take to stop the last stream (docs/waking.md), with a notice or without, in

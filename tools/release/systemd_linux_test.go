@@ -121,6 +121,14 @@ func (m machine) write(path, text string) {
 	require.NoError(m.t, cmd.Run())
 }
 
+// keepSetting puts a setting of the kernel back when the test has ended.
+func keepSetting(t *testing.T, path string) {
+	t.Helper()
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.WriteFile(path, before, 0o600)) })
+}
+
 func TestThePackageRunsUnderSystemd(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("RELEASE") == "" {
@@ -130,6 +138,7 @@ func TestThePackageRunsUnderSystemd(t *testing.T) {
 	found, err := filepath.Glob(filepath.Join(r.out, "*_"+here.arch+".deb"))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
+	keepSetting(t, "/proc/sys/net/unix/max_dgram_qlen") // systemd raises it at boot, for this network namespace
 	m := newMachine(t, found[0])
 
 	m.must("dpkg", "-i", "/oneiros.deb")
