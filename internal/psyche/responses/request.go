@@ -5,6 +5,7 @@ package responses
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -105,7 +106,7 @@ func Read(raw []byte) (*Request, error) {
 		return nil
 	})
 	if err != nil {
-		if f, ok := err.(*psyche.Fault); ok { //nolint:errorlint // it is made above
+		if f, ok := errors.AsType[*psyche.Fault](err); ok {
 			return nil, f
 		}
 		return nil, fault("invalid_json", "", "The body must be one JSON object: %v.", err)
