@@ -45,7 +45,7 @@ var Layers = []Layer{
 		"activities/port/rule",
 	}},
 	{Name: "adapters", Packages: []string{
-		"internal/sqlitestore", "internal/redisstore", "internal/openaigw", "internal/localmodel", "internal/llama",
+		"internal/sqlitestore", "internal/redisstore", "internal/exchange", "internal/openaigw", "internal/anthropicgw", "internal/localmodel", "internal/llama",
 		"internal/governor",
 		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild",
 		"internal/hermes/remote", "internal/hermes/tools", "internal/hermes/plugin", "internal/hermes/session",
@@ -73,6 +73,9 @@ var Layers = []Layer{
 var neighbours = map[string][]string{
 	// draws with screen, and shows the ranges in which the metrics of quality are healthy
 	"internal/hermes/view": {"internal/screen", "internal/quality"},
+	// what the gateways of all wires share: one request, made once, without secrets in what it says of failures
+	"internal/openaigw":    {"internal/exchange"},
+	"internal/anthropicgw": {"internal/exchange"},
 }
 
 // testOnly are the folders that only tests may import.

@@ -3,7 +3,6 @@ package openaigw
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -38,28 +37,21 @@ type speech struct {
 // hidden reports whether there was text that is not part of the visible answer.
 func (s speech) hidden() bool { return s.Reasoning != "" || s.Thinking != "" || s.Refusal != "" }
 
-// plain reads a response that did not come as a stream: it is one piece.
-func (l *answerReader) plain(body []byte) error {
+// Plain reads a response that did not come as a stream: it is one piece.
+func (l *answerReader) Plain(body []byte) error {
 	var h chunkBody
 	if err := json.Unmarshal(body, &h); err != nil {
-		return l.malformed(err)
+		return l.Malformed(err)
 	}
 	if len(h.Choices) == 0 && len(h.Error) == 0 {
-		return l.malformed(errors.New("it holds no choice"))
+		return l.Malformed(errors.New("it holds no choice"))
 	}
 	if _, err := l.take(h, func(c choice) speech { return c.Message }); err != nil {
 		return err
 	}
-	l.finished = true
-	if l.answer.Finish == "" {
-		l.answer.Finish = inference.Stopped
+	l.Finished = true
+	if l.Finish == "" {
+		l.Finish = inference.Stopped
 	}
 	return nil
-}
-
-func (l *answerReader) malformed(err error) error {
-	return &inference.Failure{
-		Kind: inference.Malformed, Billed: true, Err: err,
-		Message: l.g.clean(fmt.Sprintf("the answer of %s cannot be read: %v", l.g, err)),
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/exchange"
 )
 
 // embedded is a response whose vectors come as numbers or as base64 of little-endian float32.
@@ -29,23 +30,23 @@ type embedded struct {
 // Embed requests one vector per text and returns them in order, of length 1. Space is "<provider>/<wire
 // model>/<dimension>".
 func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
-	spec, err := g.pricedModel(model)
+	spec, err := g.PricedModel(model)
 	if err != nil {
 		return inference.Vectors{}, err
 	}
 	if !spec.Embeds {
-		return inference.Vectors{}, badRequest("model %q is not an embedding model", model)
+		return inference.Vectors{}, exchange.BadRequest("model %q is not an embedding model", model)
 	}
 	size := 0
 	for i, text := range texts {
 		if text == "" {
 			return inference.Vectors{},
-				badRequest("text %d of %d is empty; it has no meaning to embed", i+1, len(texts))
+				exchange.BadRequest("text %d of %d is empty; it has no meaning to embed", i+1, len(texts))
 		}
 		size += len(text)
 	}
 	if len(texts) == 0 {
-		return inference.Vectors{}, badRequest("there is no text to embed")
+		return inference.Vectors{}, exchange.BadRequest("there is no text to embed")
 	}
 	body := encode(
 		openai.EmbeddingRequest{
@@ -53,39 +54,39 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 			EncodingFormat: openai.EmbeddingEncodingFormatFloat,
 		})
 	if ctx.Err() != nil {
-		return inference.Vectors{}, &interrupted{context.Cause(ctx)}
+		return inference.Vectors{}, exchange.Interrupted(ctx)
 	}
-	res, err := g.send(ctx, inference.RelayRequest{
+	res, err := g.Send(ctx, inference.RelayRequest{
 		Method: http.MethodPost, Path: "/embeddings", Body: body, Key: key,
 		Header: map[string][]string{"Content-Type": {"application/json"}, "Accept": {"application/json"}},
-	}, false)
+	})
 	if err != nil {
 		return inference.Vectors{}, err
 	}
 	defer res.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(res.Body, g.bodyLimit+1))
+	raw, err := io.ReadAll(io.LimitReader(res.Body, g.BodyLimit()+1))
 	if err != nil {
-		return inference.Vectors{}, g.lostExchange(ctx, err, true)
+		return inference.Vectors{}, g.Lost(ctx, err, true)
 	}
-	if int64(len(raw)) > g.bodyLimit {
-		return inference.Vectors{}, g.unreadable(fmt.Errorf("they are longer than %d bytes", g.bodyLimit))
+	if int64(len(raw)) > g.BodyLimit() {
+		return inference.Vectors{}, g.unreadable(fmt.Errorf("they are longer than %d bytes", g.BodyLimit()))
 	}
 	var answer embedded
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return inference.Vectors{}, g.unreadable(err)
 	}
 	if len(answer.Error) > 0 && string(answer.Error) != "null" {
-		return inference.Vectors{}, g.failureIn(answer.Error)
+		return inference.Vectors{}, g.FailureIn(answer.Error)
 	}
 	v, err := answer.vectors(len(texts))
 	if err != nil {
 		return inference.Vectors{}, g.unreadable(err)
 	}
-	out := inference.Vectors{V: v, Space: fmt.Sprintf("%s/%s/%d", g.name, spec.Wire, len(v[0]))}
+	out := inference.Vectors{V: v, Space: fmt.Sprintf("%s/%s/%d", g.Name(), spec.Wire, len(v[0]))}
 	if t, ok := reported(answer.Usage); ok {
 		out.Tokens, out.UsageFrom = t, inference.ByProvider
 	} else {
-		out.Tokens, out.UsageFrom = counted(size, 0), inference.ByCount
+		out.Tokens, out.UsageFrom = exchange.Counted(size, 0), inference.ByCount
 	}
 	return out, nil
 }
@@ -93,7 +94,7 @@ func (g *Gateway) Embed(ctx context.Context, model string, texts []string, key s
 func (g *Gateway) unreadable(err error) error {
 	return &inference.Failure{
 		Kind: inference.Malformed, Billed: true, Err: err,
-		Message: g.clean(fmt.Sprintf("the vectors of %s cannot be read: %v", g, err)),
+		Message: g.Clean(fmt.Sprintf("the vectors of %s cannot be read: %v", g, err)),
 	}
 }
 

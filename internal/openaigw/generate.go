@@ -2,11 +2,11 @@ package openaigw
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/exchange"
 )
 
 // Generate streams one answer. Beyond the port: a provider that continues after MaxTokens pieces (of a reasoning
@@ -16,7 +16,7 @@ import (
 func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	token func(piece string) bool,
 ) (inference.Answer, error) {
-	spec, err := g.pricedModel(r.Model)
+	spec, err := g.PricedModel(r.Model)
 	if err != nil {
 		return inference.Answer{}, err
 	}
@@ -24,17 +24,17 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	if err != nil {
 		return inference.Answer{}, err
 	}
-	if err := ctx.Err(); err != nil {
-		return inference.Answer{Finish: inference.Cut}, &interrupted{context.Cause(ctx)}
+	if ctx.Err() != nil {
+		return inference.Answer{Finish: inference.Cut}, exchange.Interrupted(ctx)
 	}
-	l := g.openAnswer(ctx, spec, r, token)
-	defer l.close()
-	res, err := g.send(l.exchange, inference.RelayRequest{
+	l := &answerReader{Answer: g.Open(ctx, spec, r, token), client: g.Client}
+	defer l.Close()
+	res, err := g.Send(l.Context(), inference.RelayRequest{
 		Method: http.MethodPost, Path: "/chat/completions", Body: w.body, Key: r.Key,
 		Header: map[string][]string{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}},
-	}, false)
+	})
 	if err == nil {
-		err = l.read(res.Body)
+		err = l.Read(res.Body, l)
 		_ = res.Body.Close() // everything relevant has been read
 	} else {
 		g.remedy(err, spec, w)
@@ -44,26 +44,10 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 
 // conclude makes the answer from what was read.
 func (l *answerReader) conclude(w written, err error) (inference.Answer, error) {
-	a := l.answer
-	a.Text = l.text.String()
-	a.Effective, a.Steered = w.sampling.String(), w.steered
-	a.LogProb = l.sure.mean()
-	a.Tokens, a.UsageFrom = l.tokens(w.bytes)
-	var cut *interrupted
-	switch {
-	case l.halted:
-		a.Finish = inference.Halted
-	case l.finished || l.full:
-		if a.Finish == "" {
-			a.Finish = inference.Length
-		}
-	case errors.As(err, &cut):
-		a.Finish = inference.Cut
-		return a, err
-	default:
-		return a, err
-	}
-	return a, nil
+	l.Effective, l.Steered = w.sampling.String(), w.steered
+	l.LogProb = l.sure.mean()
+	l.Tokens, l.UsageFrom = l.tokens(w.bytes)
+	return l.Conclude(err)
 }
 
 // finishOf converts a finish reason. A content filter also ends an answer; what it let through is the answer.

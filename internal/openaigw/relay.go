@@ -2,85 +2,22 @@ package openaigw
 
 import (
 	"context"
-	"net/http"
-	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
-// connectionHeaders belong to a connection and are not passed on.
-var connectionHeaders = []string{
-	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "Content-Length",
-}
-
-// Relay passes a body on, with the listed headers of the caller (inference.ForwardedHeaders) and the provider's
-// credentials. An error body that quotes these is passed on without them, and says that the server's key was refused. A
-// response that no API gave is a failure (Malformed, with its status).
+// Relay passes a body on, as exchange.Client.Relay does, and reads the usage of its answer.
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
-	if err := g.relays(&r); err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, &interrupted{context.Cause(ctx)}
-	}
-	r.Header = inference.ForwardedHeaders(r.Header, g.passed)
-	res, err := g.send(ctx, r, true)
+	res, err := g.Client.Relay(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode/100 != 2 {
-		unpack(res)
-	}
-	if f := g.noAPI(res); f != nil {
-		_ = res.Body.Close()
-		return nil, f
-	}
-	whose := g.explainRefusal(res.StatusCode)
-	if res.StatusCode/100 != 2 && (whose != nil || len(g.secrets) > 0) {
-		res.Body = &redacted{Closer: res.Body, from: res.Body, secrets: g.secrets, rewrite: whose}
-	}
-	if whose != nil {
-		res.Header.Set("Content-Type", "application/json")
-	}
 	t := &tee{
-		g:      g,
+		client: g.Client,
 		ctx:    ctx,
 		body:   res.Body,
 		status: res.StatusCode,
 		sent:   len(r.Body),
 	}
-	return &inference.RelayResponse{
-		Status: res.StatusCode, Header: ownHeaders(res.Header), Body: t, Seen: t.seen,
-	}, nil
-}
-
-// relays checks whether a request can be passed on.
-func (g *Gateway) relays(r *inference.RelayRequest) error {
-	if r.Model != "" {
-		if _, err := g.pricedModel(r.Model); err != nil {
-			return err
-		}
-	}
-	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return badRequest("method %q is not relayed; it must be GET or POST", r.Method)
-	}
-	if !strings.HasPrefix(r.Path, "/") || strings.Contains(r.Path, "..") || strings.ContainsAny(r.Path, "#\\") ||
-		!printable(r.Path) {
-		return badRequest("path %q is not relayed; it must begin with / and lie below the provider's address", r.Path)
-	}
-	return nil
-}
-
-// ownHeaders removes connectionHeaders from h, also those that its Connection header names.
-func ownHeaders(h http.Header) http.Header {
-	for _, value := range h.Values("Connection") {
-		for named := range strings.SplitSeq(value, ",") {
-			h.Del(strings.TrimSpace(named))
-		}
-	}
-	for _, name := range connectionHeaders {
-		h.Del(name)
-	}
-	return h
+	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: t, Seen: t.seen}, nil
 }

@@ -1,7 +1,6 @@
 package openaigw
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -30,9 +29,9 @@ func (g *Gateway) remedy(err error, spec inference.Spec, w written) {
 		if line == "" || !slices.Contains(w.fields, field) || field != named && !mentions(f.Message, field) {
 			continue
 		}
-		model := strings.TrimPrefix(spec.Name, g.name+"/")
+		model := strings.TrimPrefix(spec.Name, g.Name()+"/")
 		f.Field = field
-		f.Remedy = fmt.Sprintf("it refuses %s; under providers.%s.models say {name: %q, %s}", field, g.name, model,
+		f.Remedy = fmt.Sprintf("it refuses %s; under providers.%s.models say {name: %q, %s}", field, g.Name(), model,
 			line)
 		return
 	}
@@ -88,17 +87,4 @@ func mentions(message, field string) bool {
 	name := strings.ReplaceAll(regexp.QuoteMeta(field), "_", "[_ -]")
 	found, err := regexp.MatchString(`(?i)(?:^|[^a-z0-9_])`+name+`(?:$|[^a-z0-9_])`, message)
 	return err == nil && found
-}
-
-// param is the field that an error body names in OpenAI's form; empty when it names none.
-func param(body []byte) string {
-	var answer struct {
-		Error struct {
-			Param *string `json:"param"`
-		} `json:"error"`
-	}
-	if json.Unmarshal(body, &answer) != nil || answer.Error.Param == nil {
-		return ""
-	}
-	return *answer.Error.Param
 }

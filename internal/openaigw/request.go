@@ -2,14 +2,13 @@ package openaigw
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/exchange"
 )
 
 // written is a generation request ready to be sent, with the sampling that it really contains.
@@ -21,29 +20,9 @@ type written struct {
 	steered  string   // as Answer.Steered
 }
 
-// pricedModel finds a model of this provider that has a price.
-func (g *Gateway) pricedModel(model string) (inference.Spec, error) {
-	spec, err := g.catalog.Lookup(model)
-	if err != nil {
-		return spec, err
-	}
-	if spec.Provider != g.name {
-		return spec, &inference.Failure{
-			Kind:    inference.Unknown,
-			Message: fmt.Sprintf("model %q belongs to provider %q, not to %q", model, spec.Provider, g.name),
-		}
-	}
-	if spec.Price == nil {
-		return spec, &inference.Failure{Kind: inference.Unpriced, Message: fmt.Sprintf(
-			"model %q has no price; add price: {in, cached_in, out} in dollars per million tokens to its entry under providers.%s.models",
-			model, g.name)}
-	}
-	return spec, nil
-}
-
 // write renders a request: what the model or the provider refuses is left out.
 func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, error) {
-	if err := check(spec, r); err != nil {
+	if err := exchange.Check(spec, r); err != nil {
 		return written{}, err
 	}
 	messages := r.MessagesFor(spec.JSON)
@@ -71,7 +50,7 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	if spec.Reasoning {
 		limit = g.profile.MaxThinking
 	}
-	fields[limit] = encode(limitOf(spec, r))
+	fields[limit] = encode(exchange.LimitOf(spec, r))
 	var err error
 	request.Model, w.steered, err = g.steer(spec, r.Steering, fields)
 	if err != nil {
@@ -79,21 +58,13 @@ func (g *Gateway) write(spec inference.Spec, r inference.Request) (written, erro
 	}
 	body, err := json.Marshal(request)
 	if err != nil {
-		return written{}, badRequest("request cannot be written as JSON: %v", err)
+		return written{}, exchange.BadRequest("request cannot be written as JSON: %v", err)
 	}
 	w.body, w.fields = splice(body, fields), slices.Sorted(maps.Keys(fields))
 	if request.ResponseFormat != nil {
 		w.fields = append(w.fields, responseFormat)
 	}
 	return w, nil
-}
-
-// limitOf is the most tokens of any sort that the provider may generate.
-func limitOf(spec inference.Spec, r inference.Request) int {
-	if spec.Reasoning {
-		return r.MaxTokens + r.Reasoning
-	}
-	return r.MaxTokens
 }
 
 // accepted is the part of the sampling that this model of this provider accepts.
@@ -142,49 +113,11 @@ func splice(object []byte, fields map[string]json.RawMessage) []byte {
 	return append(out, '}')
 }
 
-// encode is for values that are always valid JSON; check has refused others.
+// encode is for values that are always valid JSON; exchange.Check has refused others.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
 	}
 	return raw
-}
-
-// check refuses what no provider could answer; nothing is sent then.
-func check(spec inference.Spec, r inference.Request) error {
-	if spec.Embeds {
-		return badRequest("model %q is an embedding model; it cannot generate", r.Model)
-	}
-	if r.MaxTokens <= 0 || r.Reasoning < 0 {
-		return badRequest("max tokens is %d and reasoning %d; the first must be above 0, the second not below",
-			r.MaxTokens, r.Reasoning)
-	}
-	if len(r.Messages) == 0 {
-		return badRequest("request has no messages; it needs at least one")
-	}
-	for i, m := range r.Messages {
-		if m.Role != "system" && m.Role != "user" && m.Role != "assistant" {
-			return badRequest("message %d has role %q; it must be system, user or assistant", i+1, m.Role)
-		}
-		if m.Content == "" {
-			return badRequest("message %d (%s) is empty", i+1, m.Role)
-		}
-	}
-	for _, f := range []struct {
-		name string
-		v    *float64
-	}{{"temperature", r.Sampling.Temperature}, {"min_p", r.Sampling.MinP}, {"top_p", r.Sampling.TopP}} {
-		if f.v != nil && (math.IsNaN(*f.v) || math.IsInf(*f.v, 0) || *f.v < 0) {
-			return badRequest("%s is %v; it must be a number from 0 up", f.name, *f.v)
-		}
-	}
-	if r.Schema != nil && !json.Valid(r.Schema.JSON) {
-		return badRequest("schema %q is not JSON", r.Schema.Name)
-	}
-	return nil
-}
-
-func badRequest(format string, a ...any) error {
-	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, a...)}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/exchange"
 )
 
 // steer turns a request into one for the steered model: by another model name, by fields of its own, or by both. It
@@ -16,7 +17,7 @@ func (g *Gateway) steer(spec inference.Spec, s *inference.Steering,
 		return spec.Wire, "", nil
 	}
 	if err := s.Validate(); err != nil {
-		return "", "", badRequest("%v", err)
+		return "", "", exchange.BadRequest("%v", err)
 	}
 	wire = spec.Wire
 	if spec.Steers.Alias != "" {
@@ -28,18 +29,18 @@ func (g *Gateway) steer(spec inference.Spec, s *inference.Steering,
 	}
 	if len(templates) == 0 && spec.Steers.Alias == "" {
 		return "", "",
-			badRequest(
+			exchange.BadRequest(
 				"model %q is steered by the vector %q, and neither fields nor an alias say how; add one under steering",
 				spec.Name, s.Vector)
 	}
 	for name, template := range templates {
 		filled, err := s.Fill(template)
 		if err != nil {
-			return "", "", badRequest("steering field %q: %v", name, err)
+			return "", "", exchange.BadRequest("steering field %q: %v", name, err)
 		}
 		if slices.Contains(g.profile.Reserved(), name) {
 			return "", "",
-				badRequest("steering field %q is written with every request already; give the field another name", name)
+				exchange.BadRequest("steering field %q is written with every request already; give the field another name", name)
 		}
 		fields[name] = filled
 	}

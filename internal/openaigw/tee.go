@@ -11,6 +11,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/exchange"
 )
 
 // teeLimit bounds how much of a plain response is kept to find its usage.
@@ -19,14 +20,14 @@ const teeLimit = 4 << 20
 // tee passes a body on and reads its usage. What it cannot parse it passes on all the same. The events of a piece are
 // parsed when the next one is waited for: by then the piece is with its reader.
 type tee struct {
-	g      *Gateway
+	client *exchange.Client
 	ctx    context.Context
 	body   io.ReadCloser
 	status int
 	sent   int
 
 	mu         sync.Mutex
-	events     events
+	events     exchange.Events
 	chunk      chunk
 	choices    []choice
 	plain      []byte
@@ -53,7 +54,7 @@ func (t *tee) Read(p []byte) (int, error) {
 		t.end()
 		return n, io.EOF
 	case err != nil:
-		return n, t.g.lostExchange(t.ctx, err, true)
+		return n, t.client.Lost(t.ctx, err, true)
 	}
 	return n, nil
 }
@@ -71,21 +72,21 @@ func (t *tee) observe(p []byte) {
 			return
 		}
 		t.detected, t.isJSON = true, p[0] == '{'
-		t.events.limit = eventLimit
+		t.events.Limit = exchange.EventLimit
 	}
 	if t.isJSON {
 		t.unreadable = len(t.plain)+len(p) > teeLimit
 		t.plain = append(t.plain, p...)
 		return
 	}
-	t.unreadable = t.events.push(p) != nil
+	t.unreadable = t.events.Push(p) != nil
 }
 
 func (t *tee) drain() {
 	if t.unreadable {
 		return
 	}
-	for data, ok := t.events.pop(); ok; data, ok = t.events.pop() {
+	for data, ok := t.events.Pop(); ok; data, ok = t.events.Pop() {
 		t.add(data)
 	}
 }
@@ -128,7 +129,7 @@ func (t *tee) end() {
 		return
 	}
 	if t.detected && !t.unreadable {
-		t.events.end()
+		t.events.End()
 		t.drain()
 	}
 }
@@ -153,7 +154,7 @@ func (t *tee) seen() inference.RelayObserved {
 	defer t.mu.Unlock()
 	t.drain()
 	o := inference.RelayObserved{Pieces: t.pieces, Finish: t.finish, Ended: t.ended, UsageFrom: inference.ByCount}
-	o.Tokens = counted(t.sent, int(t.pieces))
+	o.Tokens = exchange.Counted(t.sent, int(t.pieces))
 	if tokens, ok := reported(t.usage); ok && t.ended && t.status/100 == 2 {
 		tokens.Out = max(tokens.Out, t.pieces)
 		o.Tokens, o.UsageFrom = tokens, inference.ByProvider

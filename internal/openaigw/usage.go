@@ -7,14 +7,6 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
-// bytesPerToken is a rule of thumb for English; it is used for estimates, never for reservations.
-const bytesPerToken = 4
-
-// counted is the usage from what was sent and seen, when the provider reports none.
-func counted(promptBytes, pieces int) budget.Tokens {
-	return budget.Tokens{In: int64(promptBytes+bytesPerToken-1) / bytesPerToken, Out: int64(pieces)}
-}
-
 // reported reads the provider's usage; false when it cannot be true.
 func reported(u *openai.Usage) (budget.Tokens, bool) {
 	if u == nil || u.PromptTokens <= 0 || u.CompletionTokens < 0 {
@@ -30,16 +22,8 @@ func reported(u *openai.Usage) (budget.Tokens, bool) {
 	return t, true
 }
 
-// tokens is the usage of a generation: the provider's when the answer was read to its end, but never below the pieces
-// counted here.
+// tokens is the usage of a generation.
 func (l *answerReader) tokens(promptBytes int) (budget.Tokens, inference.UsageFrom) {
-	pieces := l.answer.Visible + l.hidden
-	count := counted(promptBytes, pieces)
-	count.Reasoning = int64(l.hidden)
 	t, ok := reported(l.usage)
-	if !ok || !l.finished {
-		return count, inference.ByCount
-	}
-	t.Out = max(t.Out, int64(pieces))
-	return t, inference.ByProvider
+	return l.Usage(promptBytes, t, ok)
 }

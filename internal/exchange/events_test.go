@@ -1,35 +1,31 @@
-package openaigw
+package exchange
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
 // cutUp is what the reader makes of a body that comes in steps of n bytes.
 func cutUp(body []byte, n int) []string {
-	e := events{limit: eventLimit}
+	e := Events{Limit: EventLimit}
 	var out []string
 	for len(body) > 0 {
 		part := body[:min(n, len(body))]
 		body = body[len(part):]
-		if e.push(part) != nil {
+		if e.Push(part) != nil {
 			return append(out, "too long")
 		}
 		if len(body) == 0 && n%2 == 1 {
-			e.end() // a reader may return the last bytes and the end together
+			e.End() // a reader may return the last bytes and the end together
 		}
-		for data, ok := e.pop(); ok; data, ok = e.pop() {
+		for data, ok := e.Pop(); ok; data, ok = e.Pop() {
 			out = append(out, string(data))
 		}
 	}
-	e.end()
-	e.end() // has no further effect
-	for data, ok := e.pop(); ok; data, ok = e.pop() {
+	e.End()
+	e.End() // has no further effect
+	for data, ok := e.Pop(); ok; data, ok = e.Pop() {
 		out = append(out, string(data))
 	}
 	return out
@@ -71,30 +67,5 @@ func FuzzEvents(f *testing.F) {
 			total += len(e)
 		}
 		require.LessOrEqual(t, total, len(body))
-	})
-}
-
-// FuzzHeard feeds whole bodies to the reader of generations: it ends, does not panic, and reports true values.
-func FuzzHeard(f *testing.F) {
-	for _, seed := range []string{
-		`{"choices":[{"message":{"content":"ab"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":-1}}`,
-		"data: {\"choices\":[{\"delta\":{\"content\":\"a\",\"reasoning\":\"b\"}}]}\n\ndata: [DONE]\n\n",
-		"data: {\"error\":{\"message\":null,\"code\":{}}}\n\n", "data: null\n\ndata: []\n\n",
-		"data: {\"usage\":null,\"choices\":[{}]}\n\n",
-	} {
-		f.Add([]byte(seed))
-	}
-	spec, ask := inference.Spec{}, inference.Request{MaxTokens: 4}
-	g := &Gateway{name: "p", base: "http://x", usageWait: defaultUsage, bodyLimit: 1 << 16}
-	f.Fuzz(func(t *testing.T, body []byte) {
-		var text strings.Builder
-		l := g.openAnswer(t.Context(), spec, ask, func(p string) bool { text.WriteString(p); return true })
-		err := l.read(bytes.NewReader(body))
-		a, err := l.conclude(written{}, err)
-		l.close()
-		require.Equal(t, text.String(), a.Text)
-		require.LessOrEqual(t, a.Visible, ask.MaxTokens)
-		require.GreaterOrEqual(t, a.Tokens.Out, int64(a.Visible))
-		require.Equal(t, err == nil, a.Finish != "")
 	})
 }

@@ -1,4 +1,4 @@
-package openaigw
+package exchange
 
 import (
 	"bytes"
@@ -11,11 +11,11 @@ var errTooLong = errors.New("an event of the stream is longer than its bound")
 // maxTries is how many data lines of one event are tried as the end of a JSON value.
 const maxTries = 8
 
-// events cuts server-sent events out of a stream of bytes: push what was read, pop whole events. Comments and fields
+// Events cuts server-sent events out of a stream of bytes: push what was read, pop whole events. Comments and fields
 // other than data are skipped. Lines end with LF or CRLF. A data line that follows a complete JSON value without a
 // blank line, as some servers write, begins a new event.
-type events struct {
-	limit int
+type Events struct {
+	Limit int
 	buf   []byte // pushed and not yet cut
 	start int    // of the first line not yet cut
 	scan  int    // how far the search for its end has come
@@ -26,8 +26,8 @@ type events struct {
 	ended bool
 }
 
-// push adds bytes. The events popped before are no longer valid.
-func (e *events) push(p []byte) error {
+// Push adds bytes. The events popped before are no longer valid.
+func (e *Events) Push(p []byte) error {
 	if e.start > 0 {
 		e.buf = append(e.buf[:0], e.buf[e.start:]...)
 		e.scan -= e.start
@@ -40,15 +40,15 @@ func (e *events) push(p []byte) error {
 			e.start, e.scan = 3, 3
 		}
 	}
-	if len(e.data)+len(e.buf) > e.limit+len(p) {
+	if len(e.data)+len(e.buf) > e.Limit+len(p) {
 		return errTooLong
 	}
 	return nil
 }
 
-// end says that no more bytes come. A last line without a line break counts only when it is the end mark of the
+// End says that no more bytes come. A last line without a line break counts only when it is the end mark of the
 // stream; else the event is incomplete.
-func (e *events) end() {
+func (e *Events) End() {
 	rest := bytes.TrimSpace(e.buf[bytes.LastIndexByte(e.buf, '\n')+1:])
 	if bytes.Equal(rest, []byte("data: [DONE]")) || bytes.Equal(rest, []byte("data:[DONE]")) {
 		e.buf = append(e.buf, '\n')
@@ -56,8 +56,8 @@ func (e *events) end() {
 	e.ended = true
 }
 
-// pop returns the data of the next whole event. It is valid until the next pop or push.
-func (e *events) pop() ([]byte, bool) {
+// Pop returns the data of the next whole event. It is valid until the next pop or push.
+func (e *Events) Pop() ([]byte, bool) {
 	for {
 		next := bytes.IndexByte(e.buf[e.scan:], '\n')
 		if next < 0 {
@@ -89,7 +89,7 @@ func (e *events) pop() ([]byte, bool) {
 
 // complete reports whether the data are a JSON value. It soon stops trying, since each try costs as much as the data
 // are long.
-func (e *events) complete() bool {
+func (e *Events) complete() bool {
 	e.tries++
 	if e.tries > maxTries {
 		return false
@@ -112,7 +112,7 @@ func dataOf(line []byte) ([]byte, bool) {
 	return bytes.TrimPrefix(value[1:], []byte(" ")), true
 }
 
-func (e *events) add(value []byte) {
+func (e *Events) add(value []byte) {
 	if !e.open {
 		e.data, e.open, e.tries = e.data[:0], true, 0
 	} else {
@@ -121,7 +121,7 @@ func (e *events) add(value []byte) {
 	e.data = append(e.data, value...)
 }
 
-func (e *events) completed() ([]byte, bool) {
+func (e *Events) completed() ([]byte, bool) {
 	e.open = false
 	return e.data, true
 }

@@ -1,4 +1,4 @@
-package openaigw
+package exchange
 
 import (
 	"encoding/json"
@@ -18,9 +18,9 @@ func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
 	} {
 		f.Add(body)
 	}
-	g := &Gateway{name: "p"}
+	c := &Client{name: "p"}
 	f.Fuzz(func(t *testing.T, body string) {
-		out := g.explainRefusal(http.StatusUnauthorized)([]byte(body))
+		out := c.explainRefusal(http.StatusUnauthorized)([]byte(body))
 		var answer struct {
 			Error struct {
 				Message string `json:"message"`

@@ -1,4 +1,4 @@
-package openaigw
+package exchange
 
 import (
 	"encoding/json"
@@ -22,11 +22,11 @@ const longestDelay = 24 * time.Hour
 var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", "insufficient_credits"}
 
 // refusal turns a status into a failure. A 4xx response is not billed.
-func (g *Gateway) refusal(status int, header http.Header, body []byte) *inference.Failure {
+func (c *Client) refusal(status int, header http.Header, body []byte) *inference.Failure {
 	text, code := words(body)
 	f := &inference.Failure{
-		Kind: kindOf(status, code), Status: status, RetryAfter: g.delay(header),
-		Billed: status < 400 || status >= 500, Message: g.clean(text), Field: param(body),
+		Kind: kindOf(status, code), Status: status, RetryAfter: c.delay(header),
+		Billed: status < 400 || status >= 500, Message: c.Clean(text), Field: param(body),
 	}
 	switch should := header.Get("X-Should-Retry"); {
 	case f.Kind == inference.NoMoney || f.Kind == inference.Unauthorized:
@@ -36,7 +36,7 @@ func (g *Gateway) refusal(status int, header http.Header, body []byte) *inferenc
 		f.Kind = inference.Unavailable
 	}
 	if status/100 == 3 {
-		f.Message = g.clean(
+		f.Message = c.Clean(
 			fmt.Sprintf("the provider moved to %s; set base_url to the new address", header.Get("Location")))
 	}
 	if f.Message == "" {
@@ -74,12 +74,12 @@ func words(body []byte) (message, code string) {
 	return answer.Error.Message, code
 }
 
-// failureIn turns an error inside a stream, or in place of an answer, into a failure. The provider may have charged
+// FailureIn turns an error inside a stream, or in place of an answer, into a failure. The provider may have charged
 // for it.
-func (g *Gateway) failureIn(raw json.RawMessage) *inference.Failure {
+func (c *Client) FailureIn(raw json.RawMessage) *inference.Failure {
 	body := append(append([]byte(`{"error":`), raw...), '}')
 	text, code := words(body)
-	f := &inference.Failure{Kind: inference.Broken, Billed: true, Message: g.clean(text)}
+	f := &inference.Failure{Kind: inference.Broken, Billed: true, Message: c.Clean(text)}
 	var e struct {
 		Code json.RawMessage `json:"code"`
 	}
@@ -95,7 +95,7 @@ func (g *Gateway) failureIn(raw json.RawMessage) *inference.Failure {
 }
 
 // delay reads the provider's delay: retry-after-ms before Retry-After, in seconds or as a date.
-func (g *Gateway) delay(h http.Header) time.Duration {
+func (c *Client) delay(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
 		return bounded(ms * float64(time.Millisecond))
 	}
@@ -104,7 +104,7 @@ func (g *Gateway) delay(h http.Header) time.Duration {
 		return bounded(s * float64(time.Second))
 	}
 	if at, err := http.ParseTime(after); err == nil {
-		return bounded(float64(at.Sub(g.now())))
+		return bounded(float64(at.Sub(c.now())))
 	}
 	return 0
 }
@@ -116,9 +116,9 @@ func bounded(d float64) time.Duration {
 	return time.Duration(min(d, float64(longestDelay)))
 }
 
-// clean makes a text fit for a message: without secrets, on one line, bounded.
-func (g *Gateway) clean(text string) string {
-	for _, s := range g.secrets {
+// Clean makes a text fit for a message: without secrets, on one line, bounded.
+func (c *Client) Clean(text string) string {
+	for _, s := range c.secrets {
 		text = strings.ReplaceAll(text, s, "[secret]")
 	}
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
@@ -126,4 +126,17 @@ func (g *Gateway) clean(text string) string {
 		text = string(runes[:messageLimit]) + "…"
 	}
 	return text
+}
+
+// param is the field that an error body names in OpenAI's form; empty when it names none.
+func param(body []byte) string {
+	var answer struct {
+		Error struct {
+			Param *string `json:"param"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.Error.Param == nil {
+		return ""
+	}
+	return *answer.Error.Param
 }

@@ -1,4 +1,4 @@
-package openaigw
+package exchange
 
 import (
 	"bytes"
@@ -27,56 +27,73 @@ type interrupted struct{ cause error }
 func (i *interrupted) Error() string { return "the call was cut: " + i.cause.Error() }
 func (i *interrupted) Unwrap() error { return i.cause }
 
-// send makes one request, once. A status other than 2xx becomes a *Failure unless raw is set.
-func (g *Gateway) send(ctx context.Context, r inference.RelayRequest, raw bool) (*http.Response, error) {
+// Interrupted is the error of a call whose context has ended.
+func Interrupted(ctx context.Context) error { return &interrupted{context.Cause(ctx)} }
+
+// Send makes one request, once. A status other than 2xx becomes a *inference.Failure.
+func (c *Client) Send(ctx context.Context, r inference.RelayRequest) (*http.Response, error) {
+	return c.send(ctx, r, false)
+}
+
+// send makes one request, once. A status other than 2xx becomes a *inference.Failure unless raw is set.
+func (c *Client) send(ctx context.Context, r inference.RelayRequest, raw bool) (*http.Response, error) {
 	reached := new(atomic.Bool)
-	req, err := g.request(ctx, &r, reached)
+	req, err := c.request(ctx, &r, reached)
 	if err != nil {
 		return nil, err
 	}
 	// No http.Client: a redirect is reported and not followed, since following it would be a second request.
-	res, err := g.transport.RoundTrip(req)
+	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return nil, g.lostExchange(ctx, err, reached.Load())
+		return nil, c.Lost(ctx, err, reached.Load())
 	}
 	if raw || res.StatusCode/100 == 2 {
 		return res, nil
 	}
-	return nil, g.refused(ctx, res)
+	return nil, c.refused(ctx, res)
 }
 
 // refused reads an error response.
-func (g *Gateway) refused(ctx context.Context, res *http.Response) error {
+func (c *Client) refused(ctx context.Context, res *http.Response) error {
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, errorLimit))
 	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), errSilence) {
 		return &interrupted{context.Cause(ctx)}
 	}
-	return g.refusal(res.StatusCode, res.Header, body)
+	return c.refusal(res.StatusCode, res.Header, body)
 }
 
 // request builds a request with the provider's credentials; reached is set when it has a connection.
-func (g *Gateway) request(ctx context.Context, r *inference.RelayRequest, reached *atomic.Bool) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, r *inference.RelayRequest, reached *atomic.Bool) (*http.Request, error) {
 	trace := httptrace.WithClientTrace(ctx,
 		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
-	req, err := http.NewRequestWithContext(trace, r.Method, g.base+r.Path, nil)
+	req, err := http.NewRequestWithContext(trace, r.Method, c.base+r.Path, nil)
 	if err != nil {
-		return nil, badRequest("%s %s cannot be requested: %s", r.Method, r.Path, g.clean(err.Error()))
+		return nil, BadRequest("%s %s cannot be requested: %s", r.Method, r.Path, c.Clean(err.Error()))
 	}
 	// net/http repeats a request whose body it can rewind when a reused connection breaks, and takes an
 	// Idempotency-Key as permission. A paid call is made once: there is no GetBody.
 	if len(r.Body) > 0 {
 		req.Body, req.ContentLength = newParcel(r.Body), int64(len(r.Body))
 	}
-	req.Header = make(http.Header, len(r.Header)+len(g.headers)+2)
+	req.Header = make(http.Header, len(r.Header)+len(c.headers)+len(c.fixed)+2)
 	for name, values := range r.Header {
 		req.Header[http.CanonicalHeaderKey(name)] = values
 	}
-	for name, value := range g.headers {
+	for name, value := range c.headers {
 		req.Header.Set(name, value)
 	}
-	if g.key != "" {
-		req.Header.Set("Authorization", "Bearer "+g.key)
+	for name, value := range c.fixed {
+		if req.Header.Get(name) == "" {
+			req.Header.Set(name, value)
+		}
+	}
+	switch {
+	case c.key == "":
+	case c.keyHeader == "":
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	default:
+		req.Header.Set(c.keyHeader, c.key)
 	}
 	if r.Key != "" {
 		req.Header.Set("Idempotency-Key", headerSafe(r.Key))
@@ -109,9 +126,9 @@ func (p *parcel) Close() error {
 	return nil
 }
 
-// lostExchange describes an exchange that ended without a response, or in the middle of one. Only a request that
+// Lost describes an exchange that ended without a response, or in the middle of one. Only a request that
 // never had a connection was certainly never sent.
-func (g *Gateway) lostExchange(ctx context.Context, err error, reached bool) error {
+func (c *Client) Lost(ctx context.Context, err error, reached bool) error {
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, errSilence) {
 		return &interrupted{cause}
 	} else if cause != nil {
@@ -125,8 +142,13 @@ func (g *Gateway) lostExchange(ctx context.Context, err error, reached bool) err
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	f.Message = g.clean(fmt.Sprintf("%s: %v", g, err))
+	f.Message = c.Clean(fmt.Sprintf("%s: %v", c, err))
 	return f
+}
+
+// BadRequest is a request that no provider could answer; nothing was sent.
+func BadRequest(format string, a ...any) error {
+	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, a...)}
 }
 
 // headerSafe escapes what no header can hold, so that a key with any agent's name can be sent.

@@ -1,4 +1,4 @@
-package openaigw
+package exchange
 
 import (
 	"bufio"
@@ -79,7 +79,7 @@ func unpack(res *http.Response) {
 
 // explainRefusal returns how to say in an error body that this server's key was refused: a client that reads 401 or
 // 403 would take it for its own. The form of the error stays, and a body without one gets one.
-func (g *Gateway) explainRefusal(status int) func([]byte) []byte {
+func (c *Client) explainRefusal(status int) func([]byte) []byte {
 	if status != http.StatusUnauthorized && status != http.StatusForbidden {
 		return nil
 	}
@@ -87,8 +87,8 @@ func (g *Gateway) explainRefusal(status int) func([]byte) []byte {
 		text, _ := words(body)
 		message := fmt.Sprintf(
 			"provider %q refused this server, and not the key that you sent (HTTP %d); its operator must give it another key or model",
-			g.name, status)
-		text = g.clean(text)
+			c.name, status)
+		text = c.Clean(text)
 		if text != "" {
 			message += ". It says: " + text
 		}
@@ -129,7 +129,7 @@ func page(res *http.Response) bool {
 
 // noAPI is the failure of a response that no API gave: a redirect, or a page of some server in front of it. It quotes
 // nothing.
-func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
+func (c *Client) noAPI(res *http.Response) *inference.Failure {
 	text := ""
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	switch {
@@ -145,10 +145,10 @@ func (g *Gateway) noAPI(res *http.Response) *inference.Failure {
 	}
 	return &inference.Failure{
 		Kind: inference.Malformed, Status: res.StatusCode, Billed: res.StatusCode < 400 || res.StatusCode >= 500,
-		RetryAfter: g.delay(res.Header),
-		Message: g.clean(
+		RetryAfter: c.delay(res.Header),
+		Message: c.Clean(
 			fmt.Sprintf(
-				"provider %q answered HTTP %d with %s; its base_url must be the address of an OpenAI-compatible API, such as https://host/v1, with no login and no page before it",
-				g.name, res.StatusCode, text)),
+				"provider %q answered HTTP %d with %s; its base_url must be the address of %s, such as https://host/v1, with no login and no page before it",
+				c.name, res.StatusCode, text, c.api)),
 	}
 }
