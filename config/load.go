@@ -148,6 +148,11 @@ func (c *Config) consented() {
 	if _, taken := c.Providers["openai"]; c.Consent.EnvironmentKey && !taken && c.env["OPENAI_API_KEY"] != "" {
 		c.Providers["openai"] = Provider{Profile: "openai", BaseURL: c.env["OPENAI_BASE_URL"], KeyEnv: "OPENAI_API_KEY"}
 	}
+	if _, taken := c.Providers[Messages]; c.Consent.EnvironmentKey && !taken && c.env["ANTHROPIC_API_KEY"] != "" {
+		c.Providers[Messages] = Provider{
+			Profile: Messages, BaseURL: c.env["ANTHROPIC_BASE_URL"], KeyEnv: "ANTHROPIC_API_KEY",
+		}
+	}
 	if _, taken := c.Providers["ollama"]; c.Consent.LocalOllama && !taken {
 		c.Providers["ollama"] = Provider{Profile: "ollama", BaseURL: ollamaURL(c.env["OLLAMA_HOST"]), Local: true}
 	}

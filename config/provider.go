@@ -12,6 +12,9 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
+// Messages is the profile of a provider that speaks Anthropic's Messages.
+const Messages = "anthropic"
+
 // BuiltIn is the provider that needs no configuration: the built-in model and embedder.
 const BuiltIn = "builtin"
 
@@ -24,7 +27,7 @@ func profiles() []string {
 	return names
 }
 
-// Provider is one server with an OpenAI-compatible API.
+// Provider is one server with an OpenAI-compatible API, or one that speaks Anthropic's Messages.
 type Provider struct {
 	Profile string  `json:"profile"`
 	BaseURL string  `json:"base_url"`
@@ -212,6 +215,12 @@ func (r *reader) check(p Provider) {
 	}
 	if strings.HasPrefix(p.KeyEnv, "sk-") || strings.ContainsAny(p.KeyEnv, " -/") {
 		r.fault("%s.api_key_env must be the name of an environment variable such as OPENAI_API_KEY, not the key", r.at)
+	}
+	for _, m := range p.Models {
+		if p.Profile == Messages && m.Embeds != nil && *m.Embeds {
+			r.fault("%s.models: %s has embeds, and the profile anthropic has no embeddings; choose another embedder, such as builtin/static",
+				r.at, m.Name)
+		}
 	}
 	for _, name := range SplitList(p.PassHeaders) {
 		switch {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -155,7 +156,10 @@ providers:
 
 func TestAFoundKeyIsUsedOnlyByConsent(t *testing.T) {
 	t.Parallel()
-	env := []string{"OPENAI_API_KEY=sk-1", "OPENAI_BASE_URL=http://proxy.example/v1", "OLLAMA_HOST=0.0.0.0"}
+	env := []string{
+		"OPENAI_API_KEY=sk-1", "OPENAI_BASE_URL=http://proxy.example/v1", "OLLAMA_HOST=0.0.0.0",
+		"ANTHROPIC_API_KEY=sk-ant-1", "ANTHROPIC_BASE_URL=https://claude.example/",
+	}
 	c, err := load(t, "", "", env, nil)
 	require.NoError(t, err)
 	require.Empty(t, c.Providers)
@@ -165,4 +169,34 @@ func TestAFoundKeyIsUsedOnlyByConsent(t *testing.T) {
 	require.Equal(t, "http://proxy.example/v1", c.Providers["openai"].ProviderURL())
 	require.Equal(t, "http://127.0.0.1:11434/v1", c.Providers["ollama"].ProviderURL())
 	require.True(t, c.Providers["ollama"].Local)
+	require.Equal(t, "https://claude.example/v1", c.Providers["anthropic"].ProviderURL())
+	key, err := c.Key("anthropic")
+	require.NoError(t, err)
+	require.Equal(t, "sk-ant-1", key)
+}
+
+func TestAKeyOfAnthropicIsAllThatItsProviderNeeds(t *testing.T) {
+	t.Parallel()
+	const file = `
+providers:
+  anthropic: {profile: anthropic, api_key_env: ANTHROPIC_API_KEY}
+roles: {generator: anthropic/claude-haiku-4-5, observer: anthropic/claude-3-5-haiku-20241022}
+`
+	c, err := load(t, "oneiros.yaml", file, []string{"ANTHROPIC_API_KEY=sk-ant-1"}, nil)
+	require.NoError(t, err)
+	require.Equal(t, "https://api.anthropic.com/v1", c.Providers["anthropic"].ProviderURL())
+	spec, err := c.Lookup("anthropic/claude-haiku-4-5")
+	require.NoError(t, err)
+	require.NotNil(t, spec.Price)
+	require.Equal(t, inference.JSONSchema, spec.JSON)
+	require.InDelta(t, 1, spec.MaxTemperature, 0)
+	require.False(t, spec.MinP)
+	older, err := c.Lookup("anthropic/claude-3-5-haiku-20241022")
+	require.NoError(t, err)
+	require.Equal(t, inference.JSONPrompt, older.JSON)
+
+	_, err = load(t, "oneiros.yaml", strings.Replace(file, "ANTHROPIC_API_KEY}",
+		"ANTHROPIC_API_KEY, models: [{name: voyage, embeds: true}], steering: {vector: muse}}", 1), nil, nil)
+	require.ErrorContains(t, err, "providers.anthropic.models: voyage has embeds, and the profile anthropic has no embeddings")
+	require.ErrorContains(t, err, "providers.anthropic.steering must have an alias and no fields")
 }

@@ -48,6 +48,7 @@ func (c Config) readSecret(knob, what, variable, file string) (string, error) {
 
 // addresses are the default addresses of some profiles.
 var addresses = map[string]string{
+	Messages:     "https://api.anthropic.com/v1",
 	"openai":     "https://api.openai.com/v1",
 	"openrouter": "https://openrouter.ai/api/v1",
 	"venice":     "https://api.venice.ai/api/v1",
@@ -56,10 +57,14 @@ var addresses = map[string]string{
 
 // ProviderURL is a provider's address: the configured one, or the default of its profile.
 func (p Provider) ProviderURL() string {
-	if p.BaseURL != "" {
-		return strings.TrimRight(p.BaseURL, "/")
+	base := strings.TrimRight(p.BaseURL, "/")
+	switch {
+	case base == "":
+		return addresses[p.Profile]
+	case p.Profile == Messages && !strings.HasSuffix(base, "/v1"):
+		return base + "/v1" // which Anthropic's own programs add to the address that they are given
 	}
-	return addresses[p.Profile]
+	return base
 }
 
 // String formats the configuration for `oneiros config show`: one "key: value" a line, without secrets.

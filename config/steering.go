@@ -51,11 +51,16 @@ func (r *reader) steering(profile string) *inference.Steers {
 // checkSteering checks that a kind of server supports the steering.
 func (r *reader) checkSteering(profile string, s inference.Steers) {
 	var reserved []string
-	if profile == InProcess {
+	switch profile {
+	case InProcess:
 		if len(s.Fields) > 0 || s.Alias != "" {
 			r.fault("%s has fields or an alias; a model in this process needs neither", r.at)
 		}
-	} else {
+	case Messages:
+		if len(s.Fields) > 0 || s.Alias == "" {
+			r.fault("%s must have an alias and no fields: Messages has no field by which a model is steered", r.at)
+		}
+	default:
 		if profile == "generic" {
 			profile = ""
 		}

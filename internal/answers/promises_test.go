@@ -17,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference/inferencetest"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/answers"
+	"github.com/seed-56a03226/oneiros/internal/anthropicgw"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
@@ -73,14 +74,19 @@ func TestReplayKeepsThePromisesOfAModel(t *testing.T) {
 	require.Len(t, s.Billing.Calls(), recorded+1)
 }
 
-// Many arms call at once under a cap that is too small for all of them, at a provider that fails in every way.
+// Many arms call at once under a cap that is too small for all of them, at a provider that fails in every way, on either
+// wire.
 func TestAProviderNeverBillsMoreThanTheCap(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(4) {
-		s, g := serve(t, provider.Options{Seed: seed, Plan: provider.Seeded(seed, .3,
+	for seed := range uint64(8) {
+		s, chat := serve(t, provider.Options{Seed: seed, Plan: provider.Seeded(seed, .3,
 			provider.Limit, provider.ServerError, provider.CutMiddle, provider.BadChunk, provider.NoUsage,
 			provider.LowUsage, provider.HighUsage)})
-		catalog := s.Catalog("p")
+		g, catalog := inference.Model(chat), s.Catalog("p")
+		if seed%2 == 1 {
+			catalog = s.MessagesCatalog("p")
+			g = speaking{messagesOf(t, s), chat}
+		}
 		one := spend.GenerationCost(catalog["p/script"], inferencetest.Story("p/script"))
 		l := openAt(t, newPath(t), 20*one)
 		billed := counting{next: g, catalog: catalog, log: l}
@@ -123,6 +129,25 @@ func TestAProviderNeverBillsMoreThanTheCap(t *testing.T) {
 		require.NoError(t, errors.Join(billed.faults...))
 		require.Empty(t, s.Billing.Repeated(), "idempotency keys")
 	}
+}
+
+// speaking generates by one gateway and embeds by another: Messages has no embeddings.
+type speaking struct{ generates, embeds inference.Model }
+
+func (s speaking) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+	return s.generates.Generate(ctx, r, token)
+}
+
+func (s speaking) Embed(ctx context.Context, model string, texts []string, key string) (inference.Vectors, error) {
+	return s.embeds.Embed(ctx, model, texts, key)
+}
+
+func messagesOf(t *testing.T, s *provider.Server) inference.Model {
+	t.Helper()
+	g, err := anthropicgw.New(anthropicgw.Options{Name: "p", BaseURL: s.URL, Catalog: s.MessagesCatalog("p")})
+	require.NoError(t, err)
+	t.Cleanup(g.Close)
+	return g
 }
 
 // counting adds up the most that the calls of a model may cost while they run.

@@ -18,6 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/anthropicgw"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 )
@@ -302,11 +303,21 @@ func (d doctor) checkProvider(ctx context.Context, name string) Finding {
 
 // listModels asks a provider for its list of models.
 func listModels(ctx context.Context, p config.Provider, key string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+"/models", nil)
+	path := "/models"
+	if p.Profile == config.Messages {
+		path += "?limit=1000" // the most of one page
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, p.ProviderURL()+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	if key != "" {
+	switch {
+	case p.Profile == config.Messages:
+		r.Header.Set("Anthropic-Version", anthropicgw.Version)
+		if key != "" {
+			r.Header.Set("X-Api-Key", key)
+		}
+	case key != "":
 		r.Header.Set("Authorization", "Bearer "+key)
 	}
 	return http.DefaultClient.Do(r)

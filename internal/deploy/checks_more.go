@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +49,9 @@ func exposed(c config.Config) string {
 // mostModels bounds how many bytes are read of a provider's list of models.
 const mostModels = 8 << 20
 
+// releaseDate ends the name of a model of Anthropic.
+var releaseDate = regexp.MustCompile(`-20\d{6}$`)
+
 // unlisted returns the configured models that a provider's list lacks. A list that cannot be read, or is empty,
 // counts as complete.
 func (d doctor) unlisted(provider string, body io.Reader) []string {
@@ -64,6 +68,11 @@ func (d doctor) unlisted(provider string, body io.Reader) []string {
 		existing[strings.TrimPrefix(m.ID, "models/")] = true // Gemini lists its models with this prefix
 	}
 	profile := d.cfg.Providers[provider].Profile
+	if profile == config.Messages { // Anthropic lists its models with their dates, and answers to the names without
+		for _, m := range list.Data {
+			existing[releaseDate.ReplaceAllString(m.ID, "")] = true
+		}
+	}
 	if profile == "llamacpp" { // llama.cpp's server answers to every model name
 		return nil
 	}

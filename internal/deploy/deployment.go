@@ -18,6 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/internal/anthropicgw"
 	"github.com/seed-56a03226/oneiros/internal/importer"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
@@ -137,6 +138,16 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 	key, err := c.Key(name)
 	if err != nil {
 		return nil, err
+	}
+	if p.Profile == config.Messages {
+		return anthropicgw.New(anthropicgw.Options{
+			Name:    name,
+			BaseURL: p.ProviderURL(),
+			APIKey:  key,
+			Catalog: inference.CachedCatalog(c),
+			Proxy:   http.ProxyFromEnvironment,
+			Pass:    config.SplitList(p.PassHeaders),
+		})
 	}
 	kind := p.Profile
 	if kind == "generic" {

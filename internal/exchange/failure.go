@@ -25,7 +25,7 @@ var noMoney = []string{"insufficient_quota", "billing_hard_limit_reached", "bill
 func (c *Client) refusal(status int, header http.Header, body []byte) *inference.Failure {
 	text, code := words(body)
 	f := &inference.Failure{
-		Kind: kindOf(status, code), Status: status, RetryAfter: c.delay(header),
+		Kind: KindOf(status, code), Status: status, RetryAfter: c.delay(header),
 		Billed: status < 400 || status >= 500, Message: c.Clean(text), Field: param(body),
 	}
 	switch should := header.Get("X-Should-Retry"); {
@@ -45,8 +45,8 @@ func (c *Client) refusal(status int, header http.Header, body []byte) *inference
 	return f
 }
 
-// kindOf maps a status to a kind of failure.
-func kindOf(status int, code string) inference.Kind {
+// KindOf maps a status to a kind of failure.
+func KindOf(status int, code string) inference.Kind {
 	switch {
 	case slices.Contains(noMoney, code), status == http.StatusPaymentRequired:
 		return inference.NoMoney
@@ -89,7 +89,7 @@ func (c *Client) FailureIn(raw json.RawMessage) *inference.Failure {
 		}
 	}
 	if f.Status != 0 || slices.Contains(noMoney, code) {
-		f.Kind = kindOf(f.Status, code)
+		f.Kind = KindOf(f.Status, code)
 	}
 	return f
 }

@@ -37,7 +37,7 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 		err = l.Read(res.Body, l)
 		_ = res.Body.Close() // everything relevant has been read
 	} else {
-		g.remedy(err, spec, w)
+		g.Remedy(err, spec, w.fields, g.lineAgainst)
 	}
 	return l.conclude(w, err)
 }

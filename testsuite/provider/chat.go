@@ -28,6 +28,11 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 			"We could not parse the JSON body of your request: "+err.Error())
 		return
 	}
+	s.serve(w, r, q)
+}
+
+// serve serves one generation, in the form of either wire.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, q question) {
 	model, served := s.models[q.Model]
 	arrival := Arrival{
 		Path:   r.URL.Path,
@@ -81,7 +86,7 @@ func (s *Server) refuseInvalid(
 	served bool,
 	fault Fault,
 ) int {
-	if s.options.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.options.Key {
+	if s.options.Key != "" && !q.messages && r.Header.Get("Authorization") != "Bearer "+s.options.Key {
 		refuse(w, http.StatusUnauthorized, "invalid_api_key",
 			"Incorrect API key provided: "+r.Header.Get("Authorization"))
 		return http.StatusUnauthorized
@@ -127,16 +132,19 @@ type answer struct {
 	pieces  []string
 	finish  string
 	prompt  int64
-	usage   bool  // requested
-	billed  int64 // tokens of the answer that are billed, whatever was sent; 0: what was sent
-	fault   Fault
-	sure    func(token int) float64 // log-probability of a token; nil when not requested or not supported by this model
+	usage   bool // requested
+	// it is served as Messages; prompt tokens that a cache was written with, and read from, of such an answer
+	messages      bool
+	written, read int64
+	billed        int64 // tokens of the answer that are billed, whatever was sent; 0: what was sent
+	fault         Fault
+	sure          func(token int) float64 // log-probability of a token; nil when not requested or not supported by this model
 }
 
 func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 	a := answer{
 		number: number, id: "till-" + strconv.Itoa(number), model: m.Name, prompt: q.promptTokens(),
-		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop",
+		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop", messages: q.messages,
 	}
 	if m.LogProbs && q.LogProbs {
 		a.sure = q.sureness()
@@ -225,6 +233,9 @@ func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) boo
 			return false
 		}
 	}
+	if a.messages {
+		return s.wholeMessage(w, ctx, a)
+	}
 	message := map[string]any{"role": "assistant", "content": strings.Join(a.pieces, "")}
 	if len(a.thought) > 0 {
 		message["reasoning_content"] = strings.Join(a.thought, "")
@@ -243,6 +254,11 @@ func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) boo
 	if a.fault != NoUsage {
 		out["usage"] = a.reported(n)
 	}
+	return s.wholeBody(w, ctx, a, out)
+}
+
+// wholeBody serves a body in one piece, with its fault.
+func (s *Server) wholeBody(w http.ResponseWriter, ctx context.Context, a answer, out any) bool {
 	body, err := json.Marshal(out)
 	if err != nil {
 		return false
@@ -258,7 +274,7 @@ func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) boo
 	if _, err := w.Write(body); err != nil || http.NewResponseController(w).Flush() != nil {
 		return false
 	}
-	s.served(a, n)
+	s.served(a, int64(len(a.thought)+len(a.pieces)))
 	if a.fault == HangMiddle {
 		s.hang(ctx)
 	}

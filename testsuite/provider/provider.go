@@ -179,6 +179,7 @@ func Catalog(provider string, models []Model) inference.Table {
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("POST /v1/messages", s.message)
 	mux.HandleFunc("POST /v1/embeddings", s.embed)
 	mux.HandleFunc("GET /v1/models", s.list)
 	mux.HandleFunc("GET /till",

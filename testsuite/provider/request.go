@@ -48,7 +48,8 @@ type question struct {
 		} `json:"json_schema"`
 	} `json:"response_format"`
 
-	fields map[string]json.RawMessage
+	fields   map[string]json.RawMessage
+	messages bool // it came as Messages
 }
 
 // message has a content of text, or of parts.

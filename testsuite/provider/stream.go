@@ -13,8 +13,8 @@ import (
 func (s *Server) stream(w http.ResponseWriter, ctx context.Context, a answer) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	out := &wire{w: w, flush: http.NewResponseController(w), a: a}
-	if !s.pause(ctx, s.options.First) || !out.chunk(`{"role":"assistant","content":""}`, "null") {
+	out := a.writer(&wire{w: w, flush: http.NewResponseController(w), a: a})
+	if !s.pause(ctx, s.options.First) || !out.begin() {
 		return false
 	}
 	total := len(a.thought) + len(a.pieces)
@@ -30,7 +30,7 @@ func (s *Server) stream(w http.ResponseWriter, ctx context.Context, a answer) bo
 				s.hang(ctx)
 				return false
 			case BadChunk:
-				if !out.raw(`data: {"id":"` + a.id + `","choices":[{"delta":{"content":"` + "\n\n") {
+				if !out.bad() {
 					return false
 				}
 			}
@@ -40,17 +40,45 @@ func (s *Server) stream(w http.ResponseWriter, ctx context.Context, a answer) bo
 		}
 		s.served(a, 1)
 	}
-	if !out.chunk(`{}`, `"`+a.finish+`"`) {
+	if !out.finish(int64(total)) {
 		return false
 	}
 	if a.fault == Lingering {
 		s.hang(ctx)
 		return true
 	}
-	if a.usage && a.fault != NoUsage && !out.usage(int64(total)) {
+	return out.end(int64(total))
+}
+
+// writer writes the events of one stream.
+type writer interface {
+	begin() bool
+	token(a answer, i int) bool
+	bad() bool               // an event that is no JSON
+	finish(total int64) bool // says why the answer ended
+	end(total int64) bool    // what follows the reason
+}
+
+func (a answer) writer(o *wire) writer {
+	if a.messages {
+		return &messageWire{wire: o}
+	}
+	return o
+}
+
+func (o *wire) begin() bool { return o.chunk(`{"role":"assistant","content":""}`, "null") }
+
+func (o *wire) bad() bool {
+	return o.raw(`data: {"id":"` + o.a.id + `","choices":[{"delta":{"content":"` + "\n\n")
+}
+
+func (o *wire) finish(int64) bool { return o.chunk(`{}`, `"`+o.a.finish+`"`) }
+
+func (o *wire) end(total int64) bool {
+	if o.a.usage && o.a.fault != NoUsage && !o.usage(total) {
 		return false
 	}
-	return out.raw("data: [DONE]\n\n")
+	return o.raw("data: [DONE]\n\n")
 }
 
 // delay is the time before token i.

@@ -70,10 +70,13 @@ type Price struct {
 	Out      Micros `json:"out"`
 }
 
-// Tokens are the tokens of a call. In includes Cached; Out includes Reasoning.
+// Tokens are the tokens of a call. In includes Cached; Out includes Reasoning. Surcharge is no part of In: so many tokens
+// of the prompt, at its price and not cached, are billed beside it for what was written to a cache. The spend ledger
+// keeps what a surcharge cost, and not the count.
 type Tokens struct {
 	In        int64 `json:"in"`
 	Cached    int64 `json:"cached,omitempty"`
+	Surcharge int64 `json:"surcharge,omitempty"`
 	Out       int64 `json:"out"`
 	Reasoning int64 `json:"reasoning,omitempty"`
 }
@@ -83,7 +86,8 @@ type Tokens struct {
 func (p Price) Cost(t Tokens) Micros {
 	in := max(t.In, 0)
 	cached := max(0, min(t.Cached, in))
-	return perMillion(product{in - cached, p.In}, product{cached, p.CachedIn}, product{t.Out, p.Out})
+	return perMillion(product{in - cached, p.In}, product{cached, p.CachedIn}, product{t.Surcharge, p.In},
+		product{t.Out, p.Out})
 }
 
 // Worst is the most that this many tokens can cost: nothing cached, and cached tokens never cheaper than stated.

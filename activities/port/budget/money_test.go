@@ -77,6 +77,14 @@ func TestCostsAreRoundedUpAndIncludeCachedTokens(t *testing.T) {
 	require.Equal(t, budget.Unlimited, dear.Worst(math.MaxInt64, math.MaxInt64))
 }
 
+func TestWhatWasWrittenToACacheIsBilledBesideThePrompt(t *testing.T) {
+	t.Parallel()
+	p := budget.Price{In: 4_000_000, CachedIn: 400_000, Out: 8_000_000}
+	plain := p.Cost(budget.Tokens{In: 1000, Cached: 100, Out: 10})
+	require.Equal(t, plain+4*25, p.Cost(budget.Tokens{In: 1000, Cached: 100, Surcharge: 25, Out: 10}))
+	require.Equal(t, plain, p.Cost(budget.Tokens{In: 1000, Cached: 100, Surcharge: -25, Out: 10}))
+}
+
 func TestDearerPrices(t *testing.T) {
 	t.Parallel()
 	p := budget.Price{In: 3, CachedIn: 1, Out: 7}

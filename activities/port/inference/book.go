@@ -25,6 +25,7 @@ type entry struct {
 	Name  string   `json:"name"`
 	// of a profile: how it names the makers' models, "bare" or "prefixed"; empty: it has none
 	Lists          string   `json:"lists"`
+	Native         bool     `json:"native"` // of a profile: the wire of Claude's maker, where NativeJSON holds
 	About          string   `json:"about"`
 	In             *string  `json:"in"` // dollars per million tokens
 	CachedIn       *string  `json:"cached_in"`
@@ -37,6 +38,7 @@ type entry struct {
 	Seed           bool     `json:"seed"`
 	Stop           bool     `json:"stop"`
 	JSON           JSONMode `json:"json"`
+	NativeJSON     JSONMode `json:"native_json"` // JSON on the wire of the model's maker; empty: the same
 	Reasoning      bool     `json:"reasoning"`
 	Embeds         bool     `json:"embeds"`
 	Judges         bool     `json:"judges"`

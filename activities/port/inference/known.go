@@ -7,7 +7,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
-// Profile is a kind of server that speaks the OpenAI wire.
+// Profile is a kind of server, and with it the wire that it speaks.
 type Profile struct {
 	Name    string `json:"name"`
 	About   string `json:"about"`
@@ -78,6 +78,9 @@ func KnownModel(profile, model string) (Spec, bool) {
 		s.MaxTemperature = min(e.MaxTemperature, p.MaxTemperature)
 		s.Reasoning, s.Embeds = e.Reasoning, e.Embeds
 		s.Guessed = p.Context < e.Context
+	}
+	if p.Native && e.NativeJSON != "" {
+		s.JSON = e.NativeJSON
 	}
 	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs
 	s.Wire, s.Judges = model, !s.Embeds

@@ -57,6 +57,8 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 		{"openrouter", "openai/gpt-5", 0, false, false, true, true},
 		{"openrouter", "anthropic/claude-sonnet-4.5", 1, false, false, false, true},
 		{"generic", "claude-3-5-haiku-20241022", 1, false, true, false, true},
+		{"anthropic", "claude-haiku-4-5-20251001", 1, false, false, false, true},
+		{"anthropic", "claude-sonnet-5", 0, false, false, true, false},
 		{"generic", "claude-opus-4-7", 0, false, false, false, false},
 		{"generic", "claude-opus-4-6", 1, false, false, false, false},
 		{"generic", "claude-sonnet-4-6", 0, false, false, false, false}, // takes 1.0 and nothing else

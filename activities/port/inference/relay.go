@@ -29,9 +29,12 @@ type RelayResponse struct {
 type RelayObserved struct {
 	Tokens    budget.Tokens
 	UsageFrom UsageFrom // ByProvider only when the provider's usage went by
-	Pieces    int64     // stream pieces seen, visible and not: a lower bound of what was served
-	Finish    string    // the provider's finish reason; empty when none was seen
-	Ended     bool      // the body was read to its end
+	// CacheWrites says that the provider counts what was written to a cache by itself: Tokens.Surcharge is then all
+	// that a token of the prompt costs above the list price.
+	CacheWrites bool
+	Pieces      int64  // stream pieces seen, visible and not: a lower bound of what was served
+	Finish      string // the provider's finish reason; empty when none was seen
+	Ended       bool   // the body was read to its end
 }
 
 // Relay passes bodies through: bytes in, bytes out, usage observed. It never retries and is safe for concurrent use.

@@ -63,13 +63,18 @@ func (g *Guard) meter(ctx context.Context, c Charge, model string, w Worst) (*me
 		ctx:       ctx,
 		charge:    c,
 		price:     &price,
+		list:      spec.Price,
 		hold:      hold,
 		worstCase: w,
 	}, nil
 }
 
-// relayed decides what a relayed call counts for, as BillFor does for Generate.
-func relayed(price *budget.Price, hold Hold, status int, o inference.RelayObserved, w Worst) Bill {
+// relayed decides what a relayed call counts for, as BillFor does for Generate. price is that of the reservation, and
+// list the one for a provider that counts by itself what was written to a cache.
+func relayed(price, list *budget.Price, hold Hold, status int, o inference.RelayObserved, w Worst) Bill {
+	if o.CacheWrites {
+		price = list
+	}
 	reported := price.Cost(o.Tokens)
 	b := Bill{State: Partial, Amount: max(hold.Amount, reported), Tokens: o.Tokens, Finish: o.Finish}
 	switch {
@@ -91,6 +96,7 @@ type metered struct {
 	ctx       context.Context
 	charge    Charge
 	price     *budget.Price
+	list      *budget.Price
 	hold      Hold
 	worstCase Worst
 	seen      func() inference.RelayObserved
@@ -110,7 +116,7 @@ func (m *metered) failed(model string, why error) error {
 func (m *metered) Close() error {
 	err := m.ReadCloser.Close()
 	m.once.Do(func() {
-		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.hold, m.status, m.seen(), m.worstCase))
+		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.list, m.hold, m.status, m.seen(), m.worstCase))
 	})
 	return errors.Join(err, m.booked)
 }
