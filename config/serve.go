@@ -45,6 +45,8 @@ type Serve struct {
 	MaxBody    int           `json:"max_body"`
 	MaxStreams int           `json:"max_streams"`
 	KeyStreams int           `json:"key_streams"`
+	Queue      int           `json:"queue"`      // requests that wait for a place
+	QueueWait  time.Duration `json:"queue_wait"` // at most
 	Sessions   int           `json:"mcp_sessions"`
 
 	MemoriesPerPrincipal int           `json:"memories_per_principal"`

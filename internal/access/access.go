@@ -52,6 +52,10 @@ type Key struct {
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 	Revoked time.Time `json:"revoked,omitzero"` // zero: not revoked
 
+	// Program says that a program or an agent uses the key, and no person waits: on a full server people's requests go
+	// first.
+	Program bool `json:"program,omitempty"`
+
 	Rate int            `json:"rate,omitempty"` // requests a minute; 0: the deployment's
 	Day  *budget.Micros `json:"day,omitempty"`  // what it may cost a day; nil: the deployment's
 }
@@ -107,7 +111,7 @@ func (k Key) ClaimScope() string {
 // followed by one with the same lifetime.
 func (k Key) Rotated(now time.Time) (Key, string) {
 	next, secret := New(k.Name, k.Role, slices.Clone(k.Agents), now)
-	next.Principal, next.Rate = k.PrincipalName(), k.Rate
+	next.Principal, next.Rate, next.Program = k.PrincipalName(), k.Rate, k.Program
 	if k.Day != nil {
 		day := *k.Day
 		next.Day = &day

@@ -52,6 +52,7 @@ func TestARotatedKeyIsTheSameInAllButItsSecret(t *testing.T) {
 	day := 2 * budget.Dollar
 	old, secret := access.New("laptop", access.Operator, []string{"echo"}, noon)
 	old.Rate, old.Day, old.Expires = 60, &day, noon.AddDate(0, 0, 90)
+	old.Program = true
 	later := noon.AddDate(0, 0, 30)
 	next, fresh := old.Rotated(later)
 	require.NotEqual(t, secret, fresh)

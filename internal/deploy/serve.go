@@ -281,11 +281,14 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 			Day:       keyDay(c.KeyDay),
 			Streams:   c.KeyStreams,
 			All:       c.MaxStreams,
+			Queue:     c.Queue,
+			QueueTime: c.QueueWait,
 			Body:      int64(c.MaxBody),
 			WriteTime: c.WriteIn,
 			Answers:   c.AnswersPerPrincipal,
 		},
 		TLS: front.TLS{Cert: c.TLSCert, Key: c.TLSKey}, Log: e.logAccess, Observe: e.meter.Request, Report: e.report,
+		Load: e.meter.Load("turns"),
 	}
 	return o
 }

@@ -174,6 +174,7 @@ var labelValues = map[string]map[string]bool{
 	"outcome": set(dream.Completed, dream.Empty, dream.Exhausted, dream.Aborted, dream.Canceled, dream.Interrupted,
 		dream.Undone),
 	"phase":   set(append([]dream.Phase{"unphased"}, dream.Phases...)...),
+	"reason":  set("rate_limit_exceeded", "too_many_streams", "overloaded"),
 	"cause":   set("connect", "alarm", "operator"),
 	"to":      set(dream.Shallow, dream.Transitional, dream.Peak, dream.TooDeep),
 	"source":  set(dream.Creative, dream.Analytical),

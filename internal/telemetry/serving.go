@@ -1,10 +1,13 @@
 package telemetry
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 )
 
 // Turn is a request that was passed on to a model, with what metrics need. It contains no text.
@@ -29,7 +32,9 @@ type serving struct {
 	requests, answered, turns, recalls, wordsOnly, upstream, woke, late *prometheus.CounterVec
 
 	lasted, first *prometheus.HistogramVec
-	under         *prometheus.GaugeVec
+	under, queue  *prometheus.GaugeVec
+	waited        *prometheus.HistogramVec
+	shed          *prometheus.CounterVec
 }
 
 // waitBuckets are the bounds of what clients wait for: 1 to 8 ms cover our own overhead, the rest covers models.
@@ -65,6 +70,18 @@ func newServing(r prometheus.Registerer) serving {
 	s.under = f.gauge("turns_under_way", "Running turns, by path.", "path")
 	s.woke = f.counter("turns_woke", "Turns that woke their agent.")
 	s.late = f.counter("turns_degraded", "Turns after which part of the wake is completed later.")
+	s.queue = f.gauge("queue_waiting", "Requests that wait for a place, by queue: turns (serve.queue).", "queue")
+	s.waited = f.histogram("queue_wait_seconds",
+		"How long requests that got no place at once waited, by queue and end: served, full or late (the server was "+
+			"full), owners (the key has as many under way as it may), gave_up (the client hung up).", waitBuckets,
+		"queue", "end")
+	s.shed = f.counter("requests_shed",
+		"Refused requests, by reason: rate_limit_exceeded (429), too_many_streams (429, the key has too much under "+
+			"way) or overloaded (503).", "reason")
+	s.queue.WithLabelValues("turns")
+	for reason := range labelValues["reason"] {
+		s.shed.WithLabelValues(reason)
+	}
 	s.woke.WithLabelValues()
 	s.late.WithLabelValues()
 	s.served = f.list
@@ -95,6 +112,26 @@ func (s *serving) Request(route string, status int, lasted time.Duration, writte
 	s.answered.WithLabelValues(route).Add(float64(written))
 	s.lasted.WithLabelValues(route).Observe(lasted.Seconds())
 }
+
+// Load counts what waits in one queue, and what is refused.
+type Load struct {
+	serving *serving
+	queue   string
+}
+
+// Load returns the metrics of a queue.
+func (s *serving) Load(queue string) Load { return Load{s, queue} }
+
+// Queue notes how many wait.
+func (l Load) Queue(waiting int) { l.serving.queue.WithLabelValues(l.queue).Set(float64(waiting)) }
+
+// Waited notes how long a request waited, and why it got no place; empty when it got one.
+func (l Load) Waited(waited time.Duration, refused fairqueue.Reason) {
+	l.serving.waited.WithLabelValues(l.queue, cmp.Or(string(refused), "served")).Observe(waited.Seconds())
+}
+
+// Shed counts a request that was refused because there is too much.
+func (l Load) Shed(code string) { l.serving.shed.WithLabelValues(word("reason", code)).Inc() }
 
 // TurnBegins counts a turn that is passed on; the returned function is called when it has ended.
 func (s *serving) TurnBegins(path string) (over func(Turn)) {

@@ -70,7 +70,7 @@ func keyComesBack(t *testing.T, s access.Store) {
 	first, second, third := aKey(1), aKey(2), aKey(3)
 	second.Role = access.Operator
 	second.Agents = []string{"echo", "né"}
-	second.Rate = 60
+	second.Rate, second.Program = 60, true
 	second.Day = &some
 	second.Expires, second.Revoked = noon.Add(time.Hour), noon.Add(time.Minute)
 	third.Role, third.Day, third.Principal = access.Owner, &nothing, "anna@desk"

@@ -49,6 +49,7 @@ type publicKey struct {
 	Expires time.Time      `json:"expires,omitzero"`
 	Revoked time.Time      `json:"revoked,omitzero"`
 	Rate    int            `json:"rate,omitempty"`       // requests a minute
+	Program bool           `json:"program,omitempty"`    // no person waits for what it asks
 	Day     *budget.Micros `json:"day_micros,omitempty"` // what it may cost a day
 	// In lists: what its principal has cost on this day of UTC, reservations included.
 	Today  *budget.Micros `json:"today_micros,omitempty"`
@@ -79,6 +80,7 @@ func publicKeyOf(app *cli.App, k access.Key) publicKey {
 		Expires: k.Expires,
 		Revoked: k.Revoked,
 		Rate:    k.Rate,
+		Program: k.Program,
 		Day:     k.Day,
 	}
 }
@@ -108,6 +110,7 @@ func keysAdd(app *cli.App) *cobra.Command {
 	role := string(access.Client)
 	agents := []string{}
 	rate := 0
+	program := false
 	day := ""
 	expires := time.Duration(0)
 	principal := ""
@@ -117,7 +120,7 @@ func keysAdd(app *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			k, secret := access.New(args[0], access.Role(role), nil, app.Now().UTC())
-			k.Rate, k.Principal = rate, principal
+			k.Rate, k.Principal, k.Program = rate, principal, program
 			if cmd.Flags().Changed("day") {
 				amount, err := budget.ParseMicros(day)
 				if err != nil {
@@ -180,6 +183,8 @@ func keysAdd(app *cli.App) *cobra.Command {
 	)
 	cli.SpanVar(fs, &expires, "expires", "after how long it ends, as in 12h or 90d; never without (`duration`)")
 	fs.IntVar(&rate, "rate", 0, "requests a minute; the server's limit without (`number`)")
+	fs.BoolVar(&program, "program", false,
+		"a program or an agent uses it, and no person waits: on a full server people's requests go first")
 	fs.StringVar(
 		&day,
 		"day",

@@ -151,6 +151,9 @@ func (x *exchange) end(r *http.Request) {
 	if o.Log != nil {
 		o.Log(e)
 	}
+	if o.Load != nil && (x.code == codeRate || x.code == codeOwn || x.code == codeCrowd) {
+		o.Load.Shed(x.code)
+	}
 	if o.Observe != nil {
 		o.Observe(e.Route, status, lasted, x.bytes)
 	}

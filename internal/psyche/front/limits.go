@@ -1,9 +1,11 @@
 package front
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
 
@@ -30,12 +33,40 @@ type limiter struct {
 	used time.Time
 }
 
+// RateLimit is what is left of a minute's requests.
+type RateLimit struct {
+	Limit     int // requests a minute
+	Remaining int
+	Reset     time.Duration // until as many as Limit may be sent at once
+	At        time.Time     // when this held
+}
+
+// setRate tells a client its rate in headers, as OpenAI's do.
+func setRate(h http.Header, l RateLimit) {
+	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(l.Limit))
+	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(l.Remaining))
+	h.Set("X-Ratelimit-Reset-Requests", l.Reset.Round(time.Millisecond).String())
+}
+
+// rate counts a request, tells its client what is left in the headers of its wire, and refuses what is too much.
+func (x *exchange) rate(k *access.Key) error {
+	left, err := x.server.rates.take(k)
+	switch {
+	case left.Limit == 0:
+	case x.route != nil && x.route.Rate != nil:
+		x.route.Rate(x.Header(), left)
+	default:
+		setRate(x.Header(), left)
+	}
+	return err
+}
+
 // take lets a request pass, or says when to try again. After a pause a key may make a minute's requests at once. When
 // the keys of a principal have different rates, the rate of the key in use applies, and switching keys never gains
 // anything.
-func (t *rates) take(k *access.Key) error {
+func (t *rates) take(k *access.Key) (left RateLimit, err error) {
 	if k.Rate <= 0 {
-		return nil
+		return left, nil
 	}
 	now := t.now()
 	t.mu.Lock()
@@ -54,12 +85,20 @@ func (t *rates) take(k *access.Key) error {
 		l.rate = k.Rate
 	}
 	l.used = now
-	if l.AllowN(now, 1) {
-		return nil
+	passes := l.AllowN(now, 1)
+	tokens := l.TokensAt(now)
+	perToken := float64(time.Minute) / float64(k.Rate)
+	left = RateLimit{
+		Limit:     k.Rate,
+		Remaining: max(0, int(tokens)),
+		Reset:     time.Duration((float64(k.Rate) - tokens) * perToken),
+		At:        now,
 	}
-	missing := 1 - l.TokensAt(now)
-	return psyche.Refuse(http.StatusTooManyRequests, "rate_limit_exceeded", "",
-		"the key may ask %d times a minute", k.Rate).After(time.Duration(missing * float64(time.Minute) / float64(k.Rate)))
+	if passes {
+		return left, nil
+	}
+	return left, psyche.Refuse(http.StatusTooManyRequests, codeRate, "",
+		"the key may ask %d times a minute", k.Rate).After(time.Duration((1 - tokens) * perToken))
 }
 
 // makeRoom drops principals that made no request for a minute, since their allowance is full again.
@@ -74,37 +113,78 @@ func (t *rates) makeRoom(now time.Time) {
 	}
 }
 
-// streams counts requests under way.
-type streams struct {
-	mu        sync.Mutex
-	byKey     map[string]int
-	now       int
-	each, all int
+// Load is told what waits and what is refused because there is too much.
+type Load interface {
+	Queue(waiting int)
+	// Waited is told how long a request waited for its place, and why it got none: empty when it got one.
+	Waited(waited time.Duration, refused fairqueue.Reason)
+	// Shed is told the code of a fault: rate_limit_exceeded, too_many_streams or overloaded.
+	Shed(code string)
 }
 
-// enter takes a place; leave gives it back.
-func (t *streams) enter(key string) (leave func(), err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.byKey[key] >= t.each {
-		return nil, psyche.Refuse(http.StatusTooManyRequests, "too_many_streams", "",
-			"the key has %d requests under way, which is as many as it may", t.each).After(soon)
+// The codes of faults of which Load is told.
+const (
+	codeRate  = "rate_limit_exceeded"
+	codeOwn   = "too_many_streams"
+	codeCrowd = "overloaded"
+)
+
+// newPlaces is the queue of the requests that may last.
+func newPlaces(l Limits, load Load) *fairqueue.Queue {
+	o := fairqueue.Options{Places: l.All, Each: l.Streams, Waiting: l.Queue, Wait: l.QueueTime}
+	if load != nil {
+		o.Length, o.Waited = load.Queue, load.Waited
 	}
-	if t.now >= t.all {
-		return nil, psyche.Refuse(http.StatusServiceUnavailable, "overloaded", "",
-			"the server has as many requests under way as it may; ask again").After(soon)
+	return fairqueue.New(o)
+}
+
+// takePlace waits for a place; leave gives it back. A request that waits has read its body: before, net/http would
+// not notice that its client hangs up.
+func (s *Server) takePlace(r *http.Request, k *access.Key) (leave func(), err error) {
+	q := fairqueue.Request{Key: k.SpeaksAs(), Lasting: r.Method == http.MethodGet}
+	if k.Program {
+		q.Class = fairqueue.Program
 	}
-	t.byKey[key]++
-	t.now++
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.now--
-		t.byKey[key]--
-		if t.byKey[key] == 0 {
-			delete(t.byKey, key)
-		}
-	}, nil
+	t, err := s.places.Join(q)
+	if err != nil {
+		return nil, s.crowded(err)
+	}
+	if t.Placed() {
+		return t.Leave, nil
+	}
+	err = readAhead(r)
+	if err == nil {
+		err = t.Wait(r.Context())
+	}
+	if err != nil {
+		t.Leave()
+		return nil, s.crowded(err)
+	}
+	return t.Leave, nil
+}
+
+// readAhead reads the body and puts it back for the handler.
+func readAhead(r *http.Request) error {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	body, err := Body(r)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err
+}
+
+// crowded is the fault of a request that got no place.
+func (s *Server) crowded(err error) error {
+	refused, ok := fairqueue.AsRefused(err)
+	if !ok {
+		return err
+	}
+	if refused.Reason == fairqueue.Owners {
+		return psyche.Refuse(http.StatusTooManyRequests, codeOwn, "",
+			"the key has %d requests under way, which is as many as it may", s.o.Limits.Streams).After(refused.After)
+	}
+	return psyche.Refuse(http.StatusServiceUnavailable, codeCrowd, "",
+		"the server has as many requests under way as it may; ask again").After(refused.After)
 }
 
 // limitBody bounds a body in bytes and in time. One with a larger Content-Length is refused before it is read.

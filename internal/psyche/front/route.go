@@ -23,7 +23,9 @@ type Route struct {
 	// Refusal is the body of an error on this path, for clients that expect another form than OpenAI's, with the status
 	// that they know; nil: OpenAI's. The request's id may be empty.
 	Refusal func(f *psyche.Fault, request string) (status int, body any)
-	Serve   http.HandlerFunc
+	// Rate writes what is left of the key's rate into the headers that the path's clients read; nil: OpenAI's.
+	Rate  func(h http.Header, left RateLimit)
+	Serve http.HandlerFunc
 }
 
 type caller struct{}

@@ -61,7 +61,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, at methods) {
 
 func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	caller := x.caller
-	if err := s.rates.take(&caller.Key); err != nil {
+	if err := x.rate(&caller.Key); err != nil {
 		return err
 	}
 	if x.route == nil {
@@ -77,7 +77,7 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 		return err
 	}
 	if x.route.Stream {
-		leave, err := s.streams.enter(caller.Key.SpeaksAs())
+		leave, err := s.takePlace(r, &caller.Key)
 		if err != nil {
 			return err
 		}
@@ -201,8 +201,9 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	}
 	caller, err := s.admit(r)
 	if err == nil {
-		exchangeOf(r.Context()).key = caller.Key.ID
-		err = s.rates.take(&caller.Key)
+		x := exchangeOf(r.Context())
+		x.key = caller.Key.ID
+		err = x.rate(&caller.Key)
 	}
 	if err == nil {
 		err = unknownPath(s.suggestion(r.URL.Path))

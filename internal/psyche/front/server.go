@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/hostname"
 )
 
@@ -36,6 +37,8 @@ type Options struct {
 	Log func(Entry)
 	// Observe is for metrics; route is "" for a path without a route.
 	Observe func(route string, status int, lasted time.Duration, written int64)
+	// Load is told of waiting and refused requests; may be nil.
+	Load Load
 	// Report gets errors that clients are not shown; may be nil.
 	Report func(error)
 	Now    func() time.Time // nil: time.Now
@@ -47,6 +50,8 @@ type Limits struct {
 	Day       *budget.Micros // what each key without a limit of its own may cost a day; nil: unlimited
 	Streams   int            // per key at once; 64
 	All       int            // all keys at once; 1,024
+	Queue     int            // that wait for a place of those; 0: none
+	QueueTime time.Duration  // how long they wait at most; 0: not at all
 	Body      int64          // bytes of a body; 16 MiB
 	BodyTime  time.Duration  // to receive a body; 30 s
 	WriteTime time.Duration  // for a client to take each write; 30 s
@@ -93,7 +98,7 @@ type Server struct {
 	origins map[string]bool
 	keys    *keyring
 	rates   rates
-	streams streams
+	places  *fairqueue.Queue
 	leaving chan struct{} // closed when the server begins to stop
 	leave   sync.Once
 	net     network
@@ -116,7 +121,7 @@ func New(o Options) (*Server, error) {
 		leaving: make(chan struct{}),
 		keys:    &keyring{store: o.Keys, now: o.Now, report: o.Report},
 		rates:   rates{now: o.Now, byKey: map[string]*limiter{}},
-		streams: streams{byKey: map[string]int{}, each: o.Limits.Streams, all: o.Limits.All},
+		places:  newPlaces(o.Limits, o.Load),
 	}
 	for _, origin := range o.Origins {
 		u, err := url.Parse(origin)

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/access"
@@ -35,6 +37,7 @@ func (h *Handler) Routes() []front.Route {
 			Once:    true,
 			Stream:  true,
 			Refusal: refusal,
+			Rate:    setRate,
 			Serve:   h.create,
 		},
 		{
@@ -42,6 +45,7 @@ func (h *Handler) Routes() []front.Route {
 			Path:    "/v1/messages/count_tokens",
 			Role:    access.Client,
 			Refusal: refusal,
+			Rate:    setRate,
 			Serve:   h.count,
 		},
 	}
@@ -137,6 +141,13 @@ func refusal(f *psyche.Fault, request string) (int, any) {
 		status = statusOverloaded
 	}
 	return status, errorBody(status, f.Message, request)
+}
+
+// setRate tells a client its rate in headers, as Anthropic's do.
+func setRate(h http.Header, left front.RateLimit) {
+	h.Set("Anthropic-Ratelimit-Requests-Limit", strconv.Itoa(left.Limit))
+	h.Set("Anthropic-Ratelimit-Requests-Remaining", strconv.Itoa(left.Remaining))
+	h.Set("Anthropic-Ratelimit-Requests-Reset", left.At.Add(left.Reset).UTC().Format(time.RFC3339))
 }
 
 // statusOverloaded is Anthropic's status for a server that has too much to do.
