@@ -38,11 +38,16 @@ func stopwatch(w http.ResponseWriter, r *http.Request) {
 		Each   int `json:"test_each_us"`
 	}
 	_ = json.NewDecoder(r.Body).Decode(&q)
+	send(w, q.Pieces, time.Duration(q.Each)*time.Microsecond)
+}
+
+// send sends pieces that contain the time.
+func send(w http.ResponseWriter, pieces int, each time.Duration) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	began := time.Now()
-	for i := range q.Pieces {
-		if wait := time.Until(began.Add(time.Duration(i*q.Each) * time.Microsecond)); wait > 0 {
+	for i := range pieces {
+		if wait := time.Until(began.Add(time.Duration(i) * each)); wait > 0 {
 			time.Sleep(wait)
 		}
 		_, err := fmt.Fprintf(
@@ -223,7 +228,7 @@ agent: {client_timeout: 1h}`)
 	h.begin("up")
 	var number atomic.Int64 // no two conversations are the same, so that each needs a recall
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
-	copying := startCopier(b, upstream.URL)
+	copying, _ := startCopier(b, upstream.URL)
 	ask := func(agent, recall string, pieces int, each time.Duration) func(int) (measured, error) {
 		return func(way int) (measured, error) {
 			url, model := upstream.URL, "talker"
@@ -280,8 +285,8 @@ agent: {client_timeout: 1h}`)
 // barely is the environment variable that makes this program a bare proxy to the address in it.
 const barely = "ONEIROS_BARE_PROXY"
 
-// startCopier starts a bare proxy, a process of its own as the server is one, and returns its address.
-func startCopier(b *testing.B, upstream string) string {
+// startCopier starts a bare proxy, a process of its own as the server is one, and returns its address and process id.
+func startCopier(b *testing.B, upstream string) (address string, pid int) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), barely+"="+upstream)
@@ -295,7 +300,7 @@ func startCopier(b *testing.B, upstream string) string {
 	})
 	line, err := bufio.NewReader(says).ReadString('\n')
 	require.NoError(b, err)
-	return strings.TrimSpace(line)
+	return strings.TrimSpace(line), cmd.Process.Pid
 }
 
 // runCopier is the bare proxy: it passes each request on and copies the answer, piece by piece.
