@@ -25,13 +25,13 @@ import (
 // The rounds of BenchmarkAdded. In each one every way is measured, and a figure is the median of the rounds.
 const rounds = 9
 
-// order is how a question tells the provider how many pieces to send, and how far apart.
-var order = regexp.MustCompile(`(\d+) pieces every (\d+) us`)
+// schedule is how a question tells the provider how many pieces to send, and how far apart.
+var schedule = regexp.MustCompile(`(\d+) pieces every (\d+) us`)
 
-// metronome is stopwatch for requests on every wire: it finds its order in the text of the question.
+// metronome is stopwatch for requests on every wire: it finds its schedule in the text of the question.
 func metronome(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	sum := order.FindSubmatch(body)
+	sum := schedule.FindSubmatch(body)
 	if sum == nil {
 		http.Error(w, "the question names no pieces", http.StatusBadRequest)
 		return
@@ -60,11 +60,11 @@ type question struct {
 	filler     string
 }
 
-var asked atomic.Int64 // no two questions are the same
+var questions atomic.Int64 // no two questions are the same
 
 func (q *question) ask(client *http.Client, base, model string) (l legs, err error) {
 	text := fmt.Sprintf("%d: %d pieces every %d us: what did the barometer say before the storm came over the hill? %s",
-		asked.Add(1), q.pieces, q.each.Microseconds(), q.filler)
+		questions.Add(1), q.pieces, q.each.Microseconds(), q.filler)
 	r, err := http.NewRequest(http.MethodPost, base+q.path, strings.NewReader(fmt.Sprintf(q.body, model, text)))
 	if err != nil {
 		return l, err
@@ -126,9 +126,8 @@ agent: {client_timeout: 1h}`)
 	h.must("memory", "import", "--agent", "full", tale(b, 1000))
 	h.begin("up")
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
-	a := &adding{
-		TB: b, client: client, direct: upstream.URL, served: h.base, up: h.up.Process.Pid,
-	}
+	a := &adding{TB: b, client: client, direct: upstream.URL}
+	a.served, a.up = h.base, h.up.Process.Pid
 	a.copied, a.copier = startCopier(b, upstream.URL)
 
 	off := map[string]string{"X-Oneiros-Recall": "off", "X-Oneiros-Store": "off"}
