@@ -44,10 +44,23 @@ func (s visits) Dismiss(ctx context.Context, agent string, now time.Time) (prese
 	})
 }
 
-// Status returns who holds the agent awake.
+// Status returns who holds the agent awake. Every turn of a talk asks: it is one statement.
 func (s visits) Status(ctx context.Context, agent string, now time.Time) (presence.Status, error) {
-	return in(ctx, s.read, "status of "+agent,
-		func(d *tx) presence.Status { return d.status(agent, d.presenceRow(agent), now) })
+	return in(ctx, s.readOnce, "status of "+agent, func(d *tx) (st presence.Status) {
+		d.each(`SELECT epoch, told, lock, seen, wake, ifnull(client, ''), ifnull(cause, ''), ifnull(since, 0), ifnull(until, 0)
+			FROM presences p LEFT JOIN leases l ON l.agent = p.agent AND l.until > ? WHERE p.agent = ? ORDER BY client`,
+			[]any{nanos(now), agent}, func(scan scanner) {
+				var kept *keptWake
+				var l presence.Lease
+				scan(&st.Epoch, &st.Recorded, (*sortedTime)(&st.Lock), (*sortedTime)(&st.Seen), jsonText{&kept},
+					&l.Client, &l.Cause, (*sortedTime)(&l.Since), (*sortedTime)(&l.Until))
+				st.Last, st.Visited = kept.wake()
+				if l.Client != "" {
+					st.Leases = append(st.Leases, l)
+				}
+			})
+		return st
+	})
 }
 
 // Epoch returns the agent's current epoch.

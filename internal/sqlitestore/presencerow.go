@@ -31,13 +31,19 @@ func (d *tx) presenceRow(agent string) (v presenceRow) {
 	if len(v.digest) == 0 {
 		v.digest = nil
 	}
-	if kept != nil {
-		v.last, v.visited = &kept.Wake, kept.Visited
-		if v.last.Digest == nil { // it was imported
-			v.last.Digest = []string{}
-		}
-	}
+	v.last, v.visited = kept.wake()
 	return v
+}
+
+// wake is the wake that was kept, and whether a client connected since; nil when none was.
+func (k *keptWake) wake() (last *presence.Wake, visited bool) {
+	if k == nil {
+		return nil, false
+	}
+	if k.Digest == nil { // it was imported
+		k.Digest = []string{}
+	}
+	return &k.Wake, k.Visited
 }
 
 func (d *tx) setPresenceRow(agent string, v presenceRow) {
