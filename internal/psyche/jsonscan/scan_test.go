@@ -49,3 +49,16 @@ func FuzzQuoted(f *testing.F) {
 		require.Equal(t, strings.ToValidUTF8(text, "\ufffd"), strings.ToValidUTF8(want, "\ufffd"))
 	})
 }
+
+// Strings are read eight bytes at once.
+func TestEveryByteEndsAStringWhereItShould(t *testing.T) {
+	t.Parallel()
+	for at := range 20 {
+		for c := range 256 {
+			text := []byte(`{"k":"` + strings.Repeat("\xe9", 20) + `"}`)
+			text[len(`{"k":"`)+at] = byte(c)
+			err := Members(text, func(_, _ []byte) error { return nil })
+			require.Equal(t, json.Valid(text), err == nil, "byte %#x at %d: %v", c, at, err)
+		}
+	}
+}
