@@ -77,11 +77,12 @@ func (t *turn) background(ctx context.Context) []splice {
 // none.
 func (t *turn) recalled(ctx context.Context, questionAt int, existing map[string]bool, moodStated string) []splice {
 	defer t.talk.markAnswered(questionAt)
+	var found []Memory
+	t.report.Skipped = SkippedOff
 	if t.on.recall {
 		t.ownWords(existing)
+		found, t.report.Skipped = t.recall(ctx, t.Body.question(questionAt), existing)
 	}
-	var found []Memory
-	found, t.report.Skipped = t.recall(ctx, t.Body.question(questionAt), existing)
 	t.report.Recalled = len(found)
 	a := memory.Background{Place: questionAt, At: t.service.now().UTC()}
 	line, word := t.moodLine(ctx, moodStated)

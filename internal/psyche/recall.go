@@ -34,9 +34,6 @@ const mostSearches = 64
 // recall finds memories for a turn within its budget.
 func (t *turn) recall(ctx context.Context, query string, existing map[string]bool) ([]Memory, string) {
 	s := t.service
-	if !t.on.recall {
-		return nil, SkippedOff
-	}
 	if query == "" {
 		return nil, SkippedNothing
 	}

@@ -21,11 +21,18 @@ import (
 func (s *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
 	u := &turn{service: s, Turn: t}
 	var err error
-	onOwnStack(func() { err = u.begin(ctx) })
+	var worst spend.Worst
+	var r inference.RelayRequest
+	onOwnStack(func() {
+		err = u.begin(ctx)
+		if err == nil {
+			worst, r = u.request(ctx)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	reply, err := u.run(ctx)
+	reply, err := u.run(ctx, worst, r)
 	if err != nil {
 		s.leases.release(u.lease)
 		return nil, err
@@ -97,10 +104,7 @@ func (t *turn) begin(ctx context.Context) error {
 	return nil
 }
 
-func (t *turn) run(ctx context.Context) (*Reply, error) {
-	var worst spend.Worst
-	var r inference.RelayRequest
-	onOwnStack(func() { worst, r = t.request(ctx) })
+func (t *turn) run(ctx context.Context, worst spend.Worst, r inference.RelayRequest) (*Reply, error) {
 	var charge spend.Charge
 	if !t.free() {
 		charge = t.service.charge(&t.agent, &t.Caller)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -135,16 +134,16 @@ func unknownPath(meant string) *psyche.Fault {
 	return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", message)
 }
 
-// slashes are what base URLs that end with a slash make.
-var slashes = regexp.MustCompile(`//+`)
-
-// canonical is the address whose route answers a request: with one slash where there are several, and with /v1 before a
-// path that has a route only there. It is nil for a path with dot segments or a slash at its end, which the mux would
-// redirect before the caller is authenticated. Encoded slashes and dots stay as they are. Everything behind it, such as
-// the role, the idempotency key and the log, sees this address alone.
+// canonical is the address whose route answers a request: with one slash where there are several, as base URLs that end
+// with a slash make, and with /v1 before a path that has a route only there. It is nil for a path with dot segments or a
+// slash at its end, which the mux would redirect before the caller is authenticated. Encoded slashes and dots stay as
+// they are. Everything behind it, such as the role, the idempotency key and the log, sees this address alone.
 func (s *Server) canonical(u *url.URL) *url.URL {
 	given := u.EscapedPath()
-	p := slashes.ReplaceAllString(given, "/")
+	p := given
+	for strings.Contains(p, "//") {
+		p = strings.ReplaceAll(p, "//", "/")
+	}
 	if !strings.HasPrefix(p, "/") || path.Clean(p) != p {
 		return nil
 	}
