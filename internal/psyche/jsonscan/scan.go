@@ -266,6 +266,23 @@ func Members(body []byte, each func(key, value []byte) error) error {
 	return s.End()
 }
 
+// Elements are the elements of a text that is one list.
+func Elements(body []byte) (all []json.RawMessage, err error) {
+	s := &Scanner{Body: body}
+	if s.Peek() != '[' {
+		return nil, s.Fault("a list")
+	}
+	err = s.Array(func() error {
+		each, err := s.Value()
+		all = append(all, each.Of(body))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, s.End()
+}
+
 // Unquoted is the value of a JSON string.
 func Unquoted(b []byte) string {
 	if len(b) < 2 || b[0] != '"' {

@@ -292,7 +292,7 @@ func TestErrorsHaveAnthropicsForm(t *testing.T) {
 	nobody := strings.Replace(body, "iris", "gpt", 1)
 	claude := strings.Replace(body, "iris", "claude-x", 1)
 	for name, c := range map[string]refusal{
-		"no JSON":       asks(`{`, 400, "invalid_request_error", "it ends too early"),
+		"no JSON":       asks(`{`, 400, "invalid_request_error", "the body ends at byte"),
 		"a field":       asks(`{"model":"iris","messages":[]}`, 400, "invalid_request_error", "messages: it must"),
 		"no agent":      asks(nobody, 404, "not_found_error", "This key reaches echo, iris."),
 		"two of Claude": asks(claude, 404, "not_found_error", "echo, iris"),

@@ -8,16 +8,8 @@ import (
 
 // elements are the elements of a list; false when it is none.
 func elements(v []byte) (all []json.RawMessage, ok bool) {
-	s := &jsonscan.Scanner{Body: v}
-	if s.Peek() != '[' {
-		return nil, false
-	}
-	err := s.Array(func() error {
-		each, err := s.Value()
-		all = append(all, each.Of(v))
-		return err
-	})
-	return all, err == nil && s.End() == nil
+	all, err := jsonscan.Elements(v)
+	return all, err == nil
 }
 
 // head are the members of an object that say what it is. Those that are no strings are empty.

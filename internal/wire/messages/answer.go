@@ -94,6 +94,11 @@ type Answer struct {
 	newID   func() string
 }
 
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
 // NewAnswer begins an answer to a request. newID makes an id for a call that the provider gave none.
 func NewAnswer(q *Request, id string, newID func() string) *Answer {
 	return &Answer{

@@ -2,8 +2,11 @@ package messages
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 type chatMessage struct {
@@ -79,17 +82,14 @@ func (q *Request) messages(b *object, c *chatBody) {
 // message that a user wrote. Anthropic, too, takes no thoughts from before.
 func loopFrom(all []json.RawMessage) int {
 	for i := len(all) - 1; i >= 0; i-- {
-		var m struct {
-			Role    string
-			Content json.RawMessage
-		}
-		if json.Unmarshal(all[i], &m) != nil || m.Role != "user" {
+		m := (&reader{}).object("", all[i])
+		if m.text("role") != "user" {
 			continue
 		}
-		var parts []struct{ Type string }
-		results := json.Unmarshal(m.Content, &parts) == nil && len(parts) > 0
+		parts, err := jsonscan.Elements(m.raw("content"))
+		results := err == nil && len(parts) > 0
 		for _, p := range parts {
-			results = results && p.Type == "tool_result"
+			results = results && (&reader{}).kind("", p) == "tool_result"
 		}
 		if !results {
 			return i + 1
@@ -109,17 +109,12 @@ func contentOf(parts []chatPart) any {
 // blocks are the blocks of content; a string is one of text.
 func (r *reader) blocks(path string, raw json.RawMessage) []json.RawMessage {
 	if len(raw) > 0 && raw[0] == '"' {
-		return []json.RawMessage{marshalled(textBlock{"text", r.string(path, raw)})}
+		return []json.RawMessage{fmt.Appendf(nil, `{"type":"text","text":%s}`, raw)}
 	}
 	if raw == nil {
 		r.fail(path, "it is required.")
 	}
 	return r.list(path, raw)
-}
-
-type textBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
 }
 
 func (r *reader) kind(path string, raw json.RawMessage) string {

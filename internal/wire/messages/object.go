@@ -3,12 +3,12 @@ package messages
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // Error is what is wrong with a request, or what cannot be said to a chat completions provider.
@@ -46,34 +46,21 @@ func (r *reader) object(path string, raw json.RawMessage, names ...string) objec
 	if r.err != nil {
 		return o
 	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	token, err := d.Token()
-	if err == nil && token != json.Delim('{') {
+	if begin := bytes.TrimSpace(raw); len(begin) > 0 && begin[0] != '{' && json.Valid(begin) {
 		r.fail(path, "it is %s; it must be an object.", kindOf(raw))
 		return o
 	}
-	for err == nil && d.More() {
-		err = o.member(d, names)
-	}
-	if err == nil {
-		_, err = d.Token()
-	}
-	if err != nil && r.err == nil {
-		r.fail(path, "it is no JSON: %v.", plainly(err))
+	err := jsonscan.Members(raw, func(key, value []byte) error {
+		o.member(jsonscan.Unquoted(key), value, names)
+		return nil
+	})
+	if err != nil {
+		r.fail(path, "it is no JSON: %v.", err)
 	}
 	return o
 }
 
-func (o *object) member(d *json.Decoder, names []string) error {
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	name, _ := token.(string)
-	var value json.RawMessage
-	if err := d.Decode(&value); err != nil {
-		return err
-	}
+func (o *object) member(name string, value json.RawMessage, names []string) {
 	if _, twice := o.members[name]; twice {
 		o.fail(o.at(name), "it is given twice; send it once.")
 	}
@@ -84,15 +71,6 @@ func (o *object) member(d *json.Decoder, names []string) error {
 			strings.Join(names, ", "))
 	}
 	o.members[name] = value
-	return nil
-}
-
-// plainly is an error of the decoder in words; the end of the text is the only one that says too little.
-func plainly(err error) string {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "it ends too early"
-	}
-	return err.Error()
 }
 
 // at is the path of a member.
@@ -138,17 +116,19 @@ func (o *object) flag(name string) bool {
 }
 
 func (r *reader) string(path string, raw json.RawMessage) string {
-	var s string
-	if r.err == nil && json.Unmarshal(raw, &s) != nil {
+	if r.err == nil && (len(raw) == 0 || raw[0] != '"') {
 		r.fail(path, "it is %s; it must be a string.", kindOf(raw))
 	}
-	return s
+	return jsonscan.Unquoted(raw)
 }
 
 // list reads an array; empty when raw is nil.
 func (r *reader) list(path string, raw json.RawMessage) []json.RawMessage {
-	var all []json.RawMessage
-	if raw != nil && r.err == nil && json.Unmarshal(raw, &all) != nil {
+	if raw == nil || r.err != nil {
+		return nil
+	}
+	all, err := jsonscan.Elements(raw)
+	if err != nil {
 		r.fail(path, "it is %s; it must be a list.", kindOf(raw))
 	}
 	return all

@@ -3,6 +3,7 @@ package messages
 import (
 	"encoding/json"
 	"strings"
+	"sync"
 )
 
 type chatTool struct {
@@ -26,10 +27,10 @@ var serverTools = []string{
 
 // tools translates the tools, and which of them the model must call.
 func (q *Request) tools(b *object, c *chatBody) {
-	named := q.references(b)
+	named := sync.OnceValue(func() map[string]bool { return q.references(b) })
 	for i, raw := range b.list("tools", b.raw("tools")) {
 		tool, deferred := q.tool(b, place("tools", i), raw)
-		if deferred && !named[tool.Function.Name] {
+		if deferred && !named()[tool.Function.Name] {
 			continue // no result of a search has named it yet, and until then Anthropic does not show it either
 		}
 		c.Tools = append(c.Tools, tool)
