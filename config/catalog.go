@@ -37,7 +37,9 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 		}
 	}
 	answer.Steers = p.steered(answer.Steers)
-	return inference.Resolve(provider, p.Profile, wire, &answer)
+	spec, err := inference.Resolve(provider, p.Profile, wire, &answer)
+	spec.Wires = p.Speaks()
+	return spec, err
 }
 
 // Catalog returns every model that is listed in the configuration or named by a role.

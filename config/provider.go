@@ -38,6 +38,8 @@ type Provider struct {
 
 	PassHeaders string `json:"pass_headers,omitempty"` // of clients, separated by commas; Listed splits it
 
+	Wires inference.Wires `json:"wires,omitempty"` // that its servers speak; none: Speaks says which
+
 	Steering *inference.Steers `json:"steering,omitempty"` // of all its models without steering of their own
 	Engine   Engine            `json:"engine,omitzero"`    // of the profile llama
 }
@@ -102,6 +104,7 @@ var providerFields = map[string]Sort{
 	"models":       "",
 	"pass_headers": Text,
 	"steering":     "",
+	"wires":        "",
 	"model_file":   "",
 	"lib_dir":      "",
 	"vectors":      "",
@@ -150,6 +153,7 @@ func readProvider(name string, raw any) (Provider, error) {
 	r.read(&p, providerFields)
 	p.Models = r.models(p.Profile)
 	p.Steering, p.Engine = r.steering(p.Profile), r.engine(p.Profile)
+	p.Wires = r.wires(p)
 	p.Local = p.Local || p.Profile == InProcess
 	r.check(p)
 	return p, errors.Join(r.faults...)
@@ -250,6 +254,60 @@ func (r *reader) check(p Provider) {
 	if u.User != nil {
 		r.fault("%s.base_url carries a password; name a key by api_key_env or api_key_file instead", r.at)
 	}
+}
+
+// wires reads the wires that a provider speaks; none where they are left out.
+func (r *reader) wires(p Provider) inference.Wires {
+	raw, ok := r.fields["wires"]
+	if !ok {
+		return 0
+	}
+	var names []string
+	switch v := raw.(type) {
+	case string:
+		names = SplitList(v)
+	case []any:
+		for _, each := range v {
+			name, isText := each.(string)
+			if !isText {
+				name = quoted(each)
+			}
+			names = append(names, name)
+		}
+	default:
+		r.fault("%s.wires is %s; it must be a list of wires, such as [chat, responses]", r.at, quoted(raw))
+		return 0
+	}
+	wires, err := inference.ReadWires(names)
+	switch {
+	case err != nil:
+		r.fault("%s.wires: %w", r.at, err)
+	case p.Profile == InProcess && wires != inference.ChatWire:
+		r.fault("%s.wires must be [chat] or be left out: the worker runs the model itself", r.at)
+	case p.Profile == anthropicProfile && wires != inference.MessagesWire:
+		r.fault("%s.wires must be [messages] or be left out: the profile anthropic speaks Messages alone", r.at)
+	case p.Profile != anthropicProfile && !wires.Speaks(inference.ChatWire):
+		r.fault("%s.wires lacks chat, which dreams and translated requests need; it must be a list such as [chat, messages]",
+			r.at)
+	}
+	return wires
+}
+
+// anthropicProfile is the kind of server that speaks Messages and no chat completions.
+const anthropicProfile = "anthropic"
+
+// Speaks are the wires that a provider speaks: those of its configuration, else those that are documented of every
+// version of its servers. At OpenAI's own address that is the Responses API as well.
+func (p Provider) Speaks() inference.Wires {
+	switch {
+	case p.Wires != 0:
+		return p.Wires
+	case p.Profile == anthropicProfile:
+		return inference.MessagesWire
+	case p.Profile == "openai" && p.ProviderURL() == addresses["openai"]:
+		return inference.ChatWire | inference.ResponsesWire
+	}
+	return inference.ChatWire
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -200,3 +200,28 @@ roles: {generator: anthropic/claude-haiku-4-5, observer: anthropic/claude-3-5-ha
 	require.ErrorContains(t, err, "providers.anthropic.models: voyage has embeds, and the profile anthropic has no embeddings")
 	require.ErrorContains(t, err, "providers.anthropic.steering must have an alias and no fields")
 }
+
+func TestWiresOfAProvider(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{profile: generic, base_url: "http://h/v1"}`:                                  "chat",
+		`{profile: openai}`:                                                            "chat, responses",
+		`{profile: openai, base_url: "https://proxy.example/v1"}`:                      "chat",
+		`{profile: openai, wires: [chat]}`:                                             "chat",
+		`{profile: vllm, base_url: "http://h/v1", wires: [chat, responses, messages]}`: "chat, responses, messages",
+		`{profile: llamacpp, base_url: "http://h/v1", wires: "messages, chat"}`:        "chat, messages",
+		`{profile: vllm, base_url: "http://h/v1", wires: [responses]}`:                 "providers.p.wires lacks chat",
+		`{profile: vllm, base_url: "http://h/v1", wires: [chat, gemini]}`:              `providers.p.wires: "gemini" is no wire; there are chat, responses, messages`,
+		`{profile: vllm, base_url: "http://h/v1", wires: true}`:                        "providers.p.wires is true; it must be a list of wires",
+	} {
+		c, err := load(t, "oneiros.yaml", "providers:\n  p: "+text+"\n", nil, nil)
+		if err != nil {
+			require.ErrorContains(t, err, want, text)
+			continue
+		}
+		require.Equal(t, want, strings.Join(c.Providers["p"].Speaks().Names(), ", "), text)
+		spec, err := c.Spec("p/some")
+		require.NoError(t, err)
+		require.Equal(t, c.Providers["p"].Speaks(), spec.Wires, "the catalogue says it too")
+	}
+}

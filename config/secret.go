@@ -99,6 +99,7 @@ func (c Config) Redacted() []Setting {
 		add(at+"api_key_env", p.KeyEnv, "")
 		add(at+"api_key_file", p.KeyFile, "")
 		add(at+"local", fmt.Sprint(p.Local), "false")
+		add(at+"wires", strings.Join(p.Wires.Names(), ", "), "")
 		for _, s := range p.Engine.settings() {
 			add(at+s.Key, s.Value, s.Default)
 		}

@@ -19,5 +19,8 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 		status: res.StatusCode,
 		sent:   len(r.Body),
 	}
+	if native := nativeReaders[r.Path]; native != nil {
+		t.native = native()
+	}
 	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: t, Seen: t.seen}, nil
 }

@@ -27,6 +27,7 @@ type tee struct {
 	sent   int
 
 	mu         sync.Mutex
+	native     nativeReader // nil: the answer is a chat completion
 	events     exchange.Events
 	chunk      chunk
 	choices    []choice
@@ -100,6 +101,10 @@ type chunk struct {
 // add parses an event level by level: parsed in one go, it would take more stack than all else that a stream does,
 // and a stream never gives its stack back.
 func (t *tee) add(data []byte) {
+	if t.native != nil {
+		t.native.event(data)
+		return
+	}
 	t.chunk = chunk{Choices: t.chunk.Choices[:0]}
 	if json.Unmarshal(data, &t.chunk) != nil {
 		return
@@ -120,6 +125,11 @@ func (t *tee) end() {
 		return
 	}
 	t.ended = true
+	if t.isJSON && !t.unreadable && t.native != nil {
+		t.native.whole(t.plain)
+		t.plain = nil
+		return
+	}
 	if t.isJSON && !t.unreadable {
 		var h chunkBody
 		if json.Unmarshal(t.plain, &h) == nil {
@@ -153,10 +163,25 @@ func (t *tee) seen() inference.RelayObserved {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.drain()
+	if t.native != nil {
+		return t.seenNative()
+	}
 	o := inference.RelayObserved{Pieces: t.pieces, Finish: t.finish, Ended: t.ended, UsageFrom: inference.ByCount}
 	o.Tokens = exchange.Counted(t.sent, int(t.pieces))
 	if tokens, ok := reported(t.usage); ok && t.ended && t.status/100 == 2 {
 		tokens.Out = max(tokens.Out, t.pieces)
+		o.Tokens, o.UsageFrom = tokens, inference.ByProvider
+	}
+	return o
+}
+
+// seenNative is seen of an answer that is no chat completion. Its caller holds the lock.
+func (t *tee) seenNative() inference.RelayObserved {
+	tokens, pieces, finish, final := t.native.seen()
+	o := inference.RelayObserved{Pieces: pieces, Finish: finish, Ended: t.ended, UsageFrom: inference.ByCount}
+	o.Tokens = exchange.Counted(t.sent, int(pieces))
+	if final && t.ended && t.status/100 == 2 {
+		tokens.Out = max(tokens.Out, pieces)
 		o.Tokens, o.UsageFrom = tokens, inference.ByProvider
 	}
 	return o

@@ -19,7 +19,7 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l := &answerStream{
 		turn: t,
 		from: res.Body,
-		ear:  answerReader{stream: t.Body.stream},
+		ear:  answerReader{stream: t.Body.stream, event: t.Body.form.event},
 		ok:   res.Status/100 == 2,
 		sent: t.sent,
 		seen: res.Seen,
@@ -27,7 +27,7 @@ func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
 	l.events = t.Body.stream && EventStream(res.Header)
 	requested := t.Body.stream && string(t.Body.usage.Of(t.Body.raw)) == "true"
 	switch {
-	case !l.ok:
+	case !l.ok || t.Body.native():
 	case t.hidden:
 		l.sifts = &sieve{}
 	case requested:
@@ -104,7 +104,7 @@ func (l *answerStream) noteRead(b []byte, err error) error {
 // errUnfinished is the end of a stream that its provider did not mark as ended: a stream that was cut off can look
 // so.
 var errUnfinished = &inference.Failure{
-	Kind: inference.Broken, Billed: true, Message: "the stream ended without a finish_reason and without [DONE]",
+	Kind: inference.Broken, Billed: true, Message: "the stream ended before its provider marked its end",
 }
 
 // counted is the usage of an answer whose provider reports none: counted where the model's tokenizer is known, else
@@ -174,6 +174,7 @@ const (
 // answerReader parses a chat completion while its bytes pass. Of several choices it reads the first.
 type answerReader struct {
 	stream bool
+	event  func(e *answerReader, data []byte) // takes an event, or a whole answer
 
 	raw    []byte
 	text   strings.Builder
@@ -218,7 +219,7 @@ func (e *answerReader) events(end bool) {
 			break
 		}
 		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
-			e.take(data)
+			e.event(e, data)
 		}
 		rest = after
 		if !found {
@@ -261,7 +262,7 @@ func (e *answerReader) done() spokenAnswer {
 	if e.stream {
 		e.events(true)
 	} else if !e.deaf {
-		e.take(e.raw)
+		e.event(e, e.raw)
 	}
 	e.raw = nil
 	return spokenAnswer{text: e.text.String(), finish: e.finish}

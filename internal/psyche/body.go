@@ -18,6 +18,7 @@ type span = jsonscan.Span
 // they were sent.
 type Body struct {
 	raw      []byte
+	form     *form
 	head     int               // position after the opening brace
 	names    []string          // of the outermost fields in lower case, in order
 	fields   map[string]member // by name; each name occurs once
@@ -40,16 +41,20 @@ type member struct {
 type message struct {
 	span
 	role    string
-	content span // zero when it has none
-	calls   bool // an assistant's message with tool calls
+	content span   // zero when it has none
+	calls   bool   // an assistant's message with tool calls
+	results bool   // a message of Anthropic's Messages that holds results of tools
+	kind    string // of an item of a response
 }
 
 // ReadBody scans a body, once for everything that is read of it. Errors are *Fault: they name the byte and what is
 // wrong, and quote nothing else.
-func ReadBody(raw []byte) (*Body, error) {
+func ReadBody(raw []byte) (*Body, error) { return readBodyOf(chatForm, raw) }
+
+func readBodyOf(f *form, raw []byte) (*Body, error) {
 	var b *Body
 	var err error
-	onOwnStack(func() { b, err = readBody(raw) })
+	onOwnStack(func() { b, err = scanBody(f, raw) })
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -72,8 +77,10 @@ func (b *Body) Text(name string) (string, error) {
 	return jsonscan.Unquoted(v), nil
 }
 
-func readBody(raw []byte) (*Body, error) {
-	b := &Body{raw: raw, fields: make(map[string]member, 8)}
+func readBody(raw []byte) (*Body, error) { return scanBody(chatForm, raw) }
+
+func scanBody(f *form, raw []byte) (*Body, error) {
+	b := &Body{raw: raw, form: f, fields: make(map[string]member, 8)}
 	if !utf8.Valid(raw) {
 		return nil, errors.New("the body is not UTF-8")
 	}
@@ -97,7 +104,7 @@ func readBody(raw []byte) (*Body, error) {
 // ignore case: no name may occur twice in any case, and fields that affect the cost must be spelled as usual.
 func (b *Body) member(s *jsonscan.Scanner, key []byte) error {
 	name, plain := fieldName(key)
-	if !plain && counting.has(name) {
+	if !plain && b.form.fields.has(name) {
 		return misspelt(name, key)
 	}
 	if _, twice := b.fields[name]; twice {
@@ -107,10 +114,10 @@ func (b *Body) member(s *jsonscan.Scanner, key []byte) error {
 	exact := plain || jsonscan.Unquoted(key) == name
 	var v span
 	var err error
-	switch name {
-	case "messages":
+	switch {
+	case name == b.form.list:
 		v, err = b.talk(s)
-	case "stream_options":
+	case name == "stream_options" && !b.native():
 		v, err = b.streaming(s)
 	default:
 		v, err = s.Value()
@@ -159,7 +166,7 @@ func (b *Body) talk(s *jsonscan.Scanner) (span, error) {
 	b.chat = true
 	all := span{From: s.At}
 	err := s.Array(func() error {
-		m, err := b.message(s)
+		m, err := b.form.read(b, s)
 		b.messages = append(b.messages, m)
 		return err
 	})
@@ -216,8 +223,11 @@ func (b *Body) texts(m message, between string) string {
 	}
 	var texts []string
 	_ = b.eachPart(m, func(p part) error { // errors were reported before, where they matter
-		if p.kind == "text" {
+		switch {
+		case b.form.texts[p.kind]:
 			texts = append(texts, jsonscan.Unquoted(p.text.Of(b.raw)))
+		case p.kind == "tool_result" && m.role == "tool":
+			texts = append(texts, b.texts(message{content: p.content}, between))
 		}
 		return nil
 	})
@@ -230,6 +240,8 @@ type part struct {
 	kind    string
 	text    span
 	picture span     // value of "image_url"
+	content span     // value of "content"
+	source  span     // value of "source"
 	others  []string // names of members that are neither text nor pictures
 	doubt   error    // error of a relevant member that occurs twice or in another spelling
 }
@@ -253,12 +265,16 @@ func (b *Body) part(s *jsonscan.Scanner, each func(p part) error) error {
 	}
 	p := part{span: span{From: s.At}}
 	seen := once{of: "content"}
+	members := partMembers
+	if b.native() {
+		members = nativePartMembers
+	}
 	err := s.Object(func(key span) error {
 		v, err := s.Value()
 		if err != nil {
 			return err
 		}
-		name, err := seen.name(key.Of(b.raw), partMembers)
+		name, err := seen.name(key.Of(b.raw), members)
 		if p.doubt == nil {
 			p.doubt = err
 		}
@@ -269,8 +285,12 @@ func (b *Body) part(s *jsonscan.Scanner, each func(p part) error) error {
 			p.text = v
 		case "image_url":
 			p.picture = v
+		case "content":
+			p.content = v
+		case "source":
+			p.source = v
 		default:
-			if !partMembers.has(name) && string(v.Of(b.raw)) != "null" {
+			if !members.has(name) && string(v.Of(b.raw)) != "null" {
 				p.others = append(p.others, name)
 			}
 		}
@@ -404,9 +424,9 @@ func (b *Body) joined(i int, text string) splice {
 		at := m.content.From + 1
 		words := jsonscan.Quoted(text + "\n\n")
 		return inserted(at, words[1:len(words)-1])
-	case len(raw) > 0 && raw[0] == '[':
+	case len(raw) > 0 && raw[0] == '[' && !m.results: // results of tools stand first in their message
 		at := m.content.From + 1
-		part := fmt.Appendf(nil, `{"type":"text","text":%s}`, jsonscan.Quoted(text))
+		part := fmt.Appendf(nil, `{"type":%q,"text":%s}`, b.form.part, jsonscan.Quoted(text))
 		inside := jsonscan.Scanner{Body: b.raw, At: at}
 		if inside.Peek() != ']' {
 			part = append(part, ',')

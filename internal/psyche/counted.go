@@ -162,6 +162,9 @@ type costBound struct {
 // its value and what would be right.
 func (b *Body) costBound(l *limits) (costBound, error) {
 	d := costBound{choices: 1, times: 1}
+	if b.native() {
+		return b.nativeBound(l)
+	}
 	if err := b.types(l); err != nil {
 		return d, err
 	}

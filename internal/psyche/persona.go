@@ -28,8 +28,27 @@ func (t *turn) persona() []splice {
 	if about := strings.TrimSpace(t.agent.Persona); about != "" {
 		text += " " + about
 	}
+	if t.Body.form == messagesForm {
+		s := t.Body.introduced("system", text)
+		t.added += len(s.text)
+		return []splice{s}
+	}
 	at := t.Body.messages[0].From
 	s := inserted(at, fmt.Appendf(nil, `{"role":%s,"content":%s},`, jsonscan.Quoted(role), jsonscan.Quoted(text)))
 	t.added += len(s.text)
 	return []splice{s}
+}
+
+// introduced puts a text before the one of an outermost field, which holds text, or blocks of text.
+func (b *Body) introduced(name, text string) splice {
+	at := b.fields[name].From
+	inside := jsonscan.Scanner{Body: b.raw, At: at + 1}
+	switch v := b.given(name); {
+	case len(v) > 0 && v[0] == '"':
+		words := jsonscan.Quoted(text + "\n\n")
+		return inserted(at+1, words[1:len(words)-1])
+	case len(v) > 0 && v[0] == '[' && inside.Peek() != ']':
+		return inserted(at+1, fmt.Appendf(nil, `{"type":"text","text":%s},`, jsonscan.Quoted(text)))
+	}
+	return b.set(name, jsonscan.Quoted(text))
 }

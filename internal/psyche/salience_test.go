@@ -68,7 +68,7 @@ func TestTheFirstChoiceIsReadHoweverItsBytesAreCut(t *testing.T) {
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"One \"}},{\"index\":1,\"delta\":{\"content\":\"other\"}}]}\r\n\r\n: comment\n\n" +
 			"data:{\"choices\":[{\"index\":0,\"delta\":{\"content\":null,\"tool_calls\":[{}]}}]}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"t\\u0077o\"},\"finish_reason\":\"stop\"}]}\n\ndata: broken\n\ndata: [DONE]\n\n"
 	for cut := 1; cut < len(stream); cut++ {
-		e := answerReader{stream: true}
+		e := answerReader{stream: true, event: chatForm.event}
 		for at := 0; at < len(stream); at += cut {
 			e.read([]byte(stream[at:min(len(stream), at+cut)]))
 		}
@@ -80,14 +80,14 @@ func TestTheFirstChoiceIsReadHoweverItsBytesAreCut(t *testing.T) {
 		require.Equal(t, []string{"One ", "two"}, pieces)
 		require.Equal(t, "One two", answer.Text)
 	}
-	plain := answerReader{}
+	plain := answerReader{event: chatForm.event}
 	plain.read([]byte(`{"choices":[{"index":0,"message":{"content":"Yes"},`))
 	plain.read([]byte(`"finish_reason":"length"}]}`))
 	require.Equal(t, spokenAnswer{"Yes", "length"}, plain.done())
-	long := answerReader{}
+	long := answerReader{event: chatForm.event}
 	long.read(make([]byte, mostHeard+1))
 	require.Equal(t, spokenAnswer{}, long.done())
-	parts := answerReader{}
+	parts := answerReader{event: chatForm.event}
 	parts.read([]byte(`{"choices":[{"message":{"content":[{"type":"text","text":"x"}]},"finish_reason":"stop"}]}`))
 	require.Equal(t, spokenAnswer{"", "stop"}, parts.done(), "a shape that no client knows")
 }
@@ -161,14 +161,14 @@ func FuzzStream(f *testing.F) {
 				t.Fatalf("%q became %q", stream, out)
 			}
 		}
-		e := answerReader{stream: true}
+		e := answerReader{stream: true, event: chatForm.event}
 		for at := 0; at < len(stream); at += int(cut) + 1 {
 			e.read(stream[at:min(len(stream), at+int(cut)+1)])
 		}
-		one := answerReader{stream: true}
+		one := answerReader{stream: true, event: chatForm.event}
 		one.read(stream)
 		if got, want := e.done(), one.done(); got != want {
-			t.Fatalf("%q was heard as %q and as %q", stream, got, want)
+			t.Fatalf("%q was event as %q and as %q", stream, got, want)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func moodTemperature(affect mood.PAD, most float64) float64 {
 // client names neither temperature nor top_p.
 func (t *turn) sampling(ctx context.Context) []splice {
 	if !t.service.o.MoodSampling || !t.on.affect || t.spec.MaxTemperature <= 0 || t.Body.given("temperature") != nil ||
-		t.Body.given("top_p") != nil {
+		t.Body.given("top_p") != nil || t.Body.native() && t.Body.given("thinking") != nil { // which takes no temperature
 		return nil
 	}
 	affect, err := t.service.affect(ctx, t.agent.ID)

@@ -237,6 +237,9 @@ func (t *turn) conversation() string {
 	for _, m := range t.Body.messages {
 		if m.role == "user" {
 			first := string(m.Of(t.Body.raw))
+			if text := t.Body.text(m); t.Body.native() && text != "" { // kept items are written otherwise than clients do
+				first = text
+			}
 			if t.Group != "" {
 				first = t.Group + "\x00" + first
 			}

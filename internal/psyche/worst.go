@@ -2,6 +2,7 @@ package psyche
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -40,6 +41,7 @@ func (t *turn) worst() (spend.Worst, []splice) {
 			name = "max_completion_tokens"
 			limit += int64(o.Thinking)
 		}
+		name = cmp.Or(b.form.most, name)
 		if room := int64(t.spec.Context) - w.In; room > 0 {
 			limit = min(limit, room)
 		}
@@ -76,7 +78,7 @@ func costsNothing(spec *inference.Spec) bool {
 // counted asks a stream for its usage when the client did not.
 func (b *Body) counted() *splice {
 	switch {
-	case !b.stream:
+	case !b.stream || b.native(): // other wires state it unasked
 		return nil
 	case b.options == (span{}):
 		s := b.set("stream_options", []byte(`{"include_usage":true}`))
@@ -108,7 +110,7 @@ func (b *Body) prompt(l *limits, d *costBound) error {
 		}
 	}
 	for i := range b.messages {
-		if err := c.message(&b.messages[i]); err != nil {
+		if err := b.form.count(c, &b.messages[i]); err != nil {
 			return err
 		}
 	}
@@ -185,7 +187,7 @@ func (c *promptCount) part(p part) error {
 			return err
 		}
 	}
-	if p.kind == "text" {
+	if c.form.texts[p.kind] {
 		c.text(p.text)
 	}
 	url := p.picture.Of(c.raw)

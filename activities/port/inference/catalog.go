@@ -29,6 +29,8 @@ type Spec struct {
 	Context  int           `json:"context"`  // tokens of prompt and answer together
 	// Context is what such servers often have: the model's own is not known
 	Guessed bool `json:"-"`
+	// Wires are those that the provider speaks; none: chat completions alone.
+	Wires Wires `json:"-"`
 	// "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
 	Tokenizer      string   `json:"tokenizer,omitempty"`
 	MaxTemperature float64  `json:"max_temperature"` // highest temperature accepted; 0: temperature is refused

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,7 +27,11 @@ func (h *Handler) create(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
-	p := &passage{Passage: h.Begin("/messages"), w: w, control: http.NewResponseController(w)}
+	if q.Request == nil {
+		h.pass(w, r, q)
+		return
+	}
+	p := &passage{Passage: h.Begin(path), w: w, control: http.NewResponseController(w)}
 	defer p.End(r)
 	reply, err := h.Talk.Chat(r.Context(), *q.turn)
 	if err != nil {
@@ -52,6 +57,28 @@ func (h *Handler) create(w http.ResponseWriter, r *http.Request) {
 	default:
 		p.whole(r, reply)
 	}
+}
+
+// pass passes a request on whose wire the provider speaks, and its answer back.
+func (h *Handler) pass(w http.ResponseWriter, r *http.Request, q *question) {
+	p := turnhttp.NewRelay(h.Begin(path), w, func(f *psyche.Fault) []byte {
+		return errorEvent(f, front.RequestID(r.Context()))
+	})
+	defer p.End(r)
+	reply, err := h.Talk.Chat(r.Context(), *q.turn)
+	if err != nil {
+		refuse(w, r, h.Unknown(r.Context(), &q.turn.Caller, q.turn.Agent, err))
+		return
+	}
+	q.turn = nil // a stream may last for long, and needs none of it
+	q.setIgnored(w.Header())
+	p.Answer(r, reply)
+}
+
+// errorEvent ends a stream.
+func errorEvent(f *psyche.Fault, request string) []byte {
+	body, _ := json.Marshal(errorBody(f.Status, f.Message, request))
+	return slices.Concat([]byte("event: error\ndata: "), body, []byte("\n\n"))
 }
 
 // refuse answers with an error. One of money that is spent is not worth sending again soon, which the SDKs of this
@@ -266,9 +293,8 @@ func (p *passage) ping() (stop func()) {
 // fail ends a stream with an error event.
 func (p *passage) fail(r *http.Request, f *psyche.Fault) {
 	front.WriteError(r.Context(), f)
-	body, _ := json.Marshal(errorBody(f.Status, f.Message, front.RequestID(r.Context())))
 	p.send()
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	p.write([]byte("event: error\ndata: " + string(body) + "\n\n"))
+	p.write(errorEvent(f, front.RequestID(r.Context())))
 }

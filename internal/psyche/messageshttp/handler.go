@@ -1,6 +1,7 @@
-// Package messageshttp is Anthropic's Messages API, for its SDKs and Claude Code: each agent is a model. A request
-// is translated into a chat completion, which goes through the same turn as every other, and the answer is
-// translated back.
+// Package messageshttp is Anthropic's Messages API, for its SDKs and Claude Code: each agent is a model. Where the
+// model's provider speaks this wire, a request is edited and passed on, and its answer comes back as it is. Elsewhere
+// it is translated into a chat completion, and the answer is translated back. Both go through the same turn as every
+// other request.
 package messageshttp
 
 import (
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
@@ -53,42 +55,57 @@ func (h *Handler) Routes() []front.Route {
 
 // question is a request that was read.
 type question struct {
-	*messages.Request
-	turn *psyche.Turn
+	*messages.Request // nil: it is passed on
+	turn              *psyche.Turn
+	ignored           []string
 }
 
 // IgnoredHeader of an answer names the fields of the request that had no effect.
 const IgnoredHeader = "X-Oneiros-Ignored"
 
-// ask reads a request and translates its body for the model of its agent.
+// ask reads a request, and translates its body where the provider of its agent's model does not speak this wire.
 func (h *Handler) ask(r *http.Request) (*question, error) {
 	raw, err := front.Body(r)
 	if err != nil {
 		return nil, err
 	}
-	q, err := messages.Read(raw)
+	head, err := messages.ReadHead(raw)
 	if err != nil {
 		return nil, fault(err)
 	}
 	t, err := turnhttp.New(r, turnhttp.Names{
-		Model: q.Model,
-		Users: []turnhttp.Name{{Field: "metadata.user_id", Value: q.User()}},
+		Model: head.Model,
+		Users: []turnhttp.Name{{Field: "metadata.user_id", Value: head.User}},
 	})
 	if err != nil {
 		return nil, err
 	}
-	t.Path, t.Header = "/chat/completions", providerHeader(r.Header)
 	spec, err := h.talker(r.Context(), t)
 	if err != nil {
 		return nil, h.Unknown(r.Context(), &t.Caller, t.Agent, err)
 	}
-	body, err := q.Chat(messages.Provider{Reasons: spec.Reasoning, Caches: caches(&spec)})
+	if spec.Wires.Speaks(inference.MessagesWire) {
+		q := &question{turn: t}
+		t.Path = path
+		t.Header, q.ignored = nativeHeader(r.Header, &spec)
+		t.Body, err = psyche.ReadMessagesBody(raw)
+		return q, err
+	}
+	translated, err := messages.Read(raw)
+	if err != nil {
+		return nil, fault(err)
+	}
+	t.Path, t.Header = "/chat/completions", providerHeader(r.Header)
+	body, err := translated.Chat(messages.Provider{Reasons: spec.Reasoning, Caches: caches(&spec)})
 	if err != nil {
 		return nil, fault(err)
 	}
 	t.Body, err = psyche.ReadBody(body)
-	return &question{q, t}, err
+	return &question{Request: translated, turn: t, ignored: translated.Ignored()}, err
 }
+
+// path is the wire's path, below a provider's address and as figures name it.
+const path = "/messages"
 
 // anthropic begins the names of Anthropic's models.
 const anthropic = "claude-"
@@ -122,6 +139,42 @@ func providerHeader(h http.Header) http.Header {
 	out.Del("Anthropic-Version")
 	out.Del("Anthropic-Beta")
 	return out
+}
+
+// version is Anthropic's version of its wire, for clients that name none.
+const version = "2023-06-01"
+
+// betas begin the names of Anthropic's betas that change no price. Others are not passed on for a paid model: a beta
+// can have prices of its own, such as that of a larger window.
+var betas = strings.Fields(`
+	claude-code- interleaved-thinking- fine-grained-tool-streaming- prompt-caching- extended-cache-ttl- token-efficient-tools-
+	token-counting- context-management- effort- structured-outputs- output-128k- computer-use- tool-examples- pdfs-`)
+
+// nativeHeader is a request's header for a provider that speaks this wire, and what of it is left out.
+func nativeHeader(h http.Header, spec *inference.Spec) (out http.Header, ignored []string) {
+	out = h.Clone()
+	if out.Get("Anthropic-Version") == "" {
+		out.Set("Anthropic-Version", version)
+	}
+	if spec.Price != nil && *spec.Price == (budget.Price{}) {
+		return out, nil
+	}
+	var kept []string
+	for _, line := range h.Values("Anthropic-Beta") {
+		for beta := range strings.SplitSeq(line, ",") {
+			beta = strings.TrimSpace(beta)
+			if slices.ContainsFunc(betas, func(begin string) bool { return strings.HasPrefix(beta, begin) }) {
+				kept = append(kept, beta)
+			} else if beta != "" {
+				ignored = append(ignored, "anthropic-beta")
+			}
+		}
+	}
+	out.Del("Anthropic-Beta")
+	if len(kept) > 0 {
+		out.Set("Anthropic-Beta", strings.Join(kept, ","))
+	}
+	return out, slices.Compact(ignored)
 }
 
 // fault is an error of the translation as clients get it.
@@ -212,7 +265,7 @@ func newID(prefix string) string { return prefix + strings.ToLower(rand.Text()) 
 
 // setIgnored names what had no effect.
 func (q *question) setIgnored(h http.Header) {
-	if names := q.Ignored(); len(names) > 0 {
-		h.Set(IgnoredHeader, strings.Join(slices.Clone(names), ", "))
+	if len(q.ignored) > 0 {
+		h.Set(IgnoredHeader, strings.Join(q.ignored, ", "))
 	}
 }

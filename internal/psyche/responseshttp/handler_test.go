@@ -37,9 +37,17 @@ func (b *being) Chat(_ context.Context, t psyche.Turn) (*psyche.Reply, error) {
 	return &psyche.Reply{
 		Status: b.status,
 		Header: http.Header{"Content-Type": {b.kind}, "Retry-After": {"7"}},
-		Body:   io.NopCloser(b.body),
+		Body:   closing(b.body),
 		Report: psyche.TurnReport{Agent: "iris", AgentID: "a1", Recalled: 2},
 	}, nil
+}
+
+// closing is a body that is closed where it can be, so that who writes into a pipe learns that nobody reads.
+func closing(r io.Reader) io.ReadCloser {
+	if c, ok := r.(io.ReadCloser); ok {
+		return c
+	}
+	return io.NopCloser(r)
 }
 
 func (b *being) Agents(context.Context, psyche.Caller) ([]dream.Agent, error) {

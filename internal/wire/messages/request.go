@@ -77,6 +77,26 @@ func Read(raw []byte) (*Request, error) {
 	return q, nil
 }
 
+// Head is what is read of a body that is passed on as it is.
+type Head struct {
+	Model string
+	User  string // as Request.User
+}
+
+// ReadHead reads the head of a body. Errors are *Error.
+func ReadHead(raw []byte) (Head, error) {
+	if err := validText(raw); err != nil {
+		return Head{}, err
+	}
+	r := &reader{}
+	b := r.object("", raw)
+	h := Head{Model: b.text("model"), User: userOf(&b)}
+	if r.err != nil {
+		return Head{}, r.err
+	}
+	return h, nil
+}
+
 // User is the user that metadata names; empty where it names none. Claude Code writes the ids of a device and of a
 // session there, which are no person: they name nobody, so that its next session remembers this one.
 func (q *Request) User() string { return q.user }

@@ -1,8 +1,7 @@
-package openaihttp
+package turnhttp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -12,55 +11,30 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
-	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 )
 
-func (f *Handler) chat(w http.ResponseWriter, r *http.Request) {
-	f.serve(w, r, "/chat/completions",
-		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Chat(ctx, *t) })
-}
-
-func (f *Handler) embeddings(w http.ResponseWriter, r *http.Request) {
-	f.serve(w, r, "/embeddings",
-		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Embeddings(ctx, *t) })
-}
-
-// serve passes a turn on and its response back. It makes calls with large values in functions of their own, since its
-// frame stays on the stack of every stream for as long as that lasts.
-func (f *Handler) serve(w http.ResponseWriter, r *http.Request, path string,
-	ask func(context.Context, *psyche.Turn) (*psyche.Reply, error),
-) {
-	t, err := turn(r, path)
-	if err != nil {
-		front.Refuse(w, r, err)
-		return
-	}
-	p := &relay{Passage: f.Begin(path), w: w, control: http.NewResponseController(w)}
-	defer p.End(r)
-	reply, err := ask(r.Context(), t)
-	if err != nil {
-		front.Refuse(w, r, f.Unknown(r.Context(), &t.Caller, t.Agent, err))
-		return
-	}
-	p.answer(r, reply)
-}
-
-// relay passes a response on.
-type relay struct {
-	turnhttp.Passage
+// Relay passes a response on as its provider sent it.
+type Relay struct {
+	Passage
 	w       http.ResponseWriter
 	control *http.ResponseController
+	event   func(f *psyche.Fault) []byte // of a stream that broke off
 
 	head   sync.Mutex // held to send the headers of a stream
 	headed bool       // they are sent, or will be with the first piece
 }
 
-// answer writes a reply to the client and closes it.
-func (p *relay) answer(r *http.Request, reply *psyche.Reply) {
+// NewRelay passes a response on to w. event is the last event of a stream that broke off.
+func NewRelay(p Passage, w http.ResponseWriter, event func(f *psyche.Fault) []byte) *Relay {
+	return &Relay{Passage: p, w: w, control: http.NewResponseController(w), event: event}
+}
+
+// Answer writes a reply to the client and closes it.
+func (p *Relay) Answer(r *http.Request, reply *psyche.Reply) {
 	defer func() { _ = reply.Body.Close() }()
 	p.Answered(reply)
 	maps.Copy(p.w.Header(), reply.Header)
-	turnhttp.SetHeaders(p.w.Header(), reply.Report)
+	SetHeaders(p.w.Header(), reply.Report)
 	if p.Stream {
 		p.stream(r, reply)
 	} else {
@@ -84,9 +58,8 @@ var (
 // providers send them together. A client that waits for the first word does not notice.
 const headWithin = 5 * time.Millisecond
 
-// stream passes events on as they come. A stream that breaks off ends with an error event, as OpenAI's clients
-// expect.
-func (p *relay) stream(r *http.Request, reply *psyche.Reply) {
+// stream passes events on as they come. A stream that breaks off ends with an error event.
+func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the pieces
 	p.w.WriteHeader(reply.Status)
 	alone := time.AfterFunc(headWithin, p.sendHead)
@@ -134,7 +107,7 @@ func (p *relay) stream(r *http.Request, reply *psyche.Reply) {
 }
 
 // sendHead sends the headers of a stream whose first piece is late.
-func (p *relay) sendHead() {
+func (p *Relay) sendHead() {
 	p.head.Lock()
 	defer p.head.Unlock()
 	if !p.headed {
@@ -144,7 +117,7 @@ func (p *relay) sendHead() {
 }
 
 // holdHead keeps the headers for the next write; afterwards nothing else writes.
-func (p *relay) holdHead(alone *time.Timer) {
+func (p *Relay) holdHead(alone *time.Timer) {
 	alone.Stop()
 	p.head.Lock()
 	defer p.head.Unlock()
@@ -154,31 +127,28 @@ func (p *relay) holdHead(alone *time.Timer) {
 // broke notes whether a response broke off by the provider's fault, and reports whether the client is to be shown an
 // error. A client that hangs up ends the provider's response too, and so does a server that stops: neither is the
 // provider's fault.
-func (p *relay) broke(r *http.Request, err error) bool {
+func (p *Relay) broke(r *http.Request, err error) bool {
 	off := !errors.Is(err, io.EOF)
 	p.Broken = off && r.Context().Err() == nil
 	return off && !errors.Is(context.Cause(r.Context()), context.Canceled)
 }
 
 // endWithError ends a stream that broke off with an error event. An incomplete event before it stays as it is.
-func (p *relay) endWithError(r *http.Request, last [2]byte, err error) {
-	fault := turnhttp.BrokenOff(err)
+func (p *Relay) endWithError(r *http.Request, last [2]byte, err error) {
+	fault := BrokenOff(err)
 	front.WriteError(r.Context(), fault)
-	body, _ := json.Marshal(map[string]any{"error": map[string]any{
-		"message": fault.Message, "type": fault.Type, "code": fault.Code, "param": nil,
-	}})
 	end := "\n\n"
 	if last == [2]byte{} || last == [2]byte{'\n', '\n'} {
 		end = ""
 	}
-	if _, fault := io.WriteString(p.w, end+"data: "+string(body)+"\n\n"); fault == nil {
+	if _, fault := p.w.Write(append([]byte(end), p.event(fault)...)); fault == nil {
 		_ = p.control.Flush()
 	}
 }
 
 // relayWhole passes a response of one piece on. When it breaks off before its first byte the client gets an error;
 // later the connection is cut, so that the part is not taken for the whole.
-func (p *relay) relayWhole(r *http.Request, reply *psyche.Reply) {
+func (p *Relay) relayWhole(r *http.Request, reply *psyche.Reply) {
 	buffer := lumps.Get().(*[large]byte)
 	defer lumps.Put(buffer)
 	n, err := reply.Body.Read(buffer[:])
@@ -191,7 +161,7 @@ func (p *relay) relayWhole(r *http.Request, reply *psyche.Reply) {
 			return
 		}
 		p.w.Header().Del("Content-Type")
-		front.Refuse(p.w, r, turnhttp.BrokenOff(err))
+		front.Refuse(p.w, r, BrokenOff(err))
 		return
 	}
 	p.NoteFirst()
@@ -205,7 +175,7 @@ func (p *relay) relayWhole(r *http.Request, reply *psyche.Reply) {
 			if !p.broke(r, err) {
 				return
 			}
-			front.Refuse(p.w, r, turnhttp.BrokenOff(err))
+			front.Refuse(p.w, r, BrokenOff(err))
 			return
 		}
 		n, err = reply.Body.Read(buffer[:])

@@ -1,0 +1,85 @@
+package openaigw_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
+)
+
+// TestTheUsageOfOtherWiresIsRead passes recorded answers on, whole streams and what is left of broken ones.
+func TestTheUsageOfOtherWiresIsRead(t *testing.T) {
+	t.Parallel()
+	stream := func(name string) string {
+		raw, err := os.ReadFile("../psyche/testdata/answers/" + name + ".events")
+		require.NoError(t, err)
+		return string(raw)
+	}
+	const (
+		message = `{"type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":25,` +
+			`"cache_creation_input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":31}}`
+		response = `{"object":"response","status":"completed","usage":{"input_tokens":1225,"output_tokens":31,` +
+			`"input_tokens_details":{"cached_tokens":200},"output_tokens_details":{"reasoning_tokens":8}}}`
+	)
+	spent := budget.Tokens{In: 1225, Cached: 200, Out: 31}
+	thought := budget.Tokens{In: 1225, Cached: 200, Out: 31, Reasoning: 8}
+	for _, c := range []struct {
+		name, path, answer string
+		tokens             budget.Tokens // as the provider states them; none: nothing is believed
+		pieces             int64
+		finish             string
+	}{
+		{"messages, streamed", "/messages", stream("messages"), spent, 3, "end_turn"},
+		{"messages, whole", "/messages", message, spent, 0, "end_turn"},
+		{"messages, cut", "/messages", stream("messages")[:1500], budget.Tokens{}, 3, ""},
+		{
+			"messages, without an end", "/messages", strings.Split(stream("messages"), "event: message_delta")[0],
+			budget.Tokens{},
+			3, "",
+		},
+		{
+			"messages, of nothing", "/messages", strings.ReplaceAll(message, "25,", "-1300,"), budget.Tokens{}, 0, "end_turn",
+		},
+		{"responses, streamed", "/responses", stream("responses"), thought, 2, "completed"},
+		{"responses, whole", "/responses", response, thought, 0, "completed"},
+		{
+			"responses, without an end", "/responses", strings.Split(stream("responses"), "event: response.completed")[0],
+			budget.Tokens{},
+			2, "",
+		},
+		{"responses, of nothing", "/responses", strings.ReplaceAll(response, "1225", "0"), budget.Tokens{}, 0, "completed"},
+	} {
+		kind := "text/event-stream"
+		if c.answer[0] == '{' {
+			kind = "application/json"
+		}
+		g := answering(t, spec(), func(w http.ResponseWriter, r *http.Request) {
+			require.Equal(t, c.path, strings.TrimPrefix(r.URL.Path, "/v1"), c.name)
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, c.answer)
+		})
+		r := relayed(`{"model":"script"}`)
+		r.Path, r.Model = c.path, spec().Name
+		res, err := g.Relay(t.Context(), r)
+		require.NoError(t, err, c.name)
+		got, err := io.ReadAll(res.Body)
+		require.NoError(t, err, c.name)
+		require.Equal(t, c.answer, string(got), "%s: no byte is changed", c.name)
+		require.NoError(t, res.Body.Close())
+		seen := res.Seen()
+		require.Equal(t, c.pieces, seen.Pieces, c.name)
+		require.Equal(t, c.finish, seen.Finish, c.name)
+		if c.tokens == (budget.Tokens{}) {
+			require.Equal(t, inference.ByCount, seen.UsageFrom, c.name)
+			continue
+		}
+		require.Equal(t, inference.ByProvider, seen.UsageFrom, c.name)
+		require.Equal(t, c.tokens, seen.Tokens, c.name)
+	}
+}
