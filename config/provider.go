@@ -40,6 +40,8 @@ type Provider struct {
 
 	Wires inference.Wires `json:"wires,omitempty"` // that its servers speak; none: Speaks says which
 
+	Concurrent int `json:"concurrent,omitempty"` // most calls at once, of one process; 0: any number
+
 	Steering *inference.Steers `json:"steering,omitempty"` // of all its models without steering of their own
 	Engine   Engine            `json:"engine,omitzero"`    // of the profile llama
 }
@@ -103,6 +105,7 @@ var providerFields = map[string]Sort{
 	"local":        YesNo,
 	"models":       "",
 	"pass_headers": Text,
+	"concurrent":   Whole,
 	"steering":     "",
 	"wires":        "",
 	"model_file":   "",
@@ -225,6 +228,14 @@ func (r *reader) check(p Provider) {
 			r.fault("%s.models: %s has embeds, and the profile anthropic has no embeddings; choose another embedder, such as builtin/static",
 				r.at, m.Name)
 		}
+	}
+	switch {
+	case p.Concurrent < 0:
+		r.fault("%s.concurrent is %d; it must be a number of calls from 1, or be left out for no bound", r.at,
+			p.Concurrent)
+	case p.Concurrent > 0 && p.Profile == InProcess:
+		r.fault("%s.concurrent does not go with the profile %s; parallel says how many calls it serves at once", r.at,
+			InProcess)
 	}
 	for _, name := range SplitList(p.PassHeaders) {
 		switch {

@@ -131,6 +131,8 @@ providers:
   d: {profile: vllm, base_url: "localhost:80", models: {gpt-4.1: {min_p: true}}}
   e: {profile: vllm, base_url: "http://h/v1", models: [{nam: x}, {name: y, price: {in: "1"}}, {name: z, json: xml}]}
   g: {profile: vllm, base_url: "http://h/v1", pass_headers: "X-Team, Cookie, X-Forwarded-User, X Y, x-oneiros-user"}
+  h: {profile: vllm, base_url: "http://h/v1", concurrent: -1}
+  i: {profile: llama, model_file: "/m.gguf", concurrent: 2}
   f: 7
 `
 	_, err := load(t, "oneiros.yaml", file, nil, nil)
@@ -145,6 +147,8 @@ providers:
 		"providers.e.models[2].price needs both in and out",
 		`providers.e.models[3].json is "xml"`,
 		"providers.f is 7; it must be a section",
+		"providers.h.concurrent is -1; it must be a number of calls from 1",
+		"providers.i.concurrent does not go with the profile llama; parallel says",
 		`providers.g.pass_headers names "Cookie", which is never passed on`,
 		`providers.g.pass_headers names "X-Forwarded-User", which is never`,
 		`providers.g.pass_headers names "x-oneiros-user", which is never`,

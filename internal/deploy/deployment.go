@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/anthropicgw"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/importer"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
@@ -32,6 +33,7 @@ import (
 // build opens the store and connects the providers.
 func build(ctx context.Context, c config.Config, path string) (*Deployment, error) {
 	models, wants := providers(c)
+	queues := limited(c, models)
 	fitted, unfit := hooks(c)
 	wants = errors.Join(wants, unfit)
 	tracing, err := telemetry.NewTracing(ctx, Version)
@@ -72,6 +74,7 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 		relay:   tracing.Relay(inference.Relays{Catalog: catalog, Providers: relays(models)}),
 		tracing: tracing,
 		wants:   wants,
+		queues:  queues,
 		hooks:   fitted,
 		log:     plainLogger(c.Log, os.Stderr),
 	}
@@ -120,6 +123,31 @@ func providers(c config.Config) (map[string]inference.Model, error) {
 		models[name] = gateway
 	}
 	return models, errors.Join(faults...)
+}
+
+// How many calls wait for a provider that has as many as it is given, and for how long.
+const (
+	providerWaiting = 1024
+	providerWait    = time.Minute
+)
+
+// limited puts a queue before each model of a provider with providers.NAME.concurrent, and returns the queues. Where
+// there is more than one place, dreams leave one free.
+func limited(c config.Config, models map[string]inference.Model) map[string]*fairqueue.Queue {
+	queues := map[string]*fairqueue.Queue{}
+	for name, p := range c.Providers {
+		if p.Concurrent < 1 {
+			continue
+		}
+		queues[name] = fairqueue.New(fairqueue.Options{
+			Places:  p.Concurrent,
+			Dreams:  max(1, p.Concurrent-1),
+			Waiting: providerWaiting,
+			Wait:    providerWait,
+		})
+		models[name] = fairqueue.Limit(models[name], queues[name])
+	}
+	return queues
 }
 
 // builtIn is the built-in model, with builtin/minilm when its folder is configured.

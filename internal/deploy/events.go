@@ -99,6 +99,10 @@ func (e *engine) measure(ctx context.Context) error {
 	}
 	o.Caps = e.deployment.capUse
 	e.meter = telemetry.New(o)
+	for name, q := range e.deployment.queues {
+		load := e.meter.Load("provider " + name)
+		q.Watch(load.Queue, load.Waited)
+	}
 	if err := e.meter.Begin(ctx); err != nil {
 		return exit.Errorf(exit.Unreachable, "begin to count events: %w", err)
 	}

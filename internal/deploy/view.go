@@ -20,6 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/archive"
 	"github.com/seed-56a03226/oneiros/internal/circadian"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/journal"
 	"github.com/seed-56a03226/oneiros/internal/retention"
 	"github.com/seed-56a03226/oneiros/internal/review"
@@ -83,8 +84,9 @@ type Deployment struct {
 	relay   inference.Relay
 	guard   *spend.Guard
 	log     *slog.Logger
-	tracing *telemetry.Tracing // nil when traces go nowhere
-	wants   error              // providers and hooks that cannot be used as configured, such as one whose key is not set
+	tracing *telemetry.Tracing          // nil when traces go nowhere
+	wants   error                       // providers and hooks that cannot be used as configured, such as one whose key is not set
+	queues  map[string]*fairqueue.Queue // before providers that serve so many calls at once, by name
 	hooks   activities.Hooks
 }
 

@@ -123,6 +123,13 @@ func New(o Options) *Queue {
 	return &Queue{o: o, before: fair, keys: map[string]*holder{}}
 }
 
+// Watch sets Options.Length and Options.Waited of a queue that is in use.
+func (q *Queue) Watch(length func(int), waited func(time.Duration, Reason)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.o.Length, q.o.Waited = length, waited
+}
+
 // fair is the order of Queue.
 func fair(a, b *Ticket) bool {
 	if a.Class != b.Class {

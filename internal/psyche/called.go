@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/prompt"
 )
 
@@ -57,6 +58,11 @@ const (
 // Called wakes an agent as a client does, recalls what bears on the call, and asks its model for a post or for silence.
 // What was said is remembered afterwards.
 func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer, error) {
+	caller := fairqueue.Request{Key: c.Client}
+	if c.Wake.Caller.Agent || c.Wake.Trigger == prompt.AtSetTimes {
+		caller.Class = fairqueue.Program
+	}
+	ctx = fairqueue.As(ctx, caller)
 	a, err := s.findAgent(ctx, agent)
 	if err != nil {
 		return CallAnswer{}, err

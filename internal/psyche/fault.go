@@ -11,6 +11,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 )
 
 // farFailure is the type of a failure of the model's provider; the types of all others follow from their status.
@@ -152,11 +153,15 @@ func relayFault(ctx context.Context, err error) error {
 			over.Asks, capOf(over), max(0, over.Limit-over.Counted)).From(err)
 	}
 	f, ok := inference.AsFailure(err)
+	if ctx.Err() != nil && (!ok || errors.Is(err, context.Cause(ctx))) {
+		return err
+	}
 	if !ok {
-		if ctx.Err() != nil {
-			return err
-		}
 		return storeFault("pass the request on", err)
+	}
+	if refused, full := fairqueue.AsRefused(err); full {
+		return Refuse(http.StatusServiceUnavailable, "overloaded", "",
+			"The model's provider has as many requests under way as it is given; ask again.").After(refused.After).From(err)
 	}
 	fault := Refuse(http.StatusBadGateway, string(f.Kind), "",
 		"The model's provider could not be reached, or broke off; try again soon.").After(f.RetryAfter).From(err)

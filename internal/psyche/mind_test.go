@@ -1,6 +1,7 @@
 package psyche_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 )
@@ -316,6 +318,31 @@ func TestEmbeddingsGoToTheAgentsEmbedderAndWakeNobody(t *testing.T) {
 	require.Equal(t, 200, reply.Status)
 	require.NoError(t, reply.Body.Close())
 	require.Zero(t, r.nights.woken())
+}
+
+func TestAProviderWithoutAPlaceIsAFullServer(t *testing.T) {
+	t.Parallel()
+	q := fairqueue.New(fairqueue.Options{Places: 1})
+	r := setup(t, func(p *psyche.Ports, _ *psyche.Options) {
+		p.Relay = fairqueue.Limit(localmodel.New(), q).(inference.Relay)
+	})
+	e := turn(ann, `{"model":"echo","input":"hello"}`)
+	e.Path = "/embeddings"
+	dream, err := q.Join(fairqueue.Request{Class: fairqueue.Dream})
+	require.NoError(t, err)
+	_, err = r.Embeddings(t.Context(), e)
+	faulty(t, err, 503, "overloaded")
+	var fault *psyche.Fault
+	require.ErrorAs(t, err, &fault)
+	require.Equal(t, time.Second, fault.Retry)
+	gone, hangUp := context.WithCancel(t.Context())
+	hangUp()
+	_, err = r.Embeddings(gone, e)
+	require.Error(t, err)
+	dream.Leave()
+	reply, err := r.Embeddings(t.Context(), e)
+	require.NoError(t, err)
+	require.NoError(t, reply.Body.Close())
 }
 
 func TestAStoreThatDoesNotAnswerIsReported(t *testing.T) {

@@ -280,6 +280,7 @@ func (b *finder) embed(ctx context.Context, a dream.Agent, c Caller, texts []str
 func (b *finder) embedBy(ctx context.Context, a dream.Agent, c Caller, spec inference.Spec,
 	texts []string,
 ) ([][]float32, string, error) {
+	ctx = asks(ctx, &c)
 	if spec.BuiltIn {
 		v, err := b.Guard.Model.Embed(ctx, spec.Name, texts, "")
 		return v.V, v.Space, err

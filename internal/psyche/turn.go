@@ -15,11 +15,13 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 )
 
 // Chat is one turn: wake, recall, pass on. What was said is stored after the answer has passed.
 func (s *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
 	u := &turn{service: s, Turn: t}
+	ctx = asks(ctx, &t.Caller)
 	var err error
 	var worst spend.Worst
 	var r inference.RelayRequest
@@ -38,6 +40,15 @@ func (s *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
 		return nil, err
 	}
 	return reply, nil
+}
+
+// asks says of a context whose turn its calls of models are for.
+func asks(ctx context.Context, c *Caller) context.Context {
+	r := fairqueue.Request{Key: c.Key.SpeaksAs()}
+	if c.Key.Program {
+		r.Class = fairqueue.Program
+	}
+	return fairqueue.As(ctx, r)
 }
 
 // turn is one request under way.
@@ -190,7 +201,7 @@ func (s *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.Guard.Relay(ctx, s.charge(&agent, &t.Caller), s.Relay, inference.RelayRequest{
+	res, err := s.Guard.Relay(asks(ctx, &t.Caller), s.charge(&agent, &t.Caller), s.Relay, inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
 		Header: providerHeader(t.Header),
