@@ -105,13 +105,36 @@ func (l *clientLeases) drop(agent string) {
 // connect renews or takes the client's lease and wakes the agent if need be. While two thirds of a granted lease
 // remain it is not renewed; the store is only asked whether somebody else has ended it. The lease must be released.
 func (l *clientLeases) connect(ctx context.Context, agent, client string) (*clientLease, WakeResult, error) {
-	v := l.of(agent, client)
-	w, err := l.acquire(ctx, v)
+	v, woken, err := l.connecting(ctx, agent, client)
+	if err != nil {
+		return nil, WakeResult{}, err
+	}
+	w, err := woken()
 	if err != nil {
 		l.release(v)
 		return nil, WakeResult{}, err
 	}
 	return v, w, nil
+}
+
+// connecting is connect for a turn, which goes on while the store is asked about a lease that needs no renewal. woken
+// waits for the answer, after which the agent is awake: it must be called, before the client is answered.
+func (l *clientLeases) connecting(ctx context.Context, agent, client string) (
+	v *clientLease, woken func() (WakeResult, error), err error,
+) {
+	v = l.of(agent, client)
+	if _, held := v.fresh(l.now(), l.hold); held {
+		var w WakeResult
+		var lost error
+		asked := beside(func() { w, lost = l.acquire(ctx, v) })
+		return v, func() (WakeResult, error) { asked(); return w, lost }, nil
+	}
+	w, err := l.acquire(ctx, v)
+	if err != nil {
+		l.release(v)
+		return nil, nil, err
+	}
+	return v, func() (WakeResult, error) { return w, nil }, nil
 }
 
 func (l *clientLeases) acquire(ctx context.Context, v *clientLease) (WakeResult, error) {

@@ -60,7 +60,7 @@ type turn struct {
 	spec    inference.Spec
 	ceiling costBound    // of a paid model
 	lease   *clientLease // holds the agent awake during the turn
-	woken   WakeResult
+	woken   func() (WakeResult, error) // waits until the agent is awake
 	on      turnSteps
 	report  TurnReport
 	talk    *talk
@@ -75,14 +75,19 @@ type turn struct {
 
 // onOwnStack runs a function on a goroutine of its own and waits for it. Parsing a body and searching memory grow a
 // stack, which the goroutine of a stream would keep for as long as the stream lasts.
-func onOwnStack(do func()) {
+func onOwnStack(do func()) { beside(do)() }
+
+// beside runs a function on a goroutine of its own. wait, which is called once, waits for it and panics as it did.
+func beside(do func()) (wait func()) {
 	panicked := make(chan any, 1)
 	go func() {
 		defer func() { panicked <- recover() }()
 		do()
 	}()
-	if p := <-panicked; p != nil {
-		panic(p)
+	return func() {
+		if p := <-panicked; p != nil {
+			panic(p)
+		}
 	}
 }
 
@@ -107,7 +112,7 @@ func (t *turn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.lease, t.woken, err = s.leases.connect(ctx, t.agent.ID, t.client())
+	t.lease, t.woken, err = s.leases.connecting(ctx, t.agent.ID, t.client())
 	if err != nil {
 		return err
 	}
@@ -115,15 +120,28 @@ func (t *turn) begin(ctx context.Context) error {
 	return nil
 }
 
+// run passes the request on. While its provider is asked, what may be remembered of it is noted, and a lease that needs
+// no renewal is looked up.
 func (t *turn) run(ctx context.Context, worst spend.Worst, r inference.RelayRequest) (*Reply, error) {
 	var charge spend.Charge
 	if !t.free() {
 		charge = t.service.charge(&t.agent, &t.Caller)
 	}
-	res, err := t.service.Guard.Relay(ctx, charge, t.service.Relay, r, worst)
-	if err != nil {
-		return nil, relayFault(ctx, err)
+	noted := func() {}
+	if t.on.store {
+		noted = beside(func() { t.lines = t.spoken() })
 	}
+	res, err := t.service.Guard.Relay(ctx, charge, t.service.Relay, r, worst)
+	noted()
+	woken, asleep := t.woken()
+	switch {
+	case err != nil:
+		return nil, relayFault(ctx, err)
+	case asleep != nil:
+		t.service.settled(res.Body)
+		return nil, asleep
+	}
+	t.report.Epoch, t.report.Woke, t.report.Degraded = woken.Epoch, woken.Raised, woken.Degraded
 	return t.reply(res), nil
 }
 
@@ -134,9 +152,6 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 		Agent:        t.agent.Handle,
 		AgentID:      t.agent.ID,
 		Conversation: conversation,
-		Epoch:        t.woken.Epoch,
-		Woke:         t.woken.Raised,
-		Degraded:     t.woken.Degraded,
 		Model:        t.spec.Name,
 	}
 	t.talk = t.service.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.service.now())
@@ -158,7 +173,6 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 // reply is the provider's answer, with the reading of what it says.
 func (t *turn) reply(res *inference.RelayResponse) *Reply {
 	t.service.counts.turn(t.agent.ID, &t.report)
-	t.lines = t.spoken()
 	answer := t.listen(res)
 	t.Body, t.Header = nil, nil // a stream may last for long, and needs none of it
 	return &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: answer, Report: t.report}
