@@ -58,8 +58,8 @@ type turn struct {
 	from    context.Context // its values, such as its trace, go on in what is done after it
 	agent   dream.Agent
 	spec    inference.Spec
-	ceiling costBound    // of a paid model
-	lease   *clientLease // holds the agent awake during the turn
+	ceiling costBound                  // of a paid model
+	lease   *clientLease               // holds the agent awake during the turn
 	woken   func() (WakeResult, error) // waits until the agent is awake
 	on      turnSteps
 	report  TurnReport

@@ -300,8 +300,10 @@ func Unquoted(b []byte) string {
 
 // Quoted encodes a string as JSON.
 func Quoted(text string) []byte {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return append(append(append(make([]byte, 0, len(text)+2), '"'), text...), '"')
+	whole := append(append(append(make([]byte, 0, len(text)+2), '"'), text...), '"')
+	// encoding/json escapes line separators, U+2028 and U+2029, as well
+	if plain(whole[1:]) == len(text) && utf8.ValidString(text) && !strings.Contains(text, "\xe2\x80") {
+		return whole
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -37,7 +37,9 @@ func (w *writer) begin() {
 func (w *writer) message(role string, content []byte) {
 	w.flush()
 	w.begin()
-	fmt.Fprintf(&w.messages, `{"role":%q,"content":%s}`, role, content)
+	fmt.Fprintf(&w.messages, `{"role":%q,"content":`, role)
+	w.messages.Write(content)
+	w.messages.WriteByte('}')
 }
 
 // flush writes the model's message, where one is open.
@@ -160,28 +162,27 @@ func (w *writer) content(v json.RawMessage, role, at string) ([]byte, error) {
 	if !ok {
 		return nil, wrong(at, "%s must be a string or a list of parts.", at)
 	}
-	all := []byte{'['}
-	var only []byte
+	var all []byte
 	for i, part := range parts {
 		each, text, err := w.part(part, role, fmt.Sprintf("%s[%d]", at, i))
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case text != nil && len(parts) == 1:
+			return text, nil
+		case text != nil:
+			each = fmt.Appendf(nil, `{"type":"text","text":%s}`, text)
 		}
-		if i > 0 {
-			all = append(all, ',')
-		}
-		all, only = append(all, each...), text
-	}
-	if len(parts) == 1 && only != nil {
-		return only, nil
+		all = append(append(all, ','), each...)
 	}
 	if len(parts) == 0 {
 		return []byte(`""`), nil
 	}
+	all[0] = '['
 	return append(all, ']'), nil
 }
 
-// part writes a part of a message, and returns its text by itself, as a JSON string, if it is one.
+// part writes a part of a message, or returns its text, as a JSON string, if it is one.
 func (w *writer) part(raw json.RawMessage, role, at string) (part, text []byte, err error) {
 	fields := map[string]json.RawMessage{}
 	err = object(raw, at, func(name string, value json.RawMessage) error {
@@ -210,7 +211,7 @@ func (w *writer) part(raw json.RawMessage, role, at string) (part, text []byte, 
 	case "input_text", "output_text", "text", "summary_text", "reasoning_text":
 		err = firstOf(need("text"), allow("text annotations logprobs"))
 		text = fields["text"]
-		return fmt.Appendf(nil, `{"type":"text","text":%s}`, text), text, err
+		return nil, text, err
 	case "refusal":
 		err = firstOf(need("refusal"), allow("refusal"))
 		return fmt.Appendf(nil, `{"type":"refusal","refusal":%s}`, fields["refusal"]), nil, err

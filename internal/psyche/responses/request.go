@@ -422,6 +422,14 @@ func object(v []byte, at string, each func(name string, value json.RawMessage) e
 	})
 }
 
+// sizeOf is the size of items in bytes.
+func sizeOf(items []Item) (size int) {
+	for _, item := range items {
+		size += len(item.Raw)
+	}
+	return size
+}
+
 // Options say how the chat completion is written.
 type Options struct {
 	MaxTokens string // the field that bounds an answer: "max_tokens", or "max_completion_tokens" of reasoning models
@@ -430,6 +438,7 @@ type Options struct {
 // Chat is the body of the chat completion that asks the same. before are the items that the input goes on from.
 func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
 	w := &writer{tools: &q.tools}
+	w.messages.Grow(sizeOf(before) + sizeOf(q.Input) + len(q.fields["instructions"]) + 1<<10)
 	if v := q.fields["instructions"]; v != nil {
 		if v[0] != '"' {
 			return nil, wrong("instructions", "instructions must be a string.")
@@ -451,10 +460,18 @@ func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
 		return nil, wrong("input", "input is empty: send a string or at least one item.")
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `{"model":%s,"messages":[%s]`, jsonscan.Quoted(q.Model), w.messages.Bytes())
+	b.Grow(w.messages.Len() + len(q.fields["tools"]) + 1<<10)
+	b.WriteString(`{"model":`)
+	b.Write(jsonscan.Quoted(q.Model))
+	b.WriteString(`,"messages":[`)
+	b.Write(w.messages.Bytes())
+	b.WriteByte(']')
 	member := func(name string, value []byte) {
 		if len(value) > 0 {
-			fmt.Fprintf(&b, `,%s:%s`, jsonscan.Quoted(name), value)
+			b.WriteByte(',')
+			b.Write(jsonscan.Quoted(name))
+			b.WriteByte(':')
+			b.Write(value)
 		}
 	}
 	for _, name := range q.names {

@@ -244,7 +244,11 @@ func (s *toolset) namespace(raw json.RawMessage, at string) error {
 
 // chat are the tools of the chat completion.
 func (s *toolset) chat() []byte {
-	b := []byte{'['}
+	size := 1 << 10
+	for _, t := range s.list {
+		size += len(t.description) + len(t.description)/8 + len(t.parameters) + 128
+	}
+	b := append(make([]byte, 0, size), '[')
 	for _, t := range s.list {
 		if s.hidden[t.function] {
 			continue
@@ -254,10 +258,10 @@ func (s *toolset) chat() []byte {
 		}
 		b = fmt.Appendf(b, `{"type":"function","function":{"name":%s`, jsonscan.Quoted(t.function))
 		if t.description != "" {
-			b = fmt.Appendf(b, `,"description":%s`, jsonscan.Quoted(t.description))
+			b = append(append(b, `,"description":`...), jsonscan.Quoted(t.description)...)
 		}
 		if t.parameters != nil {
-			b = fmt.Appendf(b, `,"parameters":%s`, t.parameters)
+			b = append(append(b, `,"parameters":`...), t.parameters...)
 		}
 		if t.strict != nil {
 			b = fmt.Appendf(b, `,"strict":%s`, t.strict)
