@@ -125,7 +125,7 @@ func (s *Scanner) text() error {
 func plain(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	at := 0
-	for ; at+8 <= len(b); at += 8 {
+	for ; len(b)-at >= 8; at += 8 {
 		w := binary.LittleEndian.Uint64(b[at:])
 		quote, slash := w^ones*'"', w^ones*'\\'
 		// the top bit of every byte that is below a space, and of every byte that is one of the marks; what stands
