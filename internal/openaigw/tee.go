@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/internal/exchange"
+	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // teeLimit bounds how much of a plain response is kept to find its usage.
@@ -29,8 +30,6 @@ type tee struct {
 	mu         sync.Mutex
 	native     nativeReader // nil: the answer is a chat completion
 	events     exchange.Events
-	chunk      chunk
-	choices    []choice
 	plain      []byte
 	detected   bool
 	isJSON     bool
@@ -92,32 +91,69 @@ func (t *tee) drain() {
 	}
 }
 
-// chunk is the part of an event that is read.
-type chunk struct {
-	Choices []json.RawMessage `json:"choices"`
-	Usage   *openai.Usage     `json:"usage"`
-}
-
-// add parses an event level by level: parsed in one go, it would take more stack than all else that a stream does,
-// and a stream never gives its stack back.
+// add reads an event. It finds the few members that count and builds nothing: a stream has many events, and would keep
+// the stack that parsing a whole one takes.
 func (t *tee) add(data []byte) {
 	if t.native != nil {
 		t.native.event(data)
 		return
 	}
-	t.chunk = chunk{Choices: t.chunk.Choices[:0]}
-	if json.Unmarshal(data, &t.chunk) != nil {
+	var choices, usage []byte
+	err := jsonscan.Members(data, func(key, value []byte) error {
+		switch string(key) {
+		case `"choices"`:
+			choices = value
+		case `"usage"`:
+			usage = value
+		}
+		return nil
+	})
+	if err != nil {
 		return
 	}
-	h := chunkBody{Usage: t.chunk.Usage, Choices: t.choices[:0]}
-	for _, raw := range t.chunk.Choices {
-		h.Choices = append(h.Choices, choice{})
-		if json.Unmarshal(raw, &h.Choices[len(h.Choices)-1]) != nil {
-			return
+	if len(usage) > 0 && usage[0] == '{' {
+		u := new(openai.Usage)
+		if json.Unmarshal(usage, u) == nil {
+			t.usage = u
 		}
 	}
-	t.choices = h.Choices
-	t.take(&h)
+	if len(choices) == 0 || choices[0] != '[' {
+		return
+	}
+	s := &jsonscan.Scanner{Body: choices}
+	_ = s.Array(func() error { // it was scanned before
+		each, err := s.Value()
+		t.addChoice(each.Of(choices))
+		return err
+	})
+}
+
+// addChoice counts a piece that says something, and notes why an answer has ended.
+func (t *tee) addChoice(raw []byte) {
+	var delta, finish []byte
+	_ = jsonscan.Members(raw, func(key, value []byte) error { // it was scanned before
+		switch string(key) {
+		case `"delta"`:
+			delta = value
+		case `"finish_reason"`:
+			finish = value
+		}
+		return nil
+	})
+	says := false
+	_ = jsonscan.Members(delta, func(key, value []byte) error { // where there is one, it was scanned before
+		switch string(key) {
+		case `"content"`, `"refusal"`, `"reasoning"`, `"reasoning_content"`:
+			says = says || value[0] == '"' && len(value) > len(`""`)
+		}
+		return nil
+	})
+	if says {
+		t.pieces++
+	}
+	if reason := jsonscan.Unquoted(finish); reason != "" && reason != string(openai.FinishReasonNull) {
+		t.finish = reason
+	}
 }
 
 func (t *tee) end() {
