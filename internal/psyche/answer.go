@@ -3,7 +3,6 @@ package psyche
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -183,20 +182,6 @@ type answerReader struct {
 	deaf   bool
 }
 
-// messagePart is a message of an answer, or a piece of one.
-type messagePart struct {
-	Content json.RawMessage `json:"content"`
-}
-
-type overheard struct {
-	Choices []struct {
-		Index   int         `json:"index"`
-		Delta   messagePart `json:"delta"`
-		Message messagePart `json:"message"`
-		Finish  string      `json:"finish_reason"`
-	} `json:"choices"`
-}
-
 func (e *answerReader) read(b []byte) {
 	if e.deaf || len(b) == 0 {
 		return
@@ -230,23 +215,53 @@ func (e *answerReader) events(end bool) {
 }
 
 func (e *answerReader) take(data []byte) {
-	var o overheard
 	e.ended = e.ended || string(bytes.TrimSpace(data)) == "[DONE]"
-	if json.Unmarshal(data, &o) != nil {
+	var choices []byte
+	err := jsonscan.Members(data, func(key, value []byte) error {
+		if string(key) == `"choices"` {
+			choices = value
+		}
+		return nil
+	})
+	if err != nil || len(choices) == 0 || choices[0] != '[' {
 		return
 	}
-	for _, c := range o.Choices {
-		e.ended = e.ended || c.Finish != ""
-		if c.Index != 0 {
-			continue
+	s := &jsonscan.Scanner{Body: choices}
+	_ = s.Array(func() error { // it was scanned before
+		each, err := s.Value()
+		e.choice(each.Of(choices))
+		return err
+	})
+}
+
+// choice reads a choice, which was scanned before.
+func (e *answerReader) choice(raw []byte) {
+	var index, finish, said []byte
+	_ = jsonscan.Members(raw, func(key, value []byte) error {
+		switch string(key) {
+		case `"index"`:
+			index = value
+		case `"finish_reason"`:
+			finish = value
+		case `"delta"`, `"message"`:
+			_ = jsonscan.Members(value, func(key, value []byte) error {
+				if string(key) == `"content"` && value[0] == '"' {
+					said = value
+				}
+				return nil
+			})
 		}
-		for _, u := range []messagePart{c.Delta, c.Message} {
-			if piece := jsonscan.Unquoted(u.Content); piece != "" && e.text.Len() < mostSaid {
-				e.text.WriteString(piece)
-			}
-		}
-		e.finish = cmp.Or(c.Finish, e.finish)
+		return nil
+	})
+	reason := jsonscan.Unquoted(finish)
+	e.ended = e.ended || reason != ""
+	if len(index) > 0 && string(index) != "0" && string(index) != "null" {
+		return
 	}
+	if e.text.Len() < mostSaid {
+		e.text.WriteString(jsonscan.Unquoted(said))
+	}
+	e.finish = cmp.Or(reason, e.finish)
 }
 
 // streamEnded reports whether the provider marked the stream as ended. A stream that could not be parsed gets the
