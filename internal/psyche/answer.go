@@ -236,7 +236,7 @@ func (e *answerReader) take(data []byte) {
 
 // choice reads a choice, which was scanned before.
 func (e *answerReader) choice(raw []byte) {
-	var index, finish, said []byte
+	var index, finish, content []byte
 	_ = jsonscan.Members(raw, func(key, value []byte) error {
 		switch string(key) {
 		case `"index"`:
@@ -246,7 +246,7 @@ func (e *answerReader) choice(raw []byte) {
 		case `"delta"`, `"message"`:
 			_ = jsonscan.Members(value, func(key, value []byte) error {
 				if string(key) == `"content"` && value[0] == '"' {
-					said = value
+					content = value
 				}
 				return nil
 			})
@@ -259,7 +259,7 @@ func (e *answerReader) choice(raw []byte) {
 		return
 	}
 	if e.text.Len() < mostSaid {
-		e.text.WriteString(jsonscan.Unquoted(said))
+		e.text.WriteString(jsonscan.Unquoted(content))
 	}
 	e.finish = cmp.Or(reason, e.finish)
 }

@@ -126,8 +126,8 @@ func (l *clientLeases) connecting(ctx context.Context, agent, client string) (
 	if _, held := v.fresh(l.now(), l.hold); held {
 		var w WakeResult
 		var lost error
-		asked := beside(func() { w, lost = l.acquire(ctx, v) })
-		return v, func() (WakeResult, error) { asked(); return w, lost }, nil
+		wait := beside(func() { w, lost = l.acquire(ctx, v) })
+		return v, func() (WakeResult, error) { wait(); return w, lost }, nil
 	}
 	w, err := l.acquire(ctx, v)
 	if err != nil {
