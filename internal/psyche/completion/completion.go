@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
@@ -178,7 +179,7 @@ func (r *Reader) take(line []byte) (pieces []Piece, complete bool, err error) {
 		r.data = append(r.data, '\n')
 	}
 	r.data = append(r.data, value...)
-	if !json.Valid(r.data) {
+	if !jsonscan.Valid(r.data) {
 		return nil, false, nil
 	}
 	raw := bytes.Clone(r.data)
@@ -190,30 +191,32 @@ func (r *Reader) take(line []byte) (pieces []Piece, complete bool, err error) {
 // Done reports whether the provider marked the stream as ended by [DONE].
 func (r *Reader) Done() bool { return r.done }
 
-// answer is an answer in one piece, or an event of a stream.
-type answer struct {
-	Error   json.RawMessage `json:"error"`
-	Choices []choice        `json:"choices"`
-	Usage   json.RawMessage `json:"usage"`
-}
-
-type choice struct {
-	Index    int             `json:"index"`
-	Delta    json.RawMessage `json:"delta"`
-	Message  json.RawMessage `json:"message"`
-	LogProbs json.RawMessage `json:"logprobs"`
-	Finish   string          `json:"finish_reason"`
+// members finds members of an object by their names; those that it does not have, or that are null, are nil.
+func members(raw []byte, names ...string) ([]json.RawMessage, error) {
+	values := make([]json.RawMessage, len(names))
+	err := jsonscan.Members(raw, func(key, value []byte) error {
+		if at := slices.Index(names, string(key[1:len(key)-1])); at >= 0 && given(value) {
+			values[at] = value
+		}
+		return nil
+	})
+	return values, err
 }
 
 // read is what an event says, or an answer in one piece.
 func (r *Reader) read(raw []byte) ([]Piece, error) {
-	var a answer
-	if err := json.Unmarshal(raw, &a); err != nil {
+	var choices []json.RawMessage
+	a, err := members(raw, "error", "choices", "usage")
+	if err == nil && a[1] != nil {
+		choices, err = jsonscan.Elements(a[1])
+	}
+	if err != nil {
 		return nil, fmt.Errorf("the answer is no chat completion: %w", err)
 	}
+	failure, usage := a[0], a[2]
 	var pieces []Piece
-	if given(a.Error) {
-		return append(pieces, Piece{Kind: Failure, Raw: a.Error}), nil
+	if failure != nil {
+		return append(pieces, Piece{Kind: Failure, Raw: failure}), nil
 	}
 	if r.event {
 		return append(pieces, Piece{Kind: Failure, Raw: raw}), nil
@@ -222,27 +225,41 @@ func (r *Reader) read(raw []byte) ([]Piece, error) {
 		r.begun = true
 		pieces = append(pieces, Piece{Kind: Head, Raw: raw})
 	}
-	for _, c := range a.Choices {
-		if c.Index != 0 {
-			continue
-		}
-		var err error
-		pieces, err = r.message(pieces, c.Delta, false)
-		if err == nil {
-			pieces, err = r.message(pieces, c.Message, true)
-		}
+	for _, each := range choices {
+		pieces, err = r.choice(pieces, each)
 		if err != nil {
 			return pieces, err
 		}
-		if given(c.LogProbs) {
-			pieces = append(pieces, Piece{Kind: LogProbs, Raw: c.LogProbs})
-		}
-		if c.Finish != "" {
-			pieces = append(pieces, Piece{Kind: Finish, Text: c.Finish})
-		}
 	}
-	if given(a.Usage) {
-		pieces = append(pieces, Piece{Kind: UsageCount, Raw: a.Usage})
+	if usage != nil {
+		pieces = append(pieces, Piece{Kind: UsageCount, Raw: usage})
+	}
+	return pieces, nil
+}
+
+// choice reads a choice, unless it is another than the first.
+func (r *Reader) choice(pieces []Piece, raw []byte) ([]Piece, error) {
+	c, err := members(raw, "index", "delta", "message", "logprobs", "finish_reason")
+	if err != nil {
+		return pieces, fmt.Errorf("the answer has a choice that is no object: %w", err)
+	}
+	index, delta, message := c[0], c[1], c[2]
+	logProbs, finish := c[3], c[4]
+	if index != nil && string(index) != "0" {
+		return pieces, nil
+	}
+	pieces, err = r.message(pieces, delta, false)
+	if err == nil {
+		pieces, err = r.message(pieces, message, true)
+	}
+	if err != nil {
+		return pieces, err
+	}
+	if logProbs != nil {
+		pieces = append(pieces, Piece{Kind: LogProbs, Raw: logProbs})
+	}
+	if reason := jsonscan.Unquoted(finish); reason != "" {
+		pieces = append(pieces, Piece{Kind: Finish, Text: reason})
 	}
 	return pieces, nil
 }

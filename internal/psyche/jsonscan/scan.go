@@ -266,6 +266,13 @@ func Members(body []byte, each func(key, value []byte) error) error {
 	return s.End()
 }
 
+// Valid reports whether a text is one value.
+func Valid(body []byte) bool {
+	s := &Scanner{Body: body}
+	_, err := s.Value()
+	return err == nil && s.End() == nil
+}
+
 // Elements are the elements of a text that is one list.
 func Elements(body []byte) (all []json.RawMessage, err error) {
 	s := &Scanner{Body: body}

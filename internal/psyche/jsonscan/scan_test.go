@@ -59,6 +59,7 @@ func TestEveryByteEndsAStringWhereItShould(t *testing.T) {
 			text[len(`{"k":"`)+at] = byte(c)
 			err := Members(text, func(_, _ []byte) error { return nil })
 			require.Equal(t, json.Valid(text), err == nil, "byte %#x at %d: %v", c, at, err)
+			require.Equal(t, json.Valid(text), Valid(text))
 		}
 	}
 }
