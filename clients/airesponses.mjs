@@ -3,11 +3,26 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, Output, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { agent, assert, base, key, run } from './check.mjs'
+import { matrix } from './matrix.mjs'
 
 const oneiros = createOpenAI({ baseURL: base, apiKey: key })
 const add = tool({ description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => `the sum is ${a + b}` })
 
+const sessions = matrix({
+  say: async (prompt, { model = agent, secret = key } = {}) => (await generateText({ model: createOpenAI({ baseURL: base, apiKey: secret })(model), prompt, maxRetries: 0 })).text,
+  cut: async (prompt) => {
+    const stop = new AbortController()
+    const result = streamText({ model: oneiros(agent), prompt, abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
+    try {
+      for await (const _ of result.textStream) { stop.abort(); break }
+    } catch (err) {
+      if (err.name !== 'AbortError') throw err
+    }
+  },
+})
+
 await run('ai-sdk openai()', {
+  ...sessions,
   'streams text, with usage': async () => {
     const result = streamText({ model: oneiros(agent), system: 'Be brief.', prompt: 'one two three', maxRetries: 0 })
     let text = ''
@@ -27,14 +42,5 @@ await run('ai-sdk openai()', {
   'has structured output': async () => {
     const { output } = await generateText({ model: oneiros(agent), prompt: 'as JSON', output: Output.object({ schema: z.object({ answer: z.string() }) }), maxRetries: 0 })
     assert.equal(output.answer, 'yes')
-  },
-  'hangs up in the middle': async () => {
-    const stop = new AbortController()
-    const result = streamText({ model: oneiros(agent), prompt: 'count slowly', abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
-    try {
-      for await (const _ of result.textStream) { stop.abort(); break }
-    } catch (err) {
-      if (err.name !== 'AbortError') throw err
-    }
   },
 })

@@ -3,11 +3,26 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { embedMany, generateText, stepCountIs, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { agent, assert, base, key, run } from './check.mjs'
+import { matrix } from './matrix.mjs'
 
 const oneiros = createOpenAICompatible({ name: 'oneiros', baseURL: base, apiKey: key, includeUsage: true })
 const add = tool({ description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => `the sum is ${a + b}` })
 
+const sessions = matrix({
+  say: async (prompt, { model = agent, secret = key } = {}) => (await generateText({ model: createOpenAICompatible({ name: 'oneiros', baseURL: base, apiKey: secret })(model), prompt, maxRetries: 0 })).text,
+  cut: async (prompt) => {
+    const stop = new AbortController()
+    const result = streamText({ model: oneiros(agent), prompt, abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
+    try {
+      for await (const _ of result.textStream) { stop.abort(); break }
+    } catch (err) {
+      if (err.name !== 'AbortError') throw err
+    }
+  },
+})
+
 await run('ai-sdk', {
+  ...sessions,
   'streams text, with usage': async () => {
     const result = streamText({ model: oneiros(agent), prompt: 'one two three', maxRetries: 0 })
     let text = ''
@@ -27,14 +42,5 @@ await run('ai-sdk', {
   'embeds many': async () => {
     const { embeddings } = await embedMany({ model: oneiros.textEmbeddingModel(agent), values: ['the bees', 'the sea', 'the hill'], maxRetries: 0 })
     assert.equal(embeddings.length, 3)
-  },
-  'hangs up in the middle': async () => {
-    const stop = new AbortController()
-    const result = streamText({ model: oneiros(agent), prompt: 'count slowly', abortSignal: stop.signal, maxRetries: 0, onError: () => {} })
-    try {
-      for await (const _ of result.textStream) { stop.abort(); break }
-    } catch (err) {
-      if (err.name !== 'AbortError') throw err
-    }
   },
 })

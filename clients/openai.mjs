@@ -1,11 +1,27 @@
 // openai-node, unchanged, against an agent.
 import OpenAI from 'openai'
 import { agent, assert, base, key, run } from './check.mjs'
+import { matrix } from './matrix.mjs'
 
 const client = new OpenAI({ baseURL: base, apiKey: key, maxRetries: 0 })
 const say = (content, more) => client.chat.completions.create({ model: agent, messages: [{ role: 'user', content }], ...more })
 
+const sessions = matrix({
+  say: async (content, { model = agent, secret = key } = {}) => {
+    const stranger = new OpenAI({ baseURL: base, apiKey: secret, maxRetries: 0 })
+    return (await stranger.chat.completions.create({ model, messages: [{ role: 'user', content }] })).choices[0].message.content
+  },
+  cut: async (content) => {
+    const stream = await say(content, { stream: true })
+    for await (const chunk of stream) {
+      if (chunk.choices[0].delta.content) break
+    }
+    stream.controller.abort()
+  },
+})
+
 await run('openai', {
+  ...sessions,
   'lists agents as models': async () => {
     const ids = []
     for await (const m of client.models.list()) ids.push(m.id)
@@ -33,7 +49,7 @@ await run('openai', {
   'streams without usage when it asks for none': async () => {
     for await (const chunk of await say('one', { stream: true })) assert(!chunk.usage && chunk.choices.length === 1)
   },
-  'has tools called and their results taken': async () => {
+  'runs a tool': async () => {
     const called = []
     const runner = client.chat.completions.runTools({
       model: agent, stream: true, messages: [{ role: 'user', content: 'what is two and three?' }],
@@ -52,14 +68,7 @@ await run('openai', {
     assert(packed.data[0].embedding.length > 8)
     packed.data[1].embedding.forEach((x, i) => assert(Math.abs(x - plain.data[1].embedding[i]) < 1e-5))
   },
-  'hangs up in the middle': async () => {
-    const stream = await say('count slowly', { stream: true })
-    for await (const chunk of stream) {
-      if (chunk.choices[0].delta.content) break
-    }
-    stream.controller.abort()
-  },
-  'is told of a model that there is not': async () => {
+  'is told what agents there are': async () => {
     await assert.rejects(client.chat.completions.create({ model: 'gpt-none', messages: [] }), (err) => {
       assert(err instanceof OpenAI.NotFoundError)
       assert.equal(err.code, 'model_not_found')
@@ -68,10 +77,5 @@ await run('openai', {
   },
   'is told of a body that is wrong': async () => {
     await assert.rejects(client.chat.completions.create({ model: agent, messages: 'hello' }), OpenAI.BadRequestError)
-  },
-  'is told of a key that is wrong': async () => {
-    if (key === 'none') return
-    const stranger = new OpenAI({ baseURL: base, apiKey: 'oneiros_wrong', maxRetries: 0 })
-    await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError)
   },
 })

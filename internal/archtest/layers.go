@@ -52,7 +52,8 @@ var Layers = []Layer{
 		"internal/inflight", "internal/importer/formats",
 		"internal/answers",
 	}},
-	{Name: "activities", Packages: []string{
+	{Name: "activities",
+		Packages: []string{
 		"activities", "internal/importer", "internal/psyche",
 		"internal/hermes/react",
 	}},

@@ -32,8 +32,8 @@ func (h *deployment) hermes(agent, key string) *remote.Client {
 }
 
 // reads calls the tool "read", which is the terminal client's own.
-func reads(tools []string) (name, arguments string) {
-	if slices.Contains(tools, "read") {
+func reads(a talker.Request) (name, arguments string) {
+	if slices.Contains(a.Tools, "read") {
 		return "read", `{"path":"notes.md"}`
 	}
 	return "", ""

@@ -21,9 +21,9 @@ type Options struct {
 	Each   time.Duration // before every other piece
 	Pieces int           // at least so many, for streams that last; 0: the answer's words
 
-	Call func(tools []string) (name, arguments string) // which of the offered tools is called; nil: none
-	Say  func(Request) string                          // the answer; nil, or empty: an echo of the last message
-	Fail func(Request) int                             // a status to refuse with; 0: none
+	Call func(Request) (name, arguments string) // which of the offered tools is called; nil: none
+	Say  func(Request) string                   // the answer; nil, or empty: an echo of the last message
+	Fail func(Request) int                      // a status to refuse with; 0: none
 }
 
 // Request is one recorded request.
@@ -58,6 +58,7 @@ type Talker struct {
 	serving sync.WaitGroup
 	under   atomic.Int64
 	dropped atomic.Int64
+	begun   atomic.Int64 // streams under way of which ten pieces have been sent
 
 	mu       sync.Mutex
 	requests []Request
@@ -74,6 +75,9 @@ func Start(o Options) (*Talker, error) {
 	mux.HandleFunc("POST /v1/chat/completions", t.chat)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"talker"}]}`)
+	})
+	mux.HandleFunc("GET /v1/begun", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w, t.begun.Load())
 	})
 	t.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	t.serving.Go(func() {
@@ -146,7 +150,7 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 // answer decides the answer: a tool is called as long as its result is not in the conversation.
 func (t *Talker) answer(a Request) (text, tool, arguments string) {
 	if t.o.Call != nil && len(a.Tools) > 0 && a.Last().Role != "tool" {
-		tool, arguments = t.o.Call(a.Tools)
+		tool, arguments = t.o.Call(a)
 		if tool != "" {
 			return "", tool, arguments
 		}
@@ -186,6 +190,10 @@ func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s scripted) bool
 		pieces = append(pieces, s.piece(`{"content":" on"}`, "null"))
 	}
 	for i, p := range append(pieces, s.end()...) {
+		if i == 10 {
+			t.begun.Add(1)
+			defer t.begun.Add(-1)
+		}
 		if i > 0 && i < len(pieces) && !t.pause(r, t.o.Each) {
 			return false
 		}
