@@ -207,8 +207,7 @@ func (r *rig) begin(o activities.Spec) activities.Stretch {
 	}
 	_, err := r.store.Commit(context.Background(), memory.Write{Agent: "a", Cause: o.Dream, Add: []dream.Item{record}})
 	require.NoError(r.t, err)
-	lain, err := r.dreamRun().Begin(context.Background(),
-		activities.BeginRequest{
+	lain, err := r.dreamRun().Begin(context.Background(), activities.BeginRequest{
 		Spec: o, Workflow: o.Dream,
 		Run: "run",
 	})

@@ -27,8 +27,7 @@ func (r Retention) validate() error {
 		is  time.Duration
 	}{{"ledger", r.Ledger}, {"events", r.Events}, {"undo", r.Undo}, {"dreams", r.Dreams}, {"responses", r.Responses}} {
 		if age.is > 0 && age.is < shortest {
-			faults.add("retention.%s is %s; it must be %s or longer, or never", age.key,
-				spanText(age.is),
+			faults.add("retention.%s is %s; it must be %s or longer, or never", age.key, spanText(age.is),
 				spanText(shortest))
 		}
 	}

@@ -52,8 +52,7 @@ var Layers = []Layer{
 		"internal/inflight", "internal/importer/formats",
 		"internal/answers",
 	}},
-	{Name: "activities",
-		Packages: []string{
+	{Name: "activities", Packages: []string{
 		"activities", "internal/importer", "internal/psyche",
 		"internal/hermes/react",
 	}},

@@ -79,8 +79,7 @@ func (d *Process) Serve(ctx context.Context, h *Deployment, tell func(string, ..
 func (e *engine) dialLater(ctx context.Context, tell func(string, ...any)) error {
 	o, err := e.options()
 	if errors.Is(err, ErrNoServer) {
-		return exit.Errorf(exit.Unreachable,
-			"%w, with a server for clients; a server alone needs temporal.address",
+		return exit.Errorf(exit.Unreachable, "%w, with a server for clients; a server alone needs temporal.address",
 			err)
 	}
 	if err != nil {

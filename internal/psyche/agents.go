@@ -130,8 +130,7 @@ func (b *core) lookUp(ctx context.Context, name string, before *cachedAgent, now
 	}
 	switch {
 	case err != nil && before != nil && ctx.Err() == nil:
-		b.Log.WarnContext(ctx, "the last record of an agent is used; the store does not answer",
-			"agent",
+		b.Log.WarnContext(ctx, "the last record of an agent is used; the store does not answer", "agent",
 			before.agent.Handle, "error", err)
 		return before.agent, nil
 	case err != nil:

@@ -84,8 +84,7 @@ func (s *Service) Called(ctx context.Context, agent string, c Call) (CallAnswer,
 	}
 	if on.recall {
 		for i, m := range s.recalledFor(ctx, a, c) {
-			c.Wake.Memory = append(c.Wake.Memory, prompt.Line{Ref: fmt.Sprintf("m%d", i+1),
-				Text: clipped(m.Content,
+			c.Wake.Memory = append(c.Wake.Memory, prompt.Line{Ref: fmt.Sprintf("m%d", i+1), Text: clipped(m.Content,
 				longestQuote)})
 			taints = append(taints, m.Taint)
 		}
@@ -206,8 +205,7 @@ func (s *Service) buyCall(ctx context.Context, a *dream.Agent, c *Call, spec *in
 		if problem == nil {
 			return answer, nil
 		}
-		request.Messages = append(request.Messages, inference.Repair(problem,
-			paid.Text)...)
+		request.Messages = append(request.Messages, inference.Repair(problem, paid.Text)...)
 	}
 	return answer, Refuse(502, "malformed", "",
 		"The agent's model gave no answer that can be read, nor did its repair.")

@@ -198,8 +198,7 @@ func (b *Body) types(l *limits) error {
 	if n, err := b.wholeNumber("n"); err != nil {
 		return err
 	} else if n > mostChoices {
-		return invalidRequest(badValue, "n",
-			"n is %s; it must be a whole number from 1 to %d.",
+		return invalidRequest(badValue, "n", "n is %s; it must be a whole number from 1 to %d.",
 			shownNumber(b.given("n")),
 			mostChoices)
 	}

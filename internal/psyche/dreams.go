@@ -122,8 +122,7 @@ func (d *Dreams) Resume(ctx context.Context, c Caller, id string) (Dream, error)
 	}
 	if !n.MayGoOn(d.Now()) {
 		return Dream{},
-			conflictFault("dream_not_resumable",
-				"dream %s is %s; only an interrupted dream can be resumed",
+			conflictFault("dream_not_resumable", "dream %s is %s; only an interrupted dream can be resumed",
 				PublicID(n.ID),
 				n.Status(d.Now()))
 	}

@@ -70,8 +70,7 @@ func (s *Service) Remember(ctx context.Context, c Caller, agent, content string,
 	}
 	content = strings.TrimSpace(content)
 	if content == "" || !utf8.ValidString(content) || utf8.RuneCountInString(content) > longestKept {
-		return "", invalidRequest("out_of_range", "content",
-			"The content must be text of 1 to %d characters.",
+		return "", invalidRequest("out_of_range", "content", "The content must be text of 1 to %d characters.",
 			longestKept)
 	}
 	if !(importance >= 0 && importance <= 1) || math.IsNaN(importance) {

@@ -16,11 +16,9 @@ func TestThePromptOfATurnIsCountedAndNeverTooLow(t *testing.T) {
 		return n
 	}
 	short := count(chat("Hello"))
-	require.GreaterOrEqual(t, short,
-		int64(len("Hello")+len("You are echo.")),
+	require.GreaterOrEqual(t, short, int64(len("Hello")+len("You are echo.")),
 		"a model without a known tokenizer: bytes")
-	require.Greater(t, count(chat(strings.Repeat("word ", 20_000))),
-		int64(100_000))
+	require.Greater(t, count(chat(strings.Repeat("word ", 20_000))), int64(100_000))
 	tools := count(`{"model":"echo","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f","description":"` +
 		strings.Repeat("word ", 100) + `"}}]}`)
 	require.Greater(t, tools, short+500)

@@ -159,8 +159,7 @@ func (t *turn) keep(h spokenAnswer, ended bool) {
 
 // remember stores those lines that are worth it, are new, and do not repeat what the prompt quoted. ErrForgotten when
 // something of the agent was forgotten since seen was read.
-func (b *memoryWriter) remember(ctx context.Context, a dream.Agent, c Caller, session string,
-	lines []line,
+func (b *memoryWriter) remember(ctx context.Context, a dream.Agent, c Caller, session string, lines []line,
 	shown []string,
 	seen memory.SeenForgettings, now time.Time,
 ) error {

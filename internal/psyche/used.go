@@ -22,8 +22,7 @@ func (b *memoryWriter) used(ctx context.Context, agent dream.Agent, found []Memo
 	b.enqueue(task{context.WithoutCancel(ctx), agent, func(ctx context.Context) error {
 		err := memory.NoteUse(ctx, b.Memory, agent.ID, now, ids...)
 		if err != nil {
-			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent.Handle,
-				"error",
+			b.Log.WarnContext(ctx, "that knowledge was recalled could not be noted", "agent", agent.Handle, "error",
 				err)
 		}
 		return nil

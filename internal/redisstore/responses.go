@@ -74,8 +74,7 @@ func (s responses) Response(ctx context.Context, scope, id string, now time.Time
 // DropResponse removes a response.
 func (s responses) DropResponse(ctx context.Context, scope, id string) error {
 	key := s.responseKey(scope, id)
-	dropped, err := ask(ctx, s.server, func(ctx context.Context) (int64,
-		error) {
+	dropped, err := ask(ctx, s.server, func(ctx context.Context) (int64, error) {
 		return s.client.Del(ctx,
 			key).Result()
 	})

@@ -35,8 +35,7 @@ func (s eraser) Forget(ctx context.Context, agent string, ids ...string) (int, e
 // page was split.
 func (s eraser) Erase(ctx context.Context, agent string, e memory.Erasure) (memory.EraseResult, error) {
 	what := "forget memories of " + agent
-	done, err := in(ctx, s.write, what,
-		func(d *tx) memory.EraseResult {
+	done, err := in(ctx, s.write, what, func(d *tx) memory.EraseResult {
 		return (&erasing{
 			book{d},
 			agent, s.set.now(),

@@ -111,8 +111,7 @@ func TestEveryCommandThatIsNamedExists(t *testing.T) {
 	}
 	for _, d := range every(t) {
 		for _, line := range d.Inline {
-			require.NoError(t, checkCommand(program.Oneiros(t), strings.TrimPrefix(line, "oneiros ")),
-				"%s: %s",
+			require.NoError(t, checkCommand(program.Oneiros(t), strings.TrimPrefix(line, "oneiros ")), "%s: %s",
 				d.Path, line)
 		}
 	}

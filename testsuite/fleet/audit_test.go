@@ -155,8 +155,7 @@ func (t *trial) gather() *evidence {
 	require.NoError(t, t.night.Billing.Quiet(t.ctx))
 	talk, night := t.talk.Billing.Book(), t.night.Billing.Book()
 	e := &evidence{
-		book: provider.Book{Calls: append(talk.Calls, night.Calls...),
-			Failed: append(talk.Failed,
+		book: provider.Book{Calls: append(talk.Calls, night.Calls...), Failed: append(talk.Failed,
 			night.Failed...)},
 		balances:  map[string]spend.Balance{},
 		exchanges: t.crowd.exchanges(),

@@ -133,8 +133,7 @@ func (p *person) say(agent int) exchange {
 		Mark:  m,
 		Agent: p.t.agents[agent].Handle,
 		Owner: fmt.Sprintf("talk/%s/%s", principalName(p.principal), userName(p.user)),
-		Request: fmt.Sprintf("Please remember that crate %s went to port %x with %x.", m,
-			p.dice.Uint64(),
+		Request: fmt.Sprintf("Please remember that crate %s went to port %x with %x.", m, p.dice.Uint64(),
 			p.dice.Uint32()),
 		Began: time.Now(),
 	}

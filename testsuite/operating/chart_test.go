@@ -35,8 +35,7 @@ func tool(t *testing.T, name string) string {
 func run(t *testing.T, program string, args ...string) (output string, err error) {
 	t.Helper()
 	cmd := exec.Command(program, args...)
-	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(),
-		"HELM_CONFIG_HOME="+t.TempDir(),
+	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+t.TempDir(), "HELM_CONFIG_HOME="+t.TempDir(),
 		"KUBECONFIG=/dev/null")
 	answer, err := cmd.CombinedOutput()
 	return string(answer), err
@@ -386,8 +385,7 @@ var released = regexp.MustCompile(`(?m)^## ([0-9][0-9.]*) `)
 func TestTheChartIsOfTheNewestRelease(t *testing.T) {
 	t.Parallel()
 	body, err := os.ReadFile(chart + "/Chart.yaml")
-	require.NoError(t,
-		err)
+	require.NoError(t, err)
 	var made struct{ AppVersion string }
 	require.NoError(t, yaml.Unmarshal(body, &made))
 	log, err := os.ReadFile(root + "/CHANGELOG.md")

@@ -54,8 +54,7 @@ func queries(t *testing.T) (list []query) {
 	require.NoError(t, json.Unmarshal(body, &board))
 	for _, panel := range board.Panels {
 		for _, target := range panel.Targets {
-			list = append(list, query{"panel " + panel.Title, strings.ReplaceAll(target.Expr,
-				"$__rate_interval",
+			list = append(list, query{"panel " + panel.Title, strings.ReplaceAll(target.Expr, "$__rate_interval",
 				"5m")})
 		}
 	}
@@ -234,8 +233,7 @@ func unclean(t *testing.T, promtool, text string) (faults []string) {
 func TestAnUncleanMetricIsFound(t *testing.T) {
 	t.Parallel()
 	promtool := tool(t, "promtool")
-	require.NotEmpty(t, unclean(t, promtool,
-		"# TYPE oneiros_turns counter\noneiros_turns 1\n"))
+	require.NotEmpty(t, unclean(t, promtool, "# TYPE oneiros_turns counter\noneiros_turns 1\n"))
 	require.Empty(t, unclean(t, promtool,
 		"# HELP oneiros_turns_total Turns.\n# TYPE oneiros_turns_total counter\noneiros_turns_total 1\n"))
 }

@@ -68,8 +68,7 @@ func newRig(t *testing.T) *rig {
 	require.Equal(t, "redis-server", command[0])
 	_, port, err := net.SplitHostPort(store)
 	require.NoError(t, err)
-	r.begin(redis, nil, append(slices.Clone(command[1:]), "--port", port, "--bind", "127.0.0.1",
-		"--dir",
+	r.begin(redis, nil, append(slices.Clone(command[1:]), "--port", port, "--bind", "127.0.0.1", "--dir",
 		r.folder("redis"))...)
 	_, port, err = net.SplitHostPort(temporal)
 	require.NoError(t, err)

@@ -334,8 +334,7 @@ func (i *inspector) messages() {
 	foreign := strings.Replace(say("", "hello"), "iris", "tally", 1)
 	require.Contains(i, i.expect(theClient, "POST", path, foreign, 404), `"type":"not_found_error"`)
 	require.Contains(i, i.expect(theClient, "POST", path, say("", "be refused"), 429), "refused with 429")
-	require.Contains(i, i.expect(noBody, "POST", path, say("", "hello"), 200, "X-Api-Key",
-		i.keys[theClient]),
+	require.Contains(i, i.expect(noBody, "POST", path, say("", "hello"), 200, "X-Api-Key", i.keys[theClient]),
 		"heard: hello")
 }
 
@@ -433,14 +432,12 @@ func (i *inspector) rooms() {
 	stream, _ := i.read(theClient, "GET", hall+"/events?after=0", "", 200, func(text string) bool {
 		return strings.Contains(text, "event: deleted\n") && strings.HasSuffix(text, "\n\n")
 	}, "Accept", "text/event-stream")
-	require.Contains(i, stream,
-		"event: dormancy\n")
+	require.Contains(i, stream, "event: dormancy\n")
 	require.Contains(i, i.expect(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"direct","message":"Hello?"}`,
 		200),
 		`"should_respond":true`)
 	i.refused(theClient, "POST", "/v1/agents/iris/wake", `{"trigger":"whim"}`, 400, "invalid_value")
-	i.expect(theClient, "DELETE", hall+"/members/client", "",
-		204)
+	i.expect(theClient, "DELETE", hall+"/members/client", "", 204)
 	for _, request := range []string{
 		"GET /v1/rooms", "POST " + hall + "/members", "DELETE " + hall + "/members/client", "PUT " + hall +
 			"/subscriptions",
@@ -501,8 +498,7 @@ func (i *inspector) protocol() {
 	i.expect(theClient, "POST", "/mcp", `{"jsonrpc":`, 400, session...)
 	for _, method := range []string{"GET", "DELETE"} {
 		i.expect(theClient, method, "/mcp", "", 400, plain...)
-		i.refused(noBody, method, "/mcp", "", 401, "invalid_api_key",
-			plain...)
+		i.refused(noBody, method, "/mcp", "", 401, "invalid_api_key", plain...)
 	}
 	i.refused(noBody, "POST", "/mcp", "{}", 401, "invalid_api_key", plain...)
 	i.expect(theClient, "DELETE", "/mcp", "", 204, session...)

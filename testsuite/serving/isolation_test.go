@@ -400,8 +400,7 @@ func (t *talk) reach(pass *passage, agent int) {
 	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
 	for _, each := range []struct{ method, path, body string }{
 		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":"Go on.","previous_response_id":"` + id + `"}`},
-		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` +
-			item +
+		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` + item +
 			`"}]}`},
 		{http.MethodGet, "/" + id, ""},
 		{http.MethodGet, "/" + id + "/input_items", ""},
@@ -603,8 +602,7 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 
 			require.Positive(t, p.reached, "the control: responses of others were asked for")
 			for _, wire := range wires {
-				for _, more := range []string{"",
-					", streamed"} {
+				for _, more := range []string{"", ", streamed"} {
 					require.Positive(t, p.ways[strings.TrimPrefix(wire.path, "/v1/")+more], "the control: %s%s",
 						wire.path, more)
 				}
@@ -753,8 +751,7 @@ func TestAStoredAnswerOfOneUserIsNotGivenToAnother(t *testing.T) {
 func (p *proof) once(wire wire, stream bool, m, hidden word, clients []caller) {
 	p.Helper()
 	ask := func(who caller) (int, http.Header, string) {
-		text := "Which code has my locker 1 at the harbour (" + m.String() +
-			")?"
+		text := "Which code has my locker 1 at the harbour (" + m.String() + ")?"
 		return p.ask(http.MethodPost, wire.path, wire.body("iris", stream, []message{{"user", text}}, nil),
 			"Authorization", "Bearer "+who.key, "X-Oneiros-User", who.user, "Idempotency-Key", "good-morning-"+m.String())
 	}

@@ -17,8 +17,7 @@ import (
 // schemaOf compiles the schema of CycloneDX, which lies in the library that writes it.
 func schemaOf(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f",
-		"{{.Dir}}",
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
 		"github.com/CycloneDX/cyclonedx-go").Output()
 	require.NoError(t, err)
 	dir := filepath.Join(strings.TrimSpace(string(out)), "schema")

@@ -58,8 +58,7 @@ func newMachine(t *testing.T, pkg string) machine {
 	}
 	needs(t, "unshare", "nsenter", "pivot_root", "dpkg", "systemctl", "runuser")
 	printed := &output{}
-	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--uts", "--ipc", "--cgroup", "--kill-child",
-		"sh",
+	cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--uts", "--ipc", "--cgroup", "--kill-child", "sh",
 		"-c", boot)
 	cmd.Env = append(os.Environ(), "DIR="+t.TempDir(), "PACKAGE="+pkg)
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = printed, printed, 10*time.Second

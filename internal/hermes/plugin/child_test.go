@@ -79,8 +79,7 @@ func clock(ignoring bool) {
 		return r
 	}
 	add("echo", func(_ context.Context, in word) *mcp.CallToolResult { return text(in.Text, "and again: "+in.Text) })
-	add("environment", func(context.Context,
-		word) *mcp.CallToolResult {
+	add("environment", func(context.Context, word) *mcp.CallToolResult {
 		return text(strings.Join(os.Environ(),
 			"\n"))
 	})
@@ -95,8 +94,7 @@ func clock(ignoring bool) {
 		return &mcp.CallToolResult{Content: []mcp.Content{
 			&mcp.TextContent{Text: "Look:"},
 			&mcp.ImageContent{MIMEType: "image/png", Data: []byte("12345")},
-			&mcp.AudioContent{MIMEType: "audio/wav",
-				Data: []byte("123")},
+			&mcp.AudioContent{MIMEType: "audio/wav", Data: []byte("123")},
 			&mcp.ResourceLink{URI: "file:///a\x1b[2J", Name: "a"},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "note:1", Text: "a note"}},
 			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{
@@ -168,8 +166,7 @@ func raw(tools string) {
 			ID     json.RawMessage
 			Method string
 		}
-		if json.Unmarshal(in.Bytes(),
-			&r) != nil || r.ID == nil {
+		if json.Unmarshal(in.Bytes(), &r) != nil || r.ID == nil {
 			continue
 		}
 		result := `"error":{"code":-32601,"message":"there is no such method"}`

@@ -61,8 +61,7 @@ func TestAnAnswerIsReadInItsPieces(t *testing.T) {
 		},
 		"a stream": {
 			stream: true,
-			body: ": hello\n\n" + chunk(`{"role":"assistant","content":""}`) +
-				chunk(`{"content":"a"}`) +
+			body: ": hello\n\n" + chunk(`{"role":"assistant","content":""}`) + chunk(`{"content":"a"}`) +
 				chunk(`{"content":" b"}`) +
 				"data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}}]}\n\n" +
 				"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n",
@@ -125,8 +124,7 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	}{
 		"no JSON":          {from: strings.NewReader("<html>"), says: "no chat completion"},
 		"an event cut off": {from: strings.NewReader("data: {\"choices\":[\n\n"), stream: true, says: "no JSON"},
-		"no object":        {from: strings.NewReader(`{"choices":[{"message":5}]}`),
-			says: "no object"},
+		"no object":        {from: strings.NewReader(`{"choices":[{"message":5}]}`), says: "no object"},
 		"calls of no list": {from: strings.NewReader(`{"choices":[{"message":{"tool_calls":5}}]}`), says: "no list"},
 		"a function of 5": {
 			from: strings.NewReader(`{"choices":[{"message":{"function_call":5}}]}`),

@@ -247,8 +247,7 @@ func TestWhoSpeaksToWhom(t *testing.T) {
 		h := open(t)
 		h.agents = c.agents
 		h.answers(http.StatusOK, "application/json", strings.NewReader(`{"choices":[]}`))
-		header := append(c.header, "X-Claude-Code-Session-Id", "s1", "Anthropic-Beta", "x",
-			"Anthropic-Version",
+		header := append(c.header, "X-Claude-Code-Session-Id", "s1", "Anthropic-Beta", "x", "Anthropic-Version",
 			"2023-06-01")
 		res, body := h.send(path, asking(`"model":"`+c.model+`","metadata":`+c.meta), header...)
 		require.Equal(t, http.StatusOK, res.StatusCode, body)

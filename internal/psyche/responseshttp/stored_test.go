@@ -124,12 +124,10 @@ func TestAnItemOfAKeptResponseIsPutInPlace(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)
 	id, _ := k.made(`{"model":"iris","input":"One."}`)
-	item := "msg_" + strings.TrimPrefix(id, "resp_") +
-		"_0"
+	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
 	_, messages := k.made(`{"model":"iris","input":[{"role":"user","content":"One."},{"type":"item_reference","id":"` + item + `"}]}`)
 	require.JSONEq(t, `[{"role":"user","content":"One."},{"role":"assistant","content":"Yes."}]`, messages)
-	for _, ref := range []string{"msg_none_0", "other", item + "9", "msg_" + strings.TrimPrefix(id, "resp_") +
-		"_1"} {
+	for _, ref := range []string{"msg_none_0", "other", item + "9", "msg_" + strings.TrimPrefix(id, "resp_") + "_1"} {
 		status, text := k.ask(http.MethodPost, "",
 			`{"model":"iris","input":[{"type":"item_reference","id":"`+ref+`"}]}`)
 		require.Equal(t, http.StatusNotFound, status, ref)
@@ -183,8 +181,7 @@ func TestAKeptResponseIsReachedByItsPrincipalAlone(t *testing.T) {
 	}
 	k.as = "ann"
 	status, _ := k.ask(http.MethodGet, "/"+id, "")
-	require.Equal(t, http.StatusOK, status,
-		"nobody else removed it")
+	require.Equal(t, http.StatusOK, status, "nobody else removed it")
 }
 
 func TestTheItemsOfAnInputAreListedInPages(t *testing.T) {
