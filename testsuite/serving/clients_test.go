@@ -3,6 +3,7 @@ package serving_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -104,8 +105,10 @@ func (c otherClient) tableRow(output string) string {
 	row := "| " + c.row + " |"
 	for _, column := range columns {
 		cell := "-"
-		if slices.ContainsFunc(checked.FindAllStringSubmatch(output, -1), func(m []string) bool { return m[2] == column[1] }) {
-			cell = "yes"
+		for _, check := range checked.FindAllStringSubmatch(output, -1) {
+			if check[2] == column[1] {
+				cell = "yes"
+			}
 		}
 		row += " " + cell + " |"
 	}
@@ -154,10 +157,11 @@ agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
 			"ONEIROS_BIN="+filepath.Join(h.dir, "oneiros"),
 			"ONEIROS_CONFIG="+filepath.Join(h.dir, "oneiros.yaml"),
 			"ONEIROS_DATA_DIR="+filepath.Join(h.dir, ".local", "share", "oneiros")), more...)
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s\n%s\n%s", script, out, &h.err)
-		t.Logf("%s\n%s", script, out)
-		return string(out)
+		var out output
+		both := io.MultiWriter(&out, t.Output())
+		cmd.Stdout, cmd.Stderr = both, both
+		require.NoError(t, cmd.Run(), "%s\n%s\n%s", script, &out, &h.err)
+		return out.String()
 	}
 	only := os.Getenv("ONEIROS_CLIENT")
 	if only == "" {
@@ -165,7 +169,8 @@ agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
 	}
 	key := func(name string, flags ...string) string {
 		var made struct{ Secret string }
-		require.NoError(t, json.Unmarshal([]byte(h.must(append([]string{"--json", "keys", "add", name}, flags...)...)), &made))
+		text := h.must(append([]string{"--json", "keys", "add", name}, flags...)...)
+		require.NoError(t, json.Unmarshal([]byte(text), &made))
 		return made.Secret
 	}
 	for i := range clients {

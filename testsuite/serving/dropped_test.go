@@ -18,6 +18,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+	"github.com/seed-56a03226/oneiros/testsuite/soak"
 )
 
 var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
@@ -72,7 +73,7 @@ agent: {client_timeout: 1s, wake_lock: 1s}`)
 			defer func() { _ = res.Body.Close() }()
 			lines := bufio.NewScanner(res.Body)
 			for lines.Scan() {
-				if content(lines.Text()) != "" { // two wires begin before the provider does
+				if soak.TextOf(lines.Text()) != "" { // two wires begin before the provider does
 					answer()
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+	"github.com/seed-56a03226/oneiros/testsuite/soak"
 )
 
 // asks has one turn of a conversation on a wire.
@@ -50,7 +51,7 @@ func TestEveryWireWakesRemembersAndPaysOnce(t *testing.T) {
 		header, answer := h.asks(wire, dreaming[i], fact, true, "X-Oneiros-Conversation", "first")
 		require.Equal(t, "true", header.Get("X-Oneiros-Woke"), wire.path)
 		require.Equal(t, "1", header.Get("X-Oneiros-Epoch"))
-		require.Equal(t, "I heard: "+fact, content(answer))
+		require.Equal(t, "I heard: "+fact, soak.TextOf(answer))
 		h.until(dreaming[i], "awake")
 		h.recalls(wire, dreaming[i], "What is my boat called, and what colour has she?", fact)
 		h.paysOnce(wire, dreaming[i])
@@ -110,7 +111,7 @@ func (h *deployment) keepsWhatWasSaid(w wire, agent string) {
 	require.NoError(h, err)
 	defer func() { _ = res.Body.Close() }()
 	lines := bufio.NewScanner(res.Body)
-	for lines.Scan() && !strings.Contains(content(lines.Text()), "one") {
+	for lines.Scan() && !strings.Contains(soak.TextOf(lines.Text()), "one") {
 		continue
 	}
 	require.NoError(h, lines.Err(), w.path)

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
+	"github.com/seed-56a03226/oneiros/testsuite/soak"
 )
 
 // full says whether a proof runs at its full size.
@@ -362,7 +363,7 @@ func (t *talk) complete(pass *passage, agent int, text string, stream bool) {
 	if pass.fault != "" {
 		return
 	}
-	reply := content(answer)
+	reply := soak.TextOf(answer)
 	switch {
 	case result.Get("X-Oneiros-Agent") != agents[agent] || result.Get("X-Oneiros-Conversation") != talks[t.id]:
 		pass.fault = fmt.Sprintf("the answer is of another agent or talk: %v", result)

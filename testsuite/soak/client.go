@@ -29,6 +29,7 @@ const (
 type Turn struct {
 	Client, Agent string
 	Kind          Kind
+	Wire          string // the path of a turn of a conversation; empty for other requests
 	Replica       *Replica
 	Began, Ended  time.Time
 	Fault         string // why it failed; empty when it did not
@@ -111,10 +112,37 @@ func (g *client) turn(agent string, n int) {
 	if n == 0 && g.talks%2 == 1 {
 		text = "Please remember that my secret word is " + Secret(g.name) + "."
 	}
+	wire := Wires[g.dice.IntN(len(Wires))]
 	body, _ := json.Marshal(text)
-	g.try(kind, agent, http.MethodPost, "/v1/chat/completions", fmt.Sprintf(
-		`{"model":%q,"user":%q,"stream":%t,"messages":[{"role":"user","content":%s}]}`, agent, g.name, kind != Whole,
-		body))
+	g.try(kind, agent, http.MethodPost, wire.Path, fmt.Sprintf(
+		`{"model":%q,"stream":%t,%q:[{"role":"user","content":%s}]}`, agent, kind != Whole, wire.messages, body))
+}
+
+// Wire is one of those on which clients talk to agents.
+type Wire struct {
+	Path     string
+	messages string // the field of the conversation
+	whole    string // stands in an answer that is complete
+	end      string // stands in the last event of a stream that is complete
+}
+
+// Wires are all of them.
+var Wires = []Wire{
+	{"/v1/chat/completions", "messages", `"finish_reason":"stop"`, "data: [DONE]"},
+	{"/v1/responses", "input", `"status":"completed"`, `"type":"response.completed"`},
+	{"/v1/messages", "messages", `"stop_reason":"end_turn"`, `"type":"message_stop"`},
+}
+
+// cut says what an answer lacks; empty when it is complete.
+func (w Wire) cut(kind Kind, answer string) string {
+	events := strings.Split(strings.TrimRight(answer, "\n"), "\n\n")
+	switch {
+	case kind == Streamed && !strings.Contains(events[len(events)-1], w.end):
+		return "the stream was cut: " + answer[max(0, len(answer)-200):]
+	case kind == Whole && !strings.Contains(answer, w.whole):
+		return "no answer: " + answer
+	}
+	return ""
 }
 
 // try sends the request to one replica, and to another when that one fails.
@@ -174,26 +202,52 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 		t.Fault = err.Error()
 	case res.StatusCode/100 != 2:
 		t.Fault = fmt.Sprintf("%d: %s", res.StatusCode, t.Answer)
-	case kind == Streamed && !strings.HasSuffix(t.Answer, "data: [DONE]\n\n"):
-		t.Fault = "the stream was cut: " + t.Answer[max(0, len(t.Answer)-200):]
-	case kind == Whole && !strings.Contains(t.Answer, `"finish_reason":"stop"`):
-		t.Fault = "no answer: " + t.Answer
+	default:
+		for _, wire := range Wires {
+			if wire.Path == path {
+				t.Wire, t.Fault = path, wire.cut(kind, t.Answer)
+			}
+		}
 	}
 	return t
 }
 
-// TextOf joins the text of an answer, whole or streamed.
+// TextOf joins the text of an answer on any wire, whole or streamed.
 func TextOf(answer string) string {
 	type message struct{ Content string }
+	type part struct{ Text string }
 	var text strings.Builder
 	for line := range strings.Lines(answer) {
 		var piece struct {
+			Type    string
 			Choices []struct{ Delta, Message message }
+			Output  []struct{ Content []part }
+			Content []part
+			Delta   json.RawMessage
 		}
-		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) == nil {
-			for _, c := range piece.Choices {
-				text.WriteString(c.Delta.Content + c.Message.Content)
+		if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &piece) != nil {
+			continue
+		}
+		for _, c := range piece.Choices {
+			text.WriteString(c.Delta.Content + c.Message.Content)
+		}
+		for _, item := range piece.Output {
+			for _, p := range item.Content {
+				text.WriteString(p.Text)
 			}
+		}
+		for _, p := range piece.Content {
+			text.WriteString(p.Text)
+		}
+		switch piece.Type {
+		case "response.output_text.delta":
+			var delta string
+			_ = json.Unmarshal(piece.Delta, &delta)
+			text.WriteString(delta)
+		case "content_block_delta":
+			var delta part
+			_ = json.Unmarshal(piece.Delta, &delta)
+			text.WriteString(delta.Text)
 		}
 	}
 	return text.String()

@@ -14,8 +14,9 @@ import (
 // Figures count what happened.
 type Figures struct {
 	Kinds           map[Kind]int
-	Excused, Failed int // requests at killed replicas, and elsewhere
-	Wakes           int // requests that woke their agent
+	Answered        map[string]int // complete answers, by wire
+	Excused, Failed int            // requests at killed replicas, and elsewhere
+	Wakes           int            // requests that woke their agent
 	// answers that contain a client's own secret, as requested; and those marked as dream content
 	Own, Labelled      int
 	Leases             int
@@ -30,7 +31,7 @@ type Figures struct {
 
 // Count counts.
 func Count(e Evidence) Figures {
-	f := Figures{Kinds: map[Kind]int{}}
+	f := Figures{Kinds: map[Kind]int{}, Answered: map[string]int{}}
 	for _, t := range e.Turns {
 		f.turn(t)
 	}
@@ -58,6 +59,9 @@ func Count(e Evidence) Figures {
 
 func (f *Figures) turn(t Turn) {
 	f.Kinds[t.Kind]++
+	if t.Wire != "" && t.Kind != HungUp && t.Fault == "" {
+		f.Answered[t.Wire]++
+	}
 	switch {
 	case t.Fault != "" && t.Excused():
 		f.Excused++
@@ -102,6 +106,7 @@ func Report(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string 
 		s.For, len(s.Fleet.Deaths()))
 	line("%d requests: %v; %d woke their agent; %d failed at a killed replica, %d elsewhere", len(e.Turns), f.Kinds,
 		f.Wakes, f.Excused, f.Failed)
+	line("complete answers by wire: %v", f.Answered)
 	line("%d leases seen; %d dreams, %d stretches, %d of them woken, %d of these as they began", f.Leases, f.Dreams,
 		f.Stretches, f.Woken, f.Crossed)
 	line(

@@ -98,6 +98,9 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	require.Positive(t, f.Woken, "dreams were woken")
 	require.Positive(t, f.Stretches)
 	require.Positive(t, f.Begun, "agents dreamt between visits")
+	for _, wire := range soak.Wires {
+		require.Positive(t, f.Answered[wire.Path], "clients were answered over %s", wire.Path)
+	}
 	require.Positive(t, f.Own, "a client's own secret is found in its answers, so the search works")
 
 	t.Run("the judge finds a lease that was not honoured", func(t *testing.T) {
