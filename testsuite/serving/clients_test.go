@@ -64,7 +64,7 @@ func slowly(a talker.Request) string {
 	switch {
 	case text == "as JSON" && strings.Contains(string(a.Body), `"response_format":{"type":"json_schema"`):
 		return `{"answer":"yes"}`
-	case strings.HasSuffix(text, "count slowly"):
+	case strings.HasSuffix(strings.TrimRight(text, "\"\n"), "count slowly"): // OpenCode quotes it
 		return strings.Repeat("and one ", 5000)
 	case found != nil:
 		return fmt.Sprintf("I heard %d bytes.", len(found[1]))

@@ -69,12 +69,13 @@ func unsaid(at, name string) error {
 var (
 	// fields that mean the same in a chat completion
 	same = set(`
-		temperature top_p user safety_identifier prompt_cache_key prompt_cache_retention service_tier top_logprobs`)
+		temperature top_p user safety_identifier prompt_cache_key prompt_cache_retention prompt_cache_options
+		service_tier top_logprobs`)
 	// fields that are read here
 	own = set(`
 		model input instructions tools tool_choice parallel_tool_calls text reasoning max_output_tokens metadata
 		truncation include store stream stream_options previous_response_id background conversation prompt
-		context_management moderation max_tool_calls client_metadata`)
+		context_management moderation max_tool_calls client_metadata access_programs`)
 	// fields of chat completions that have another name here
 	others = map[string]string{
 		"messages": "input", "functions": "tools", "function_call": "tool_choice", "response_format": "text.format",
@@ -214,6 +215,8 @@ func (q *Request) refusals() error {
 				"This server compacts no context: leave context_management out, and send less input when the "+
 					"window is full.",
 			)
+		case name == "access_programs":
+			return unsupported(name, "A chat completion names no programs of access: leave access_programs out.")
 		case name == "moderation":
 			return unsupported(name, "This server moderates nothing: leave moderation out.")
 		case name == "truncation" && text != `"disabled"`:

@@ -52,7 +52,8 @@ func (s *toolset) byFunction(name string) (tool, bool) {
 // builtIn are the types of tools that OpenAI's servers run themselves, or that their models were trained for.
 var builtIn = set(`
 	web_search web_search_preview web_search_2025_08_26 web_search_preview_2025_03_11 file_search code_interpreter
-	image_generation mcp computer computer_use_preview computer_use tool_search shell local_shell apply_patch`)
+	image_generation mcp computer computer_use_preview computer_use tool_search shell local_shell apply_patch
+	programmatic_tool_calling`)
 
 func (q *Request) readTools() error {
 	v := q.fields["tools"]

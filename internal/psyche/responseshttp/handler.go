@@ -98,13 +98,13 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, err
 	}
-	before, err := f.context(r.Context(), t.Caller, q)
-	if err != nil {
-		return nil, nil, err
-	}
 	spec, err := f.Talk.ModelFor(r.Context(), t.Caller, t.Agent)
 	if err != nil {
 		return nil, nil, f.Unknown(r.Context(), &t.Caller, t.Agent, err)
+	}
+	before, err := f.context(r.Context(), use{caller: t.Caller, agent: t.Agent, allowed: own}, q)
+	if err != nil {
+		return nil, nil, err
 	}
 	o := responses.Options{MaxTokens: "max_tokens"}
 	if spec.Reasoning {
@@ -120,14 +120,12 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 }
 
 // context are the items that a request goes on from. It puts those that the input refers to in their places.
-func (f *Handler) context(
-	ctx context.Context, caller psyche.Caller, q *responses.Request,
-) ([]responses.Item, error) {
+func (f *Handler) context(ctx context.Context, u use, q *responses.Request) ([]responses.Item, error) {
 	q.Store = q.Store && f.Kept != nil
-	if err := f.resolve(ctx, caller, q); err != nil {
+	if err := f.resolve(ctx, u, q); err != nil {
 		return nil, err
 	}
-	return f.before(ctx, caller, q.Previous, own)
+	return f.before(ctx, u, q.Previous)
 }
 
 // creation is a response being made.

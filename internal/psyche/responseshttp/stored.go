@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -91,18 +92,25 @@ func readable(caller psyche.Caller, user string) bool {
 // what belongs to no user, so only the same one may.
 func own(caller psyche.Caller, user string) bool { return caller.User == user }
 
-// stored finds a response of the caller's principal and of an agent that its key reaches, whose user allowed accepts.
-// field names what asked for it.
-func (f *Handler) stored(ctx context.Context, caller psyche.Caller, id, field string,
-	allowed func(psyche.Caller, string) bool,
-) (*keptBody, error) {
+// use is how a caller uses kept responses.
+type use struct {
+	caller psyche.Caller
+	// the agent that goes on from them, by its handle in any case of letters: from those of no other, because its memory
+	// is its own; empty: they are read
+	agent   string
+	allowed func(caller psyche.Caller, user string) bool
+}
+
+// stored finds a response of the caller's principal and of an agent that its key reaches, which the use allows. field
+// names what asked for it.
+func (f *Handler) stored(ctx context.Context, u use, id, field string) (*keptBody, error) {
 	missing := psyche.Refuse(http.StatusNotFound, "response_not_found", field,
-		"There is no kept response %q. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key.",
+		"There is no kept response %q. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key or another agent.",
 		clipped(id))
 	if f.Kept == nil || id == "" {
 		return nil, missing
 	}
-	r, err := f.Kept.Response(ctx, caller.Key.ClaimScope(), id, f.Now().UTC())
+	r, err := f.Kept.Response(ctx, u.caller.Key.ClaimScope(), id, f.Now().UTC())
 	if errors.Is(err, memory.ErrNotFound) {
 		return nil, missing
 	}
@@ -113,7 +121,8 @@ func (f *Handler) stored(ctx context.Context, caller psyche.Caller, id, field st
 	if err := json.Unmarshal(r.Body, &kept); err != nil {
 		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
-	if !caller.May(access.Client, kept.Agent) || !allowed(caller, r.User) {
+	others := u.agent != "" && !strings.EqualFold(u.agent, kept.Agent)
+	if others || !u.caller.May(access.Client, kept.Agent) || !u.allowed(u.caller, r.User) {
 		return nil, missing
 	}
 	kept.previous = r.Previous
@@ -133,11 +142,10 @@ func clipped(id string) string {
 const longestChain = 1000
 
 // before are the items that a request goes on from, oldest first.
-func (f *Handler) before(ctx context.Context, caller psyche.Caller, id string, allowed func(psyche.Caller, string) bool,
-) ([]responses.Item, error) {
+func (f *Handler) before(ctx context.Context, u use, id string) ([]responses.Item, error) {
 	var chain []*keptBody
 	for id != "" {
-		kept, err := f.stored(ctx, caller, id, "previous_response_id", allowed)
+		kept, err := f.stored(ctx, u, id, "previous_response_id")
 		if err != nil {
 			return nil, err
 		}
@@ -158,13 +166,13 @@ func (f *Handler) before(ctx context.Context, caller psyche.Caller, id string, a
 }
 
 // resolve puts the items that the input refers to in their places.
-func (f *Handler) resolve(ctx context.Context, caller psyche.Caller, q *responses.Request) error {
+func (f *Handler) resolve(ctx context.Context, u use, q *responses.Request) error {
 	seen := map[string]*keptBody{} // by response
 	for _, place := range q.References() {
 		ref, field := q.Input[place].Ref, fmt.Sprintf("input[%d]", place)
 		id := responses.ResponseOf(ref)
 		if seen[id] == nil {
-			kept, err := f.stored(ctx, caller, id, field, own)
+			kept, err := f.stored(ctx, u, id, field)
 			if err != nil {
 				return missingItem(err, field, ref)
 			}
@@ -217,7 +225,7 @@ func (f *Handler) requested(r *http.Request) (*keptBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.stored(r.Context(), caller, r.PathValue("response"), "response", readable)
+	return f.stored(r.Context(), use{caller: caller, allowed: readable}, r.PathValue("response"), "response")
 }
 
 // remove removes a kept response.
@@ -292,7 +300,7 @@ func (f *Handler) pageOf(r *http.Request) (*itemPage, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := f.before(r.Context(), caller, kept.previous, readable)
+	items, err := f.before(r.Context(), use{caller: caller, allowed: readable}, kept.previous)
 	if err != nil {
 		return nil, err
 	}

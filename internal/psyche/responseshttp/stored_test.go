@@ -120,6 +120,25 @@ func TestARequestGoesOnFromAKeptResponse(t *testing.T) {
 	require.Contains(t, text, `"text":"Yes."`)
 }
 
+// TestATalkWithOneAgentIsNotCarriedToAnother uses a key that reaches both.
+func TestATalkWithOneAgentIsNotCarriedToAnother(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	id, _ := k.made(`{"model":"iris","input":"One."}`)
+	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
+	for _, further := range []string{
+		`"input":"Two.","previous_response_id":"` + id + `"`,
+		`"input":[{"type":"item_reference","id":"` + item + `"}]`,
+	} {
+		status, text := k.ask(http.MethodPost, "", `{"model":"tally",`+further+`}`)
+		require.Equal(t, http.StatusNotFound, status, text)
+		require.Regexp(t, "response_not_found|item_not_found", text)
+		k.made(`{"model":"oneiros/iris",` + further + `}`)
+	}
+	status, _ := k.ask(http.MethodGet, "/"+id, "")
+	require.Equal(t, http.StatusOK, status)
+}
+
 func TestAnItemOfAKeptResponseIsPutInPlace(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)
