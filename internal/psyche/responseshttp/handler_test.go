@@ -55,7 +55,7 @@ func (b *being) Agents(context.Context, psyche.Caller) ([]dream.Agent, error) {
 }
 
 func (b *being) ModelFor(_ context.Context, _ psyche.Caller, agent string) (inference.Spec, error) {
-	if agent != "iris" {
+	if agent != "iris" && agent != "tally" {
 		return inference.Spec{}, psyche.Refuse(
 			http.StatusNotFound,
 			"agent_not_found",
@@ -230,7 +230,7 @@ func TestWhatIsWrongIsRefusedBeforeATurn(t *testing.T) {
 	t.Parallel()
 	s := open(t, written, one)
 	for body, code := range map[string]string{
-		`{"model":"tally","input":"x"}`:                  "model_not_found",
+		`{"model":"nobody","input":"x"}`:                  "model_not_found",
 		`{"input":"x"}`:                                  "invalid_value",
 		`{"model":"iris","input":"x","background":true}`: "unsupported_parameter",
 		`{"model":"iris","input":[]}`:                    "invalid_value",
@@ -241,7 +241,7 @@ func TestWhatIsWrongIsRefusedBeforeATurn(t *testing.T) {
 		require.Contains(t, text, `"code":"`+code+`"`, body)
 	}
 	require.Empty(t, s.turns)
-	_, text := s.create(`{"model":"tally","input":"x"}`)
+	_, text := s.create(`{"model":"nobody","input":"x"}`)
 	require.Contains(t, text, "This key reaches iris.")
 }
 
