@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities"
@@ -35,6 +38,7 @@ type fleetOf struct {
 		memory.Feeds
 	}
 	deployment *deploy.Deployment
+	serverUsed func() time.Duration // processor time of a Redis server; nil: the store has none
 }
 
 // fleetAgent is one agent of a fleet. Every five-hundredth has a problem: its newest dream failed.
@@ -145,15 +149,21 @@ func BenchmarkFleet(b *testing.B) {
 			s, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "oneiros.db"))
 			require.NoError(b, err)
 			b.Cleanup(func() { require.NoError(b, s.Close()) })
-			return fleetOf{s, &deploy.Deployment{Ledger: s.Ledger(), Balances: s.Ledger(), Events: s, Wakes: s}}
+			return fleetOf{s, &deploy.Deployment{Ledger: s.Ledger(), Balances: s.Ledger(), Events: s, Wakes: s}, nil}
 		},
 		"Redis": func(b *testing.B) fleetOf {
 			b.Helper()
-			s, err := redisstore.Open(b.Context(), redis.Shared(b).URL, redisstore.Prefix(redis.Prefix(b)),
+			server := redis.Shared(b)
+			s, err := redisstore.Open(b.Context(), server.URL, redisstore.Prefix(redis.Prefix(b)),
 				redisstore.Timeout(time.Minute))
 			require.NoError(b, err)
 			b.Cleanup(func() { require.NoError(b, s.Close()) })
-			return fleetOf{s, &deploy.Deployment{Ledger: s.Ledger(), Balances: s.Ledger(), Events: s, Wakes: s}}
+			client := server.Dial(b)
+			return fleetOf{
+				s,
+				&deploy.Deployment{Ledger: s.Ledger(), Balances: s.Ledger(), Events: s, Wakes: s},
+				func() time.Duration { return redisUsed(b, client) },
+			}
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
@@ -161,16 +171,55 @@ func BenchmarkFleet(b *testing.B) {
 			f.deployment.Store, f.deployment.Fleet, f.deployment.Feeds = f.store, f.store, f.store
 			f.deployment.Catalog, f.deployment.Knobs = models, dream.DefaultKnobs()
 			f.fillAll(b)
-			for _, line := range []string{
-				"agents list", "agents list --limit 0", "agents list --json", "dreams list --all",
-				"dreams list --all --status aborted", "spend --all", "spend --all --limit 0", "spend",
-				"health --problems",
-			} {
-				b.Run(strings.ReplaceAll(line, " ", "_"), func(b *testing.B) { f.command(b, line) })
-			}
-			b.Run("GET_v1_dreams", f.listed)
+			f.lines(b)
 		})
 	}
+}
+
+// lines runs the commands and the operation that show all agents.
+func (f fleetOf) lines(b *testing.B) {
+	for _, line := range []string{
+		"agents list", "agents list --limit 0", "agents list --json", "dreams list --all",
+		"dreams list --all --status aborted", "spend --all", "spend --all --limit 0", "spend",
+		"health --problems",
+	} {
+		b.Run(strings.ReplaceAll(line, " ", "_"), func(b *testing.B) { f.measured(b, func() { f.command(b, line) }) })
+	}
+	b.Run("GET_v1_dreams", func(b *testing.B) { f.measured(b, func() { f.listed(b) }) })
+}
+
+// measured reports the processor time of a benchmark beside the time that it took: other work on the machine does not
+// change it. It is that of this process and of the store's server.
+func (f fleetOf) measured(b *testing.B, run func()) {
+	used := func() time.Duration {
+		var all syscall.Rusage
+		require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &all))
+		sum := time.Duration(all.Utime.Nano() + all.Stime.Nano())
+		if f.serverUsed != nil {
+			sum += f.serverUsed()
+		}
+		return sum
+	}
+	before := used()
+	run()
+	b.ReportMetric(1000*(used()-before).Seconds()/float64(b.N), "cpu-ms")
+}
+
+// redisUsed is the processor time that a Redis server has used.
+func redisUsed(b *testing.B, client *goredis.Client) time.Duration {
+	b.Helper()
+	text, err := client.Info(b.Context(), "cpu").Result()
+	require.NoError(b, err)
+	sum := 0.
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name == "used_cpu_user" || name == "used_cpu_sys" {
+			seconds, err := strconv.ParseFloat(value, 64)
+			require.NoError(b, err, line)
+			sum += seconds
+		}
+	}
+	return time.Duration(sum * float64(time.Second))
 }
 
 // command runs a command line.

@@ -92,7 +92,7 @@ func (s apiKeys) allowKeyless(ctx context.Context, tx *redis.Tx, now time.Time) 
 	if err != nil {
 		return err
 	}
-	keys, err := decoded[access.Key](bodies)
+	keys, err := store.Decode[access.Key](bodies)
 	if err != nil {
 		return err
 	}

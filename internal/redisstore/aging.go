@@ -195,7 +195,7 @@ func (s aging) trimAffects(ctx context.Context, agent string, before time.Time, 
 	if err != nil {
 		return 0, err
 	}
-	affects, err := decoded[store.Affect](oldest)
+	affects, err := store.Decode[store.Affect](oldest)
 	if err != nil {
 		return 0, err
 	}

@@ -122,7 +122,7 @@ func list[T any](ctx context.Context, s *server, key string, compare func(a, b T
 	if err != nil {
 		return nil, err
 	}
-	all, err := decoded[T](values)
+	all, err := store.Decode[T](values)
 	slices.SortFunc(all, compare)
 	return all, err
 }

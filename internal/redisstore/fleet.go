@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -32,17 +34,18 @@ const (
 	accountsAtOnce = 2000
 )
 
-// fleet describes many agents at once. It reads each agent's own orders (memory.go), so nothing is kept for it alone.
+// fleet describes many agents at once, from each agent's own orders (memory.go).
 type fleet struct{ *server }
 
 // overviewPlan is what overview.lua reads.
 type overviewPlan struct {
-	Kind   string        `json:"kind"`
-	States []dream.State `json:"states"`
-	Dreams int           `json:"dreams"`
-	Waits  []string      `json:"waits"` // kinds of which one may wait for a review
-	Last   int           `json:"last"`
-	Open   string        `json:"open"`
+	Episodes bool          `json:"episodes"`
+	Order    string        `json:"order"` // of an agent's dreams, without the state
+	States   []dream.State `json:"states"`
+	Dreams   int           `json:"dreams"`
+	Waits    []string      `json:"waits"` // keys of which one exists if something waits for a review
+	Last     int           `json:"last"`
+	Open     string        `json:"open"`
 }
 
 // Overview describes agents by their ids.
@@ -53,19 +56,24 @@ func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQ
 
 func (s fleet) overview(ctx context.Context, agents []string, q memory.OverviewQuery) ([]memory.Overview, error) {
 	plan := overviewPlan{
-		Kind:   string(dream.KindRecord),
-		States: []dream.State{},
-		Dreams: q.Dreams,
-		Waits:  []string{},
-		Last:   memory.LastDue,
-		Open:   dream.PredictionOpen,
+		Episodes: q.Episodes,
+		Order:    newestOrder + string(dream.KindRecord) + ":",
+		States:   []dream.State{},
+		Dreams:   q.Dreams,
+		Waits:    []string{},
+		Last:     memory.LastDue,
+		Open:     dream.PredictionOpen,
 	}
 	if q.Dreams > 0 {
 		plan.States = store.States(memory.Query{States: q.States})
 	}
-	for _, kind := range dream.Kinds {
-		if q.Waits {
-			plan.Waits = append(plan.Waits, string(kind))
+	switch {
+	case !q.Waits:
+	case s.sortDreams(ctx):
+		plan.Waits = []string{proposedSet}
+	default:
+		for _, kind := range dream.Kinds {
+			plan.Waits = append(plan.Waits, newestOrder+string(kind)+":"+string(dream.Proposed))
 		}
 	}
 	wire, err := json.Marshal(plan)
@@ -76,26 +84,46 @@ func (s fleet) overview(ctx context.Context, agents []string, q memory.OverviewQ
 	if !q.DueBefore.IsZero() {
 		due = below(timeKey(q.DueBefore))
 	}
-	all := make([]memory.Overview, 0, len(agents))
-	for part := range slices.Chunk(agents, agentsAtOnce) {
+	all := make([]memory.Overview, len(agents))
+	return all, inParts(agents, agentsAtOnce, func(first int, part []string) error {
 		args := []any{wire, due}
 		for _, agent := range part {
 			args = append(args, agent, s.key(agent, ""))
 		}
 		reply, err := s.run(ctx, overviewScript, nil, args...)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		rows, _ := reply.([]any)
 		if len(rows) != len(part) {
-			return nil, fmt.Errorf("the server described %d of %d agents", len(rows), len(part))
+			return fmt.Errorf("the server described %d of %d agents", len(rows), len(part))
 		}
 		for i, r := range rows {
 			fields, _ := r.([]any)
-			all = append(all, readOverview(part[i], fields, q.Dreams))
+			all[first+i] = readOverview(part[i], fields, q.Dreams)
 		}
+		return nil
+	})
+}
+
+// atOnce is how many parts of a list are read at once: the server answers one while this process reads the other.
+const atOnce = 2
+
+// inParts calls do with each part of a list and the place of its first element, and returns the errors.
+func inParts[T any](list []T, most int, do func(first int, part []T) error) error {
+	slots := make(chan struct{}, atOnce)
+	faults := make([]error, (len(list)+most-1)/most)
+	var group sync.WaitGroup
+	for i := range faults {
+		slots <- struct{}{}
+		group.Go(func() {
+			first := i * most
+			faults[i] = do(first, list[first:min(first+most, len(list))])
+			<-slots
+		})
 	}
-	return all, nil
+	group.Wait()
+	return errors.Join(faults...)
 }
 
 // readOverview reads what overview.lua says of an agent.
@@ -145,11 +173,20 @@ func (s fleet) Dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Recor
 func (s fleet) dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Record, error) {
 	var found []*dream.Record
 	n := q.Limit
-	if len(q.Statuses) > 0 {
+	var orders []string
+	switch {
+	case len(q.Statuses) == 0:
+		orders = []string{newestOrder + string(dream.KindRecord) + ":"}
+	case s.sortDreams(ctx):
+		for _, status := range store.Distinct(q.Statuses) {
+			orders = append(orders, statusOrder+status+":")
+		}
+	default:
+		orders = []string{newestOrder + string(dream.KindRecord) + ":"}
 		n = max(n, itemsPerStep)
 	}
 	for len(found) < q.Limit {
-		places, err := s.places(ctx, q, n)
+		places, err := s.places(ctx, q, orders, n)
 		if err != nil {
 			return nil, err
 		}
@@ -174,8 +211,8 @@ func (s fleet) dreams(ctx context.Context, q memory.DreamsQuery) ([]*dream.Recor
 	return found, nil
 }
 
-// places returns the places of the next n dreams, whatever their status.
-func (s fleet) places(ctx context.Context, q memory.DreamsQuery, n int) ([]memory.DreamPlace, error) {
+// places returns the places of the next n dreams in orders, whatever their status.
+func (s fleet) places(ctx context.Context, q memory.DreamsQuery, orders []string, n int) ([]memory.DreamPlace, error) {
 	p := readPlan{By: newestOrder, from: lowest, to: highest}
 	until := q.Until
 	if at := q.After.At; !q.After.IsZero() && (until.IsZero() || at.Before(until)) {
@@ -185,8 +222,9 @@ func (s fleet) places(ctx context.Context, q memory.DreamsQuery, n int) ([]memor
 	sources := make([]dreamSource, 0, len(q.Agents))
 	for _, agent := range slices.Compact(slices.Sorted(slices.Values(q.Agents))) {
 		for _, state := range store.States(memory.Query{States: q.States}) {
-			key := s.key(agent, newestOrder+string(dream.KindRecord)+":"+string(state))
-			sources = append(sources, dreamSource{agent: agent, key: key})
+			for _, order := range orders {
+				sources = append(sources, dreamSource{agent: agent, key: s.key(agent, order+string(state))})
+			}
 		}
 	}
 	if err := s.first(ctx, sources, p, 1); err != nil {
@@ -236,7 +274,7 @@ func newestSources(sources []dreamSource, after memory.DreamPlace, n int) []drea
 
 // first reads the first members of sources within bounds.
 func (s fleet) first(ctx context.Context, sources []dreamSource, bounds readPlan, limit int) error {
-	for part := range slices.Chunk(sources, agentsAtOnce) {
+	return inParts(sources, agentsAtOnce, func(_ int, part []dreamSource) error {
 		args := []any{bounds.from, bounds.to, limit}
 		for _, source := range part {
 			args = append(args, source.key)
@@ -255,8 +293,8 @@ func (s fleet) first(ctx context.Context, sources []dreamSource, bounds readPlan
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // ofStatuses returns those places where the record has one of the statuses; all of them if there are none.
@@ -335,26 +373,27 @@ func recordOf(id, kept string) (*dream.Record, error) {
 
 // Balances returns the balances of several accounts, in this order.
 func (s ledger) Balances(ctx context.Context, scopes []string) ([]spend.Balance, error) {
-	all := make([]spend.Balance, 0, len(scopes))
-	for part := range slices.Chunk(scopes, accountsAtOnce) {
+	all := make([]spend.Balance, len(scopes))
+	err := inParts(scopes, accountsAtOnce, func(first int, part []string) error {
 		args := make([]any, len(part))
 		for i, scope := range part {
 			args[i] = scope
 		}
 		sums, err := s.runTexts(ctx, balancesScript, nil, args...)
+		if err == nil && len(sums) != 2*len(part) {
+			err = fmt.Errorf("the server read %d sums of %d accounts", len(sums), len(part))
+		}
 		if err != nil {
-			return nil, store.Wrap(err, "balances of accounts")
+			return err
 		}
 		var p parser
-		for i := 0; i+1 < len(sums); i += 2 {
-			all = append(all, spend.Balance{
-				Reserved: budget.Micros(p.number(sums[i])),
-				Spent:    budget.Micros(p.number(sums[i+1])),
-			})
+		for i := range part {
+			all[first+i] = spend.Balance{
+				Reserved: budget.Micros(p.number(sums[2*i])),
+				Spent:    budget.Micros(p.number(sums[2*i+1])),
+			}
 		}
-		if p.err != nil {
-			return nil, store.Wrap(p.err, "balances of accounts")
-		}
-	}
-	return all, nil
+		return p.err
+	})
+	return store.Result(all, err, "balances of accounts")
 }

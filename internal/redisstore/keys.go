@@ -57,6 +57,8 @@ const (
 	keyHashesKey    = "keyhashes"    // hash of a key -> id
 	unrecordedKey   = "unheard"      // set of the agents with a wake that no workflow has recorded
 	schemaKey       = "schema"       // number of the schema, or the mark of an import
+	sortedKey       = "sorted"       // 1 once the orders of schema 6 are whole
+	raisedKey       = "raised"       // for an hour after keys of an older schema were opened
 	keysRequiredKey = "keysrequired" // 1 or 0; when it is missing, keys are required if there are any
 )
 
@@ -116,14 +118,4 @@ func (p *parser) json(text string, into any) {
 	if text != "" {
 		p.fail(json.Unmarshal([]byte(text), into))
 	}
-}
-
-// decoded decodes values of JSON.
-func decoded[T any](texts []string) ([]T, error) {
-	var p parser
-	all := make([]T, len(texts))
-	for i, text := range texts {
-		p.json(text, &all[i])
-	}
-	return all, p.err
 }

@@ -18,6 +18,8 @@ import (
 //	items                     hash    id -> newest row (items.go)
 //	revisions                 hash    id, NUL, number -> older row
 //	by:<order>:<kind>:<state> zset    all with one score; members sort by their bytes: key, beginning of the text, id
+//	by:status:<status>:<state> zset   as by:newest, of records of dreams; since schema 6
+//	by:proposed               set     ids of the items that wait for a review; since schema 6
 //	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
 //	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, of a session
 //	owner:<owner>             set     ids of the items that were said in this owner's conversations
@@ -38,7 +40,8 @@ import (
 // are dates: memory.Aged.
 //
 // Keys of the deployment: the hashes agents, handles, slots and feeds; done:<token>, the reply of a step, for a minute;
-// sweep, the JSON of memory.SweepState; and the channel events, where an agent's id announces new events.
+// sweep, the JSON of memory.SweepState; sorted, which is 1 once by:status and by:proposed of every agent are whole;
+// raised, for an hour after keys of an older schema were opened; and the channel events, where an agent's id announces new events.
 
 // A read in several steps that finds that others wrote in between starts over, after a pause that grows up to the
 // longest. It fails after so many tries.

@@ -40,7 +40,7 @@ func (s talks) Backgrounds(ctx context.Context, agent, talk string) ([]memory.Ba
 		return s.client.LRange(ctx, s.talkKey(agent, talk), 0, -1).Result()
 	})
 	if err == nil {
-		all, err = decoded[memory.Background](bodies)
+		all, err = store.Decode[memory.Background](bodies)
 	}
 	return store.Result(all, err, fmt.Sprintf("backgrounds of conversation %q of %s", talk, agent))
 }

@@ -91,7 +91,7 @@ func (u *undoing) touched(ctx context.Context) ([]string, error) {
 	var p parser
 	values := counters.Val()
 	u.version, u.aged.Undo = p.number(text(values, 0)), p.time(text(values, 1))
-	u.affects, err = decoded[store.Affect](affects.Val())
+	u.affects, err = store.Decode[store.Affect](affects.Val())
 	ids := append(byDream.Val(), byCause.Val()...)
 	slices.Sort(ids)
 	return slices.Compact(ids), errors.Join(p.err, err)

@@ -41,8 +41,11 @@ func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQ
 
 // countAll reads what an overview counts.
 func countAll(d *tx, all []memory.Overview, ids jsonText, q memory.OverviewQuery) {
-	waits, overdue := "0", "0"
+	episodes, waits, overdue := "0", "0", "0"
 	var args []any
+	if q.Episodes {
+		episodes = "coalesce((SELECT n FROM item_counts WHERE agent = asked.value AND kind = 'episode' AND state = 'live'), 0)"
+	}
 	if q.Waits {
 		waits = "EXISTS (SELECT 1 FROM item_counts WHERE agent = asked.value AND state = 'proposed' AND n > 0)"
 	}
@@ -52,9 +55,8 @@ func countAll(d *tx, all []memory.Overview, ids jsonText, q memory.OverviewQuery
 			ORDER BY due DESC, text DESC, id DESC LIMIT ?) WHERE status = ?)`
 		args = append(args, string(dream.KindPrediction), nanos(q.DueBefore), memory.LastDue, dream.PredictionOpen)
 	}
-	d.each(`SELECT asked.key, coalesce((SELECT n FROM item_counts
-			WHERE agent = asked.value AND kind = 'episode' AND state = 'live'), 0),
-		EXISTS (SELECT 1 FROM slots WHERE agent = asked.value), `+overdue+", "+waits+" FROM json_each(?) AS asked",
+	d.each("SELECT asked.key, "+episodes+", EXISTS (SELECT 1 FROM slots WHERE agent = asked.value), "+overdue+", "+waits+
+		" FROM json_each(?) AS asked",
 		append(args, ids), func(scan scanner) {
 			var i int
 			var o memory.Overview
@@ -69,10 +71,12 @@ func newestDreams(d *tx, all []memory.Overview, ids jsonText, state dream.State,
 	if n < 1 {
 		return
 	}
+	// the index holds all that is read
 	d.each(`SELECT asked.key, items.id, items.at, items.status FROM json_each(?) AS asked
-		CROSS JOIN items ON items.key IN (SELECT key FROM items INDEXED BY items_at
-			WHERE agent = asked.value AND kind = ? AND state = ? ORDER BY at DESC LIMIT ?)`,
-		[]any{ids, string(dream.KindRecord), string(state), n}, func(scan scanner) {
+		CROSS JOIN items INDEXED BY items_nights ON items.kind = 'night' AND items.agent = asked.value AND items.state = ?
+		WHERE items.at >= coalesce((SELECT at FROM items INDEXED BY items_nights WHERE kind = 'night'
+			AND agent = asked.value AND state = ? ORDER BY at DESC LIMIT 1 OFFSET ?), -9223372036854775808)`,
+		[]any{ids, string(state), string(state), n - 1}, func(scan scanner) {
 			var i int
 			var at int64
 			m := memory.DreamMark{State: state}

@@ -123,10 +123,9 @@ func column[T any](d *tx, query string, args ...any) []T {
 
 // decoded returns the one column of every row of a query, which is JSON.
 func decoded[T any](d *tx, query string, args ...any) []T {
-	return rows(d, query, args, func(scan scanner) (value T) {
-		scan(jsonText{&value})
-		return value
-	})
+	all, err := store.Decode[T](column[string](d, query, args...))
+	d.fail(err)
+	return all
 }
 
 // pairs returns the second column of every row of a query by the first.

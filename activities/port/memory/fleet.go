@@ -19,8 +19,9 @@ type Fleet interface {
 
 // OverviewQuery says what an overview is to tell.
 type OverviewQuery struct {
-	Dreams int           // how many of an agent's newest dreams are described
-	States []dream.State // of their records; live by default
+	Episodes bool          // whether episodes are counted
+	Dreams   int           // how many of an agent's newest dreams are described
+	States   []dream.State // of their records; live by default
 	// Of the predictions that were due before this time those that are still open are counted; zero: none is.
 	DueBefore time.Time
 	Waits     bool // whether something waits for a review
@@ -29,7 +30,7 @@ type OverviewQuery struct {
 // Overview is what a store's indexes tell of one agent.
 type Overview struct {
 	Agent    string
-	Episodes int         // live ones
+	Episodes int         // live ones; 0 unless asked for
 	Dreaming bool        // a dream holds its slot
 	Dreams   []DreamMark // newest first, in any order where they began at the same moment
 	Overdue  int         // predictions that are still open, among the LastDue live ones that were due last

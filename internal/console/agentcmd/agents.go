@@ -59,7 +59,7 @@ func agentsList(app *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		seen, err := app.Fleet.Overview(ctx, ids(shown), memory.OverviewQuery{Dreams: 1})
+		seen, err := app.Fleet.Overview(ctx, ids(shown), memory.OverviewQuery{Episodes: true, Dreams: 1})
 		if err != nil {
 			return err
 		}

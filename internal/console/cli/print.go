@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -175,11 +176,19 @@ func Day(t time.Time, zone string) string {
 
 // Location returns a time zone; UTC when its name is unknown.
 func Location(zone string) *time.Location {
-	if l, err := time.LoadLocation(zone); err == nil && zone != "" {
-		return l
+	if l, read := locations.Load(zone); read {
+		return l.(*time.Location)
 	}
-	return time.UTC
+	l, err := time.LoadLocation(zone)
+	if err != nil {
+		return time.UTC
+	}
+	locations.Store(zone, l)
+	return l
 }
+
+// locations are the time zones that were read, by their names: reading one opens a file.
+var locations sync.Map
 
 // Score formats a number in [0, 1] with two decimals.
 func Score(f float64) string { return fmt.Sprintf("%.2f", f) }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"os"
@@ -81,13 +82,16 @@ const (
 )
 
 // Draw writes the table in at most width columns; 0 for no limit.
-func (t *Table) Draw(w io.Writer, width int, bold func(string) string) {
+func (t *Table) Draw(out io.Writer, width int, bold func(string) string) {
+	w := bufio.NewWriter(out)
+	defer func() { _ = w.Flush() }()
 	shown, widths := t.fit(width)
+	var b strings.Builder
 	line := func(cells []string, paint func(string) string) {
-		var b strings.Builder
+		b.Reset()
 		for i, c := range shown {
 			text := Cut(Flat(cells[c]), widths[i])
-			pad := strings.Repeat(" ", max(0, widths[i]-uniseg.StringWidth(text)))
+			pad := strings.Repeat(" ", max(0, widths[i]-screenWidth(text)))
 			if i > 0 {
 				b.WriteString(strings.Repeat(" ", gap))
 			}
@@ -122,13 +126,12 @@ func (t *Table) Draw(w io.Writer, width int, bold func(string) string) {
 func (t *Table) fit(width int) (shown, widths []int) {
 	natural := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
-		natural[i] = uniseg.StringWidth(c.Title)
-		rows := t.rows
-		if t.Total != nil {
-			rows = append(rows[:len(rows):len(rows)], t.Total)
+		natural[i] = screenWidth(c.Title)
+		for _, row := range t.rows {
+			natural[i] = max(natural[i], screenWidth(Flat(row[i])))
 		}
-		for _, row := range rows {
-			natural[i] = max(natural[i], uniseg.StringWidth(Flat(row[i])))
+		if t.Total != nil {
+			natural[i] = max(natural[i], screenWidth(Flat(t.Total[i])))
 		}
 	}
 	for limit := t.dropMost(); ; limit-- {
@@ -209,9 +212,19 @@ func isFlat(s string) bool {
 	return before != ' ' || s == ""
 }
 
+// screenWidth is how many columns a text takes. Plain ASCII, as most cells of long tables are, takes one a byte.
+func screenWidth(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return uniseg.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
 // Cut shortens a text to a width, with a mark that it was longer.
 func Cut(s string, width int) string {
-	if width <= 0 || uniseg.StringWidth(s) <= width {
+	if width <= 0 || screenWidth(s) <= width {
 		return s
 	}
 	var b strings.Builder

@@ -107,17 +107,11 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command, problems boo
 	}
 	lines = append(append(lines, more...), e.feeds(ctx, agents)...)
 	lines = append(lines, e.archive(ctx, agents)...)
-	for _, a := range agents {
-		of, err := e.agent(ctx, a)
-		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", a.Handle, err)
-		}
-		for _, l := range of {
-			l.Agent = a.Handle
-			lines = append(lines, l)
-		}
+	closely, err := e.closely(ctx, agents)
+	if err != nil {
+		return nil, err
 	}
-	return lines, ctx.Err()
+	return append(lines, closely...), ctx.Err()
 }
 
 // server reports how the server of the store is doing, where it has one.

@@ -2,8 +2,10 @@ package healthcmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -34,20 +36,40 @@ func (e *examination) problems(ctx context.Context, agents []dream.Agent) ([]hea
 		return nil, err
 	}
 	lines = append(append(lines, open...), e.feeds(ctx, agents)...)
-	for _, a := range suspects {
-		of, err := e.agent(ctx, a)
-		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", a.Handle, err)
-		}
-		for _, l := range of {
-			l.Agent = a.Handle
-			lines = append(lines, l)
-		}
+	closely, err := e.closely(ctx, suspects)
+	if err != nil {
+		return nil, err
 	}
+	lines = append(lines, closely...)
 	lines = slices.DeleteFunc(lines, func(l healthLine) bool { return l.State == Fine })
 	e.app.Note("%s looked at, %d of them closely. Not looked for in the others: %s; oneiros health -a AGENT does.",
 		cli.Count(len(agents), "agent"), len(suspects), leftOut)
 	return lines, ctx.Err()
+}
+
+// closelyAtOnce is how many agents are looked at closely at once: each is a few dozen readings of the store.
+const closelyAtOnce = 8
+
+// closely runs all checks of some agents, and returns their findings in this order.
+func (e *examination) closely(ctx context.Context, agents []dream.Agent) ([]healthLine, error) {
+	found, faults := make([][]healthLine, len(agents)), make([]error, len(agents))
+	slots := make(chan struct{}, closelyAtOnce)
+	var group sync.WaitGroup
+	for i, a := range agents {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			found[i], faults[i] = e.agent(ctx, a)
+			if faults[i] != nil {
+				faults[i] = fmt.Errorf("look at %s: %w", a.Handle, faults[i])
+			}
+			for n := range found[i] {
+				found[i][n].Agent = a.Handle
+			}
+		})
+	}
+	group.Wait()
+	return slices.Concat(found...), errors.Join(faults...)
 }
 
 // asksWorkers is how many agents' workflows are asked, at most, until one answers.

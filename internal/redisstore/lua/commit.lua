@@ -118,6 +118,7 @@ end
 
 local function moved(old, new)
   return old.places ~= new.places or old.marks.s ~= new.marks.s or (old.marks.d == nil) ~= (new.marks.d == nil)
+    or new.kind == 'night' and old.marks.st ~= new.marks.st
 end
 
 local vectors, placed = {}, {}

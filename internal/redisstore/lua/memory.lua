@@ -53,7 +53,8 @@ local function flush()
 end
 
 -- members returns an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its
--- id. Only episodes have a salience; other kinds are in that order only if an older program has added them (find.lua).
+-- id. Only episodes have a salience; other kinds are in that order only if an older program has added them (find.lua). Records
+-- of dreams are in an order by their status as well.
 local function members(id, item)
   local p, pair = item.places, item.kind .. ':' .. item.marks.s
   local late, tail = sub(p, 1, 12), sub(p, 53, 84) .. id
@@ -64,7 +65,10 @@ local function members(id, item)
     {'by:score:' .. pair, sub(p, 33, 40) .. late .. tail},
   }
   if item.marks.d then
-    list[5] = {'by:due:' .. pair, sub(p, 41, 52) .. tail}
+    list[#list + 1] = {'by:due:' .. pair, sub(p, 41, 52) .. tail}
+  end
+  if item.kind == 'night' then
+    list[#list + 1] = {'by:status:' .. (item.marks.st or '') .. ':' .. item.marks.s, late .. tail}
   end
   return list
 end
@@ -79,6 +83,9 @@ local function place(id, item, bare)
   if bare then
     soon('ZADD', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, 0, list[2][2])
   end
+  if item.marks.s == 'proposed' then
+    soon('SADD', base .. 'by:proposed', id)
+  end
 end
 
 local function displace(id, item)
@@ -87,6 +94,9 @@ local function displace(id, item)
     soon('ZREM', base .. m[1], m[2])
   end
   soon('ZREM', base .. 'bare:' .. item.kind .. ':' .. item.marks.s, list[2][2])
+  if item.marks.s == 'proposed' then
+    soon('SREM', base .. 'by:proposed', id)
+  end
 end
 
 -- ownerof returns in whose conversation an item was said; empty for the agent's own. Older rows have no owner; there it

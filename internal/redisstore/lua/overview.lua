@@ -5,6 +5,11 @@ local prefix, plan, due = ARGV[1], cjson.decode(ARGV[2]), ARGV[3]
 local call = redis.call
 local out = {}
 
+local dreaming = {}
+for _, agent in ipairs(call('HKEYS', prefix .. 'slots')) do
+  dreaming[agent] = true
+end
+
 -- overdue counts the open ones among the predictions that were due last.
 local function overdue(base)
   local last = call('ZREVRANGEBYLEX', base .. 'by:due:prediction:live', due, '-', 'LIMIT', 0, plan.last)
@@ -18,21 +23,30 @@ local function overdue(base)
   return n
 end
 
+-- waits reports whether one of the keys of what waits for a review exists.
+local function waits(base)
+  if #plan.waits == 1 then
+    return call('EXISTS', base .. plan.waits[1]) > 0
+  end
+  local keys = {}
+  for i, key in ipairs(plan.waits) do
+    keys[i] = base .. key
+  end
+  return #keys > 0 and call('EXISTS', unpack(keys)) > 0
+end
+
 for i = 4, #ARGV, 2 do
   local base = ARGV[i + 1]
-  local waiting = {}
-  for k, kind in ipairs(plan.waits) do
-    waiting[k] = base .. 'by:newest:' .. kind .. ':proposed'
-  end
   local a = {
-    call('ZCARD', base .. 'by:newest:episode:live'),
-    call('HEXISTS', prefix .. 'slots', ARGV[i]),
+    plan.episodes and call('ZCARD', base .. 'by:newest:episode:live') or 0,
+    dreaming[ARGV[i]] and 1 or 0,
     due == '' and 0 or overdue(base),
-    #waiting > 0 and call('EXISTS', unpack(waiting)) > 0 and 1 or 0,
+    waits(base) and 1 or 0,
   }
+  local rows = base .. 'items'
   for _, state in ipairs(plan.states) do
-    for _, m in ipairs(call('ZRANGE', base .. 'by:newest:' .. plan.kind .. ':' .. state, 0, plan.dreams - 1)) do
-      local row = call('HGET', base .. 'items', sub(m, 45))
+    for _, m in ipairs(call('ZRANGE', base .. plan.order .. state, 0, plan.dreams - 1)) do
+      local row = call('HGET', rows, sub(m, 45))
       if row then
         a[#a + 1] = state
         a[#a + 1] = m

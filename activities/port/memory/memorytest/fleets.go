@@ -114,6 +114,7 @@ func allDreams(t *testing.T, s FleetStore, q memory.DreamsQuery) (all []*dream.R
 var fleetDue = dawn.Add(20 * time.Hour)
 
 var everything = memory.OverviewQuery{
+	Episodes:  true,
 	Dreams:    3,
 	States:    []dream.State{dream.Live, dream.Archived},
 	DueBefore: fleetDue,
