@@ -285,12 +285,12 @@ func (r *replaced) Events(ctx context.Context, agent string, after int64, limit 
 	return log.Events(ctx, agent, after, limit)
 }
 
-func (r *replaced) Heads(ctx context.Context) (map[string]int64, error) {
+func (r *replaced) Heads(ctx context.Context, agents ...string) (map[string]int64, error) {
 	log, err := r.log()
 	if err != nil {
 		return nil, err
 	}
-	return log.Heads(ctx)
+	return log.Heads(ctx, agents...)
 }
 
 func (r *replaced) Await(ctx context.Context, agent string, after int64) error {

@@ -266,7 +266,7 @@ func (h *Deployment) dreamNight(ctx context.Context, e Engine, r starter.DreamRe
 		return nil, fmt.Errorf("begin it: %w", err)
 	}
 	for {
-		heads, err := h.Events.Heads(ctx)
+		heads, err := h.Events.Heads(ctx, r.Agent)
 		if err != nil {
 			return nil, err
 		}

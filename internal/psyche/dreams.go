@@ -197,7 +197,7 @@ func (d *Dreams) soFar(ctx context.Context, n *dream.Record) ([]dream.Tally, bud
 	for _, t := range n.Phases { // of earlier stretches
 		newest[t.Phase] = t
 	}
-	heads, err := d.Events.Heads(ctx)
+	heads, err := d.Events.Heads(ctx, n.Agent)
 	if err != nil {
 		return nil, 0, err
 	}

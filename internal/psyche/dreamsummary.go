@@ -45,7 +45,7 @@ func (d *Dreams) summary(ctx context.Context, a dream.Agent, n *dream.Record) (*
 
 // eventsOf reads the events of a dream, in order, from the newest back to when the dream began.
 func (d *Dreams) eventsOf(ctx context.Context, n *dream.Record) ([]event.Event, error) {
-	heads, err := d.Events.Heads(ctx)
+	heads, err := d.Events.Heads(ctx, n.Agent)
 	if err != nil {
 		return nil, err
 	}

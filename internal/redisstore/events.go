@@ -133,27 +133,30 @@ func (s *eventLog) await(ctx context.Context, name string, changed func() (bool,
 // headsAtOnce is how many agents are read in one exchange.
 const headsAtOnce = 1000
 
-// Heads returns the number of the newest event of every agent.
-func (s *eventLog) Heads(ctx context.Context) (map[string]int64, error) {
+// Heads returns the number of the newest event of these agents, or of every agent.
+func (s *eventLog) Heads(ctx context.Context, agents ...string) (map[string]int64, error) {
 	heads := map[string]int64{}
-	agents, err := ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
-		return s.client.HKeys(ctx, s.root(agentsKey)).Result()
-	})
-	p := parser{err: err}
+	var p parser
+	if len(agents) == 0 {
+		agents, p.err = ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
+			return s.client.HKeys(ctx, s.root(agentsKey)).Result()
+		})
+	}
 	for some := range slices.Chunk(agents, headsAtOnce) {
-		counters := make([]*redis.StringCmd, len(some))
+		counters, exist := make([]*redis.StringCmd, len(some)), make([]*redis.BoolCmd, len(some))
 		p.fail(s.together(ctx, func(ctx context.Context, line redis.Pipeliner) {
 			for i, agent := range some {
 				counters[i] = line.HGet(ctx, s.key(agent, countersPart), "seq")
+				exist[i] = line.HExists(ctx, s.root(agentsKey), agent)
 			}
 		}))
 		for i := 0; p.err == nil && i < len(some); i++ {
-			if n := p.number(counters[i].Val()); n > 0 {
+			if n := p.number(counters[i].Val()); n > 0 && exist[i].Val() {
 				heads[some[i]] = n
 			}
 		}
 	}
-	return store.Result(heads, p.err, "newest events of all agents")
+	return store.Result(heads, p.err, "newest events of agents")
 }
 
 // subscribe subscribes to the events of all agents. The subscription ends with the store.

@@ -40,7 +40,7 @@ type fleet struct{ *server }
 // overviewPlan is what overview.lua reads.
 type overviewPlan struct {
 	Episodes bool          `json:"episodes"`
-	Order    string        `json:"order"` // of an agent's dreams, without the state
+	By       string        `json:"by"` // of an agent's dreams, without the state
 	States   []dream.State `json:"states"`
 	Dreams   int           `json:"dreams"`
 	Waits    []string      `json:"waits"` // keys of which one exists if something waits for a review
@@ -57,7 +57,7 @@ func (s fleet) Overview(ctx context.Context, agents []string, q memory.OverviewQ
 func (s fleet) overview(ctx context.Context, agents []string, q memory.OverviewQuery) ([]memory.Overview, error) {
 	plan := overviewPlan{
 		Episodes: q.Episodes,
-		Order:    newestOrder + string(dream.KindRecord) + ":",
+		By:       newestOrder + string(dream.KindRecord) + ":",
 		States:   []dream.State{},
 		Dreams:   q.Dreams,
 		Waits:    []string{},
@@ -222,8 +222,8 @@ func (s fleet) places(ctx context.Context, q memory.DreamsQuery, orders []string
 	sources := make([]dreamSource, 0, len(q.Agents))
 	for _, agent := range slices.Compact(slices.Sorted(slices.Values(q.Agents))) {
 		for _, state := range store.States(memory.Query{States: q.States}) {
-			for _, order := range orders {
-				sources = append(sources, dreamSource{agent: agent, key: s.key(agent, order+string(state))})
+			for _, by := range orders {
+				sources = append(sources, dreamSource{agent: agent, key: s.key(agent, by+string(state))})
 			}
 		}
 	}

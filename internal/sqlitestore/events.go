@@ -119,9 +119,13 @@ func (s *eventLog) close() error {
 	return l.close()
 }
 
-// Heads returns the number of the newest event of every agent.
-func (s *eventLog) Heads(ctx context.Context) (map[string]int64, error) {
-	return in(ctx, s.readOnce, "newest events of all agents", func(d *tx) map[string]int64 {
-		return pairs[int64](d, "SELECT agent, seq FROM lives JOIN agents ON agents.id = lives.agent WHERE seq > 0")
+// Heads returns the number of the newest event of these agents, or of every agent.
+func (s *eventLog) Heads(ctx context.Context, agents ...string) (map[string]int64, error) {
+	const all = "SELECT agent, seq FROM lives JOIN agents ON agents.id = lives.agent WHERE seq > 0"
+	return in(ctx, s.readOnce, "newest events of agents", func(d *tx) map[string]int64 {
+		if len(agents) == 0 {
+			return pairs[int64](d, all)
+		}
+		return pairs[int64](d, all+" AND agent IN (SELECT value FROM json_each(?))", jsonText{agents})
 	})
 }

@@ -234,11 +234,11 @@ type unreachable struct {
 	away bool
 }
 
-func (g *unreachable) Heads(ctx context.Context) (map[string]int64, error) {
+func (g *unreachable) Heads(ctx context.Context, agents ...string) (map[string]int64, error) {
 	if g.away {
 		return nil, errors.New("away")
 	}
-	return g.Log.Heads(ctx)
+	return g.Log.Heads(ctx, agents...)
 }
 
 func TestAnUnreachableStoreIsReportedAndNoEventIsLost(t *testing.T) {

@@ -208,7 +208,7 @@ const page = 500
 
 // begin is the position in an agent's log before everything that happened since a time.
 func (l *Listener) begin(ctx context.Context, agent string, since time.Time) (int64, error) {
-	heads, err := l.Events.Heads(ctx)
+	heads, err := l.Events.Heads(ctx, agent)
 	if err != nil {
 		return 0, fmt.Errorf("read where the logs end: %w", err)
 	}

@@ -673,13 +673,13 @@ func (s *Store) Await(ctx context.Context, agentID string, after int64) error {
 	}
 }
 
-// Heads returns the number of the newest event of every agent.
-func (s *Store) Heads(context.Context) (map[string]int64, error) {
+// Heads returns the number of the newest event of these agents, or of every agent.
+func (s *Store) Heads(_ context.Context, agents ...string) (map[string]int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	heads := map[string]int64{}
 	for id, a := range s.agents {
-		if n := len(a.events); n > 0 {
+		if n := len(a.events); n > 0 && (len(agents) == 0 || slices.Contains(agents, id)) {
 			heads[id] = int64(n)
 		}
 	}

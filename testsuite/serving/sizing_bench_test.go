@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -43,19 +45,18 @@ const (
 	lively     = 200
 )
 
-// How long the mixed load goes on before it is measured and while it is, and what share of all cores it is to take,
-// with the models and the clients, which run on the same machine.
+// How long the mixed load goes on before it is measured and while it is.
 const (
-	warmFor   = 30 * time.Second
-	mixedFor  = 3 * time.Minute
-	busyShare = .6
+	warmFor  = 30 * time.Second
+	mixedFor = 3 * time.Minute
 )
 
 // BenchmarkSizing measures what a turn, a visit, a dream and an agent at rest cost `oneiros up`, its Temporal server
 // and Redis, predicts from that what agents with a hundred visits and four nights a day need, and measures a mixed
-// load. In that, days are as much shorter as it takes to have the machine busy for a stated share, so that few agents
-// load it as much as many. The figures of docs/operations.md are from it. ONEIROS_SIZING_AGENTS says how many agents
-// there are, 500 otherwise.
+// load. In that, days are as much shorter as it takes to have the machine busy for a stated share, with the models and
+// the clients, which run on it too, so that few agents load it as much as many. The figures of docs/operations.md are
+// from it. ONEIROS_SIZING_AGENTS says how many agents there are, 500 otherwise, and ONEIROS_SIZING_PERCENT how much of
+// all cores the mixed load is to take, 60 otherwise: less on a machine that does other work.
 func BenchmarkSizing(b *testing.B) {
 	agents, err := strconv.Atoi(cmp.Or(os.Getenv("ONEIROS_SIZING_AGENTS"), "500"))
 	require.NoError(b, err, "ONEIROS_SIZING_AGENTS")
@@ -102,7 +103,10 @@ func (s *sized) mixed(agents int, resting rest, visit, night cost) {
 	aDay := func(c func(cost) float64) float64 { return rate * (visitsADay*c(visit) + nightsADay*c(night)) }
 	product := aDay(cost.cores)
 	load := aDay(func(c cost) float64 { return c.load.Seconds() })
-	faster := math.Floor(10*(busyShare*float64(runtime.NumCPU())-idle)/(product+load)) / 10
+	share, err := strconv.ParseFloat(cmp.Or(os.Getenv("ONEIROS_SIZING_PERCENT"), "60"), 64)
+	require.NoError(b, err, "ONEIROS_SIZING_PERCENT")
+	faster := (share/100*float64(runtime.NumCPU()) - idle) / (product + load)
+	require.Positive(b, faster, "ONEIROS_SIZING_PERCENT is less than agents at rest take")
 	var left leftOut
 	var took time.Duration
 	var measured cost
@@ -126,13 +130,14 @@ func (s *sized) mixed(agents int, resting rest, visit, night cost) {
 	b.ReportMetric(float64(used(b, s.server).memory)/1e6, "mixed-temporal-MB")
 	b.ReportMetric(float64(left.visits.Load()), "mixed-visits-left-out")
 	b.ReportMetric(float64(left.dreams.Load()), "mixed-dreams-left-out")
-	b.ReportMetric(float64(left.failed.Load()), "mixed-dreams-failed")
+	b.ReportMetric(float64(left.failedVisits.Load()), "mixed-visits-failed")
+	b.ReportMetric(float64(left.failedDreams.Load()), "mixed-dreams-failed")
 }
 
 // leftOut counts what a mixed load did not do.
 type leftOut struct {
-	visits, dreams atomic.Int64 // as so many were under way
-	failed         atomic.Int64 // dreams that did not begin, or not end
+	visits, dreams             atomic.Int64 // as so many were under way
+	failedVisits, failedDreams atomic.Int64 // that were not answered, or did not begin, or not end
 }
 
 // sizedSettings lets no agent dream by itself while it is measured.
@@ -397,14 +402,29 @@ func (s *sized) night(agent string) error {
 
 // visit has so many turns a second, each of an agent that has fallen asleep since it was talked to last.
 func (s *sized) visit(rate float64, long time.Duration) {
-	pace(s.Context(), rate, int(rate*long.Seconds()), nil, s.visitor())
+	c := s.client()
+	pace(s.Context(), rate, int(rate*long.Seconds()), nil, func(i int) { assert.NoError(s, s.visits(c, i)) })
 }
 
-// visitor makes one visit.
-func (s *sized) visitor() func(i int) {
-	c := s.client()
-	return func(i int) {
-		s.says(c, handle(i%(lively/2)), fmt.Sprintf("The tide of hour %d was high at pier %d.", i%24, i))
+// visits makes one visit.
+func (s *sized) visits(c *openai.Client, i int) error {
+	stream, err := c.CreateChatCompletionStream(s.Context(), openai.ChatCompletionRequest{
+		Model:    handle(i % (lively / 2)),
+		Stream:   true,
+		Messages: []openai.ChatCompletionMessage{{Role: "user", Content: fmt.Sprintf("Tide %d was at pier %d.", i%24, i)}},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = stream.Close() }()
+	for {
+		_, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
 	}
 }
 
@@ -412,14 +432,17 @@ func (s *sized) visitor() func(i int) {
 func (s *sized) mix(visits, dreams float64, left *leftOut, measure func()) {
 	ctx, stop := context.WithCancel(s.Context())
 	var group sync.WaitGroup
-	group.Go(func() { pace(ctx, visits, math.MaxInt, &left.visits, s.visitor()) })
+	c := s.client()
+	count := func(failed *atomic.Int64, err error) {
+		if err != nil && failed.Add(1) == 1 {
+			s.Logf("the first failure: %v", err)
+		}
+	}
 	group.Go(func() {
-		pace(ctx, dreams, math.MaxInt, &left.dreams, func(i int) {
-			err := s.night(ofDreams(i))
-			if err != nil && left.failed.Add(1) == 1 {
-				s.Logf("the first dream that failed: %v", err)
-			}
-		})
+		pace(ctx, visits, math.MaxInt, &left.visits, func(i int) { count(&left.failedVisits, s.visits(c, i)) })
+	})
+	group.Go(func() {
+		pace(ctx, dreams, math.MaxInt, &left.dreams, func(i int) { count(&left.failedDreams, s.night(ofDreams(i))) })
 	})
 	<-time.After(warmFor)
 	measure()

@@ -18,6 +18,7 @@ type Log interface {
 	// Await returns when the agent may have events with Seq > after, or when ctx ends (ctx.Err()). It may return
 	// without a new event, and up to a second late.
 	Await(ctx context.Context, agent string, after int64) error
-	// Heads returns, by agent id, the Seq of the newest event. Agents without events are left out.
-	Heads(ctx context.Context) (map[string]int64, error)
+	// Heads returns, by agent id, the Seq of the newest event of these agents, or of all when none is named. Agents
+	// without events, and those that do not exist, are left out. What it costs grows with the number of agents asked for.
+	Heads(ctx context.Context, agents ...string) (map[string]int64, error)
 }

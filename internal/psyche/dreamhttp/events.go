@@ -96,7 +96,7 @@ func (f *Handler) follow(w http.ResponseWriter, r *http.Request) (*stream, error
 		return s, nil
 	}
 	if !q.Has("after") && s.sight.Dream == "" { // only new events
-		heads, err := f.Dreams.Events.Heads(r.Context())
+		heads, err := f.Dreams.Events.Heads(r.Context(), s.sight.Agent.ID)
 		if err != nil {
 			return nil, storeAwayFault(err)
 		}
@@ -225,7 +225,7 @@ func (s *stream) rewind(ctx context.Context) error {
 	if err != nil || len(there) > 0 {
 		return err
 	}
-	heads, err := s.handler.Dreams.Events.Heads(ctx)
+	heads, err := s.handler.Dreams.Events.Heads(ctx, s.sight.Agent.ID)
 	if err != nil {
 		return err
 	}

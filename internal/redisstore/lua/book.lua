@@ -14,7 +14,7 @@ local function row(seq) return P .. 'row:' .. seq end
 
 -- end_row replaces what an attempt counted by its final amount, in every account.
 local function end_row(seq, state, counted, at)
-  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked')
+  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step')
   local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
   local booked = {}
   for _, account in ipairs(ask.accounts or {}) do
@@ -37,7 +37,7 @@ local function end_row(seq, state, counted, at)
     if redis.call('EXISTS', P .. 'opens:' .. dream) == 0 then redis.call('SREM', P .. 'open', dream) end
   end
   redis.call('HSET', row(seq), 'state', state, 'counted', spell(counted), 'ended', at,
-    'latest', redis.call('LLEN', P .. 'step:' .. redis.call('HGET', row(seq), 'step')))
+    'latest', redis.call('LLEN', P .. 'step:' .. now[5]))
 end
 
 -- drop_rows deletes the answers of the steps of these rows, and marks the rows that may still bring one.

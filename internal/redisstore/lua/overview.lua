@@ -45,7 +45,7 @@ for i = 4, #ARGV, 2 do
   }
   local rows = base .. 'items'
   for _, state in ipairs(plan.states) do
-    for _, m in ipairs(call('ZRANGE', base .. plan.order .. state, 0, plan.dreams - 1)) do
+    for _, m in ipairs(call('ZRANGE', base .. plan.by .. state, 0, plan.dreams - 1)) do
       local row = call('HGET', rows, sub(m, 45))
       if row then
         a[#a + 1] = state

@@ -1,7 +1,7 @@
 -- ARGV: prefix, list or empty for all rows, from (0, 1, 2, ...), how many. Returns the next position, or 0 at the end, and
 -- for each row its fields and values, with the ask that it shares as the field ask, or packed sums as the field sums.
 local from, count = tonumber(ARGV[3]), tonumber(ARGV[4])
-local found, last = {}, nil
+local found, last, asks = {}, nil, {}
 if ARGV[2] == '' then
   last = tonumber(redis.call('GET', P .. 'rows') or '0')
   from = math.max(from, tonumber(redis.call('GET', P .. 'folded') or '0'))
@@ -16,10 +16,14 @@ for _, seq in ipairs(found) do
     out[#out + 1] = {'sums', redis.call('HGET', P .. 'sums', string.sub(seq, 2)) or ''}
   else
     local r = redis.call('HGETALL', row(seq))
-    local asked = redis.call('HGET', row(seq), 'asked')
-    if asked then
-      r[#r + 1] = 'ask'
-      r[#r + 1] = redis.call('HGET', P .. 'asks', asked)
+    for i = 1, #r, 2 do
+      if r[i] == 'asked' then
+        local name = r[i + 1]
+        asks[name] = asks[name] or redis.call('HGET', P .. 'asks', name)
+        r[#r + 1] = 'ask'
+        r[#r + 1] = asks[name]
+        break
+      end
     end
     out[#out + 1] = r
   end

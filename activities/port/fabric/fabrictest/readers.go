@@ -99,6 +99,9 @@ func heads(t *testing.T, a Announcer) {
 	found, err = a.Log.Heads(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{echo: 2, "agent-vega": 1}, found)
+	found, err = a.Log.Heads(t.Context(), "agent-vega", "agent-mute", "nobody")
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"agent-vega": 1}, found)
 }
 
 func sweepReadsAll(t *testing.T, a Announcer) {

@@ -20,7 +20,7 @@ type AgingStore interface {
 	memory.Store
 	memory.Aging
 	Events(ctx context.Context, agent string, after int64, limit int) ([]event.Event, error)
-	Heads(ctx context.Context) (map[string]int64, error)
+	Heads(ctx context.Context, agents ...string) (map[string]int64, error)
 }
 
 // calendar is the clock of a store that ages.
