@@ -40,6 +40,7 @@ func (d *Process) Checks(context.Context) []Check {
 		{Name: "feeds", Look: c.configured(c.checkFeeds)},
 		{Name: "archive", Look: c.configured(c.checkArchive)},
 		{Name: "retention", Look: c.configured(c.checkRetention)},
+		{Name: "losses", Look: c.configured(c.checkLosses)},
 		{Name: "hooks", Look: c.configured(c.checkHooks)},
 		{Name: "serve", Look: c.configured(c.checkServe)},
 		{Name: "models", Look: c.configured(c.checkModels)},

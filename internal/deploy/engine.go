@@ -52,6 +52,7 @@ type engine struct {
 	maintained   chan struct{} // closed when maintain or maintainServer has returned
 
 	unserved     string // why no client is served here; empty when they are, or should not be
+	marks        bool   // this process marks the store (watchStore)
 	currentBuild bool   // this build is the current version of its Worker Deployment
 	unsearchable string // why dreams cannot be searched on this cluster; empty when they can
 }
@@ -100,6 +101,9 @@ func (e *engine) Stop() error {
 		e.worker.Stop()
 	}
 	faults = append(faults, stopAttending(e))
+	if e.marks {
+		e.deployment.keepPurchases()
+	}
 	if e.starter != nil {
 		e.starter.Close() // notices that were not delivered stay noted in the store
 	}

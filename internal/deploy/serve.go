@@ -109,6 +109,7 @@ func (e *engine) maintainServer(ctx context.Context) {
 	var embedding sync.WaitGroup
 	embedding.Go(func() { e.deployment.embedJobs(ctx, e.plainLog) })
 	embedding.Go(func() { e.deployment.webhooks("webhooks", nil).Deliver(ctx) })
+	embedding.Go(func() { watchStore(ctx, e) })
 	defer embedding.Wait()
 	e.starter.Record(ctx)
 }

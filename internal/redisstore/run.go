@@ -24,3 +24,7 @@ func (s *server) runID() string {
 	}
 	return ""
 }
+
+// ServerRun is the id of the server's run at the newest connection; empty when it is not known. Another run may lack the
+// newest writes of the one before.
+func (s *Store) ServerRun() string { return s.runID() }

@@ -285,3 +285,36 @@ func (r retention) Swept(state memory.SweepState) {
 	}
 	r.broken.Set(failed)
 }
+
+// continuity holds the metrics of what the store has lost.
+type continuity struct{ noticed, since, reentered prometheus.Gauge }
+
+func newContinuity(r prometheus.Registerer) continuity {
+	gauge := func(name, help string) prometheus.Gauge {
+		return promauto.With(r).NewGauge(prometheus.GaugeOpts{Name: "oneiros_store_" + name, Help: help})
+	}
+	return continuity{
+		noticed: gauge("writes_lost_timestamp_seconds",
+			"Time at which it was last noticed that the store has lost writes; 0: never."),
+		since: gauge("writes_lost_since_timestamp_seconds",
+			"Time from which on these writes are lost; 0: none are, or the time is not known."),
+		reentered: gauge("purchases_reentered_micros",
+			"Micro-dollars of purchases that the store had lost, of the newest losses, and that are in its ledger again."),
+	}
+}
+
+// Lost reports what the store has lost.
+func (c continuity) Lost(state memory.Continuity) {
+	newest := state.Newest()
+	if !newest.Noticed.IsZero() {
+		c.noticed.Set(float64(newest.Noticed.UnixMilli()) / 1000)
+	}
+	if !newest.Since.IsZero() {
+		c.since.Set(float64(newest.Since.UnixMilli()) / 1000)
+	}
+	sum := 0.0
+	for _, l := range state.Losses {
+		sum += float64(l.Reentered.Amount)
+	}
+	c.reentered.Set(sum)
+}

@@ -57,6 +57,7 @@ type Meter struct {
 	figures
 	archive
 	retention
+	continuity
 	serving
 	store    prometheus.Gauge
 	writable *writable    // nil: there is none
@@ -83,6 +84,7 @@ func New(o Options) *Meter {
 	m.figures = newFigures(r, o.Agents != nil)
 	m.archive = newArchive(r)
 	m.retention = newRetention(r)
+	m.continuity = newContinuity(r)
 	m.serving = newServing(r)
 	if o.Write != nil {
 		m.writable = newWritable(r, o.Write)

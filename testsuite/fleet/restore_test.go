@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
@@ -35,15 +36,27 @@ func TestAnArchiveIsPutBackUnderARunningTemporal(t *testing.T) {
 			r.visit()
 			running := r.begin()
 			r.paying(running, 3)
+			began := time.Now()
 			kept := r.export()
 			_, err := r.Result(r.ctx, running)
 			require.NoError(t, err)
 			r.dream()
 			r.visit()
 			r.visit()
+			billed := r.paid.Billing.Book().Total
 			r.restore(kept)
 
 			restored := time.Now()
+			loss := memory.Loss{Since: began, Last: restored, Noticed: restored}
+			require.Less(t, r.counted(), billed, "purchases are lost")
+			done, still, err := r.Starter.ForLostDreams().Reenter(r.ctx, loss)
+			require.NoError(t, err)
+			require.Zero(t, still)
+			require.Positive(t, done.Amount)
+			require.GreaterOrEqual(t, r.counted(), billed, "what Temporal's dreams spent is in the ledger again")
+			done, _, err = r.Starter.ForLostDreams().Reenter(r.ctx, loss)
+			require.NoError(t, err)
+			require.Zero(t, done, "once")
 			id := r.begin()
 			r.paying(id, 1)
 			t.Logf("from the import to the first purchase of %s: %s", id, time.Since(restored).Round(time.Millisecond))

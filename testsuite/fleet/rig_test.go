@@ -249,3 +249,14 @@ func (r *rig) spent(q spend.Query) (sum budget.Micros) {
 	}
 	return sum
 }
+
+// counted is what the ledger counts at present: of calls that the archive shows as running what was reserved for them.
+func (r *rig) counted() (sum budget.Micros) {
+	r.t.Helper()
+	rows, err := r.Store.Ledger().Rows(r.ctx, spend.Query{})
+	require.NoError(r.t, err)
+	for _, row := range rows {
+		sum += row.Counted
+	}
+	return sum
+}

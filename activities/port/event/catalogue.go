@@ -203,5 +203,10 @@ func memoryEvents() []Entry {
 			"every memory of the agent has a vector",
 			"after an import or a change of embedder, when the last one is embedded",
 		},
+		{
+			WritesLost{},
+			"the store went back to an earlier state, and of which time writes are lost",
+			"once per agent and loss, within two minutes of its notice",
+		},
 	}
 }

@@ -408,6 +408,14 @@ type FragmentFlagged struct {
 	Bars     bool   `json:"bars"` // it may never be developed
 }
 
+// WritesLost announces that the store went back to an earlier state: a copy was put back, or a server without its newest
+// writes has taken over. What was written after Since, and at Last, is lost; until Noticed it may be.
+type WritesLost struct {
+	Since   time.Time `json:"since,omitzero"` // zero: not known
+	Last    time.Time `json:"last"`
+	Noticed time.Time `json:"noticed"`
+}
+
 // MemoriesEmbedded announces that every memory of the agent has a vector, after an import or a change of embedder.
 type MemoriesEmbedded struct {
 	Space    string `json:"space"`
@@ -454,6 +462,7 @@ func (ItemArchived) EventType() string         { return "ItemArchived" }
 func (ItemRestored) EventType() string         { return "ItemRestored" }
 func (MemoriesRenewed) EventType() string      { return "MemoriesRenewed" }
 func (MemoriesEmbedded) EventType() string     { return "MemoriesEmbedded" }
+func (WritesLost) EventType() string           { return "WritesLost" }
 func (ScenarioImagined) EventType() string     { return "ScenarioImagined" }
 func (HypothesisStaged) EventType() string     { return "HypothesisStaged" }
 func (HypothesisChanged) EventType() string    { return "HypothesisChanged" }

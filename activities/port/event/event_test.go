@@ -208,6 +208,7 @@ var payloads = []event.Payload{
 	event.ItemRestored{Item: "se-9", Kind: dream.KindSemantic, By: "person"},
 	event.MemoriesRenewed{Memories: 3},
 	event.MemoriesEmbedded{Space: "builtin-minilm/1/384", Embedded: 5882, Took: 81_000},
+	event.WritesLost{Since: at.UTC(), Last: at.UTC().Add(4 * time.Second), Noticed: at.UTC().Add(9 * time.Second)},
 	event.ReviewDecided{Items: []string{"h-1", "h-2"}, Accepted: true, By: "mara"},
 	event.DreamEnded{Outcome: dream.Empty, Reason: "nothing was kept", Spent: 266_651, Kept: 1},
 }

@@ -78,6 +78,8 @@ type SweepState struct {
 	Total   Removed   `json:"total"`             // by all passes
 	Failure string    `json:"failure,omitempty"` // error of the newest pass; empty: it did not fail
 	Failed  time.Time `json:"failed,omitzero"`   // when it failed
+
+	Continuity Continuity `json:"continuity,omitzero"` // whether the store went back, see Mark
 }
 
 // Live reports whether a process other than by holds the claim at that time.

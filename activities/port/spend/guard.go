@@ -55,6 +55,7 @@ type Guard struct {
 	Now     func() time.Time
 
 	calibrations calibrations
+	purchases    purchases
 }
 
 // Generate buys the answer of a step, or returns the one that was bought before. Errors: *OverCap when a cap refuses,
@@ -199,7 +200,7 @@ func (g *Guard) reserve(ctx context.Context, c Charge, r inference.Request, out 
 
 // book reserves an amount under every account.
 func (g *Guard) book(ctx context.Context, c Charge, model string, amount budget.Micros) (Hold, error) {
-	return g.Ledger.Reserve(ctx, Ask{
+	ask := Ask{
 		Step:     c.Step,
 		Agent:    c.Agent,
 		Dream:    c.Dream,
@@ -209,7 +210,12 @@ func (g *Guard) book(ctx context.Context, c Charge, model string, amount budget.
 		Amount:   amount,
 		Accounts: c.Accounts,
 		At:       g.at(c),
-	})
+	}
+	hold, err := g.Ledger.Reserve(ctx, ask)
+	if err == nil {
+		g.purchases.begin(hold, ask)
+	}
+	return hold, err
 }
 
 // at is the later of the clock and the time that the step was requested.
@@ -224,7 +230,12 @@ func (g *Guard) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settling)
 	defer cancel()
 	b.At = g.at(c)
-	if err := g.Ledger.Settle(ctx, hold, b); err != nil {
+	one, begun := g.purchases.end(hold, b)
+	err := g.Ledger.Settle(ctx, hold, b)
+	if errors.Is(err, ErrUnknownHold) && begun { // the ledger has lost the reservation while the call ran
+		err = Enter(ctx, g.Ledger, one)
+	}
+	if err != nil {
 		return fmt.Errorf("settle %s: %w", hold.Key(), err)
 	}
 	return nil

@@ -100,7 +100,8 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command, problems boo
 			Found: "it answers; " + cli.Count(len(agents), "agent") + " looked at",
 		},
 	}
-	lines = append(append(lines, e.server(ctx)...), e.temporal(), e.worker(ctx, agents))
+	lines = append(append(lines, e.server(ctx)...), e.losses(ctx)...)
+	lines = append(lines, e.temporal(), e.worker(ctx, agents))
 	more, err := e.reservations(ctx, agents)
 	if err != nil {
 		return nil, err
@@ -120,8 +121,22 @@ func (e *examination) server(ctx context.Context) []healthLine {
 	if !ok {
 		return nil
 	}
+	return []healthLine{lineOf("redis", f)}
+}
+
+// losses reports of which time the store has lost what was written.
+func (e *examination) losses(ctx context.Context) []healthLine {
+	f, ok := e.app.StoreLosses(ctx)
+	if !ok {
+		return nil
+	}
+	return []healthLine{lineOf("losses", f)}
+}
+
+// lineOf is a finding of the doctor as a line.
+func lineOf(name string, f deploy.Finding) healthLine {
 	state := map[deploy.State]Healthy{deploy.Well: Fine, deploy.Warning: Look, deploy.Ill: Wrong}
-	return []healthLine{{Name: "redis", State: state[f.State], Found: f.Found, Advice: f.Advice}}
+	return healthLine{Name: name, State: state[f.State], Found: f.Found, Advice: f.Advice}
 }
 
 // examined are the named agent, or all.

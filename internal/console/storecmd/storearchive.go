@@ -163,13 +163,31 @@ Memories in other people's formats come in by memory import.`,
 				return err
 			}
 			begun := app.Now()
-			tally, err := d.Store.Import(ctx, archive.Read(in))
+			var newest time.Time
+			tally, err := d.Store.Import(ctx, memory.NotingTimes(archive.Read(in), &newest))
 			if err != nil {
 				return occupied(d, err)
+			}
+			if err := markImported(ctx, d, newest); err != nil {
+				return err
 			}
 			return archived(app, d, args[0], tally, app.Now().Sub(begun))
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "fill the store although others use it")
 	return cmd
+}
+
+// markImported marks the filled store as of the newest time in the archive, so that processes that knew a later state of
+// it can say since when writes are lost.
+func markImported(ctx context.Context, d deploy.Deposit, newest time.Time) error {
+	store, ok := d.Store.(memory.Aging)
+	if !ok || newest.IsZero() {
+		return nil
+	}
+	_, err := store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
+		s.Continuity.Mark = memory.Mark{Number: 1, At: newest.UTC()}
+		return s, nil
+	})
+	return err
 }

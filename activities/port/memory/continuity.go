@@ -1,0 +1,135 @@
+package memory
+
+import (
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+)
+
+// Mark is written into a store again and again, under rising numbers. A process that finds a lower number than one that
+// it has seen knows that the store went back to an earlier state.
+type Mark struct {
+	Number int64     `json:"number,omitempty"`
+	At     time.Time `json:"at,omitzero"` // when it was written
+}
+
+// Loss is a time of which a store has lost what was written: it was put back from a copy, or a server without its newest
+// writes has taken over.
+type Loss struct {
+	Since   time.Time `json:"since,omitzero"` // what was written until then is there; zero: not known, nothing is certain
+	Last    time.Time `json:"last"`           // something that was written then is lost
+	Noticed time.Time `json:"noticed"`        // what was written from then on is there
+
+	Announced bool      `json:"announced,omitempty"` // in the event logs of all agents
+	Reentered Reentered `json:"reentered,omitzero"`  // what was bought in this time, and is in the ledger again
+	Holder    string    `json:"holder,omitempty"`    // the process that compares the ledger with Temporal's dreams
+	Until     time.Time `json:"until,omitzero"`      // when its claim expires unless it is renewed
+	Compared  time.Time `json:"compared,omitzero"`   // when all dreams of this time were compared; zero: not yet
+}
+
+// Reentered counts purchases that were lost, and are in the spend ledger again.
+type Reentered struct {
+	Calls  int           `json:"calls,omitempty"`
+	Amount budget.Micros `json:"amount_micros,omitempty"`
+}
+
+// Plus adds two counts.
+func (r Reentered) Plus(o Reentered) Reentered {
+	return Reentered{Calls: r.Calls + o.Calls, Amount: r.Amount + o.Amount}
+}
+
+// Continuity is the newest mark of a store and what it has lost. It is working data: an archive does not contain it.
+type Continuity struct {
+	Mark
+	Losses []Loss `json:"losses,omitempty"` // oldest first, at most keptLosses
+}
+
+const keptLosses = 20
+
+// Newest is the newest loss; the zero value when nothing was lost.
+func (c Continuity) Newest() Loss {
+	if len(c.Losses) == 0 {
+		return Loss{}
+	}
+	return c.Losses[len(c.Losses)-1]
+}
+
+// sameWithin is up to how far apart several processes notice one loss.
+const sameWithin = time.Minute
+
+// With adds a loss, or what is known of it by another process than those that have noticed it. It is a new value.
+func (c Continuity) With(loss Loss) Continuity {
+	c.Losses = append([]Loss(nil), c.Losses...)
+	newest := c.Newest()
+	if len(c.Losses) == 0 || loss.Noticed.Sub(newest.Noticed) > sameWithin || !newest.Compared.IsZero() {
+		c.Losses = append(c.Losses, loss)
+		c.Losses = c.Losses[max(0, len(c.Losses)-keptLosses):]
+		return c
+	}
+	if loss.Last.After(newest.Last) {
+		newest.Last = loss.Last
+	}
+	newest.Reentered = newest.Reentered.Plus(loss.Reentered)
+	c.Losses[len(c.Losses)-1] = newest
+	return c
+}
+
+// Missed returns what a store has lost whose newest mark is below one that was seen in it; false when nothing.
+func (s SweepState) Missed(seen Mark, now time.Time) (Loss, bool) {
+	newest := s.Continuity.Mark
+	if newest.Number >= seen.Number || newest.Number == 0 && !s.Ended.IsZero() { // an earlier build leaves the mark out
+		return Loss{}, false
+	}
+	return Loss{Since: newest.At, Last: seen.At, Noticed: now.UTC()}, true
+}
+
+// MarkedAfter writes the next mark, and what was lost if the newest one is below one that was seen.
+func (s SweepState) MarkedAfter(seen Mark, now time.Time) SweepState {
+	c := s.Continuity
+	if loss, lost := s.Missed(seen, now); lost {
+		c = c.With(loss)
+	}
+	c.Mark = Mark{Number: max(c.Number, seen.Number) + 1, At: now.UTC()}
+	s.Continuity = c
+	return s
+}
+
+// Change replaces a loss that was noticed at that time by what change returns for it. It is a new state: others may hold
+// the one before.
+func (s SweepState) Change(noticed time.Time, change func(Loss) Loss) SweepState {
+	losses := append([]Loss(nil), s.Continuity.Losses...)
+	for i, l := range losses {
+		if l.Noticed.Equal(noticed) {
+			losses[i] = change(l)
+		}
+	}
+	s.Continuity.Losses = losses
+	return s
+}
+
+// NotingTimes passes records on, and keeps in newest the latest time at which anything in them was written.
+func NotingTimes(records Records, newest *time.Time) Records {
+	note := func(at time.Time) {
+		if at.After(*newest) {
+			*newest = at
+		}
+	}
+	return func(yield func(Record, error) bool) {
+		for r, err := range records {
+			switch {
+			case r.Item != nil:
+				for _, revision := range r.Item.Revisions {
+					note(revision.At)
+				}
+			case r.Event != nil:
+				note(r.Event.At)
+			case r.Attempt != nil:
+				note(r.Attempt.At)
+				note(r.Attempt.Ended)
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package spend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+)
+
+// Purchase is a call that was made and paid. Its bill holds no answer.
+type Purchase struct {
+	Ask  Ask
+	Bill Bill
+}
+
+// Counts is what the purchase counts for.
+func (p Purchase) Counts() budget.Micros { return p.Bill.Counts(p.Ask.Amount) }
+
+// KeptPurchases is how many of its newest purchases a guard remembers: 3 MB.
+const KeptPurchases = 4096
+
+// purchases are the newest purchases of a process, oldest first.
+type purchases struct {
+	mu   sync.Mutex
+	open map[string]Ask // by the key of the attempt
+	all  []Purchase
+}
+
+// begin remembers a reservation.
+func (p *purchases) begin(h Hold, a Ask) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == nil {
+		p.open = map[string]Ask{}
+	}
+	p.open[h.Key()] = a
+}
+
+// end remembers how an attempt ended, and returns what was asked for it; false when that is not known.
+func (p *purchases) end(h Hold, b Bill) (Purchase, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ask, found := p.open[h.Key()]
+	delete(p.open, h.Key())
+	b.Answer = nil
+	one := Purchase{Ask: ask, Bill: b}
+	if found && b.State != Refused {
+		p.keep(one)
+	}
+	return one, found
+}
+
+func (p *purchases) keep(more ...Purchase) {
+	p.all = append(p.all, more...)
+	if len(p.all) > 2*KeptPurchases { // moved rarely
+		p.all = slices.Clone(p.all[len(p.all)-KeptPurchases:])
+	}
+}
+
+// Purchases returns the newest purchases of this process, oldest first.
+func (g *Guard) Purchases() []Purchase {
+	p := &g.purchases
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.all[max(0, len(p.all)-KeptPurchases):])
+}
+
+// Remember adds purchases of an earlier process, which Reenter looks for as well.
+func (g *Guard) Remember(earlier []Purchase) {
+	p := &g.purchases
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.all = append(slices.Clone(earlier), p.all...)
+}
+
+// Reenter enters the newest purchases of this process into the ledger again, where it has lost them: a server without its
+// newest writes has taken over, or an earlier state was put back. What was bought is entered whatever the caps say,
+// because the provider bills it. It returns what was entered, also with an error; it may be repeated.
+func (g *Guard) Reenter(ctx context.Context) (entered []Purchase, err error) {
+	type day struct{ agent, dream, day string }
+	byDay := map[day][]Row{}
+	for _, one := range g.Purchases() {
+		of := day{one.Ask.Agent, one.Ask.Dream, one.Ask.Day}
+		rows, read := byDay[of]
+		if !read {
+			rows, err = g.Ledger.Rows(ctx, Query{Agent: of.agent, Dream: of.dream, Day: of.day})
+			if err != nil {
+				return entered, fmt.Errorf("compare the ledger with what was bought: %w", err)
+			}
+			byDay[of] = rows
+		}
+		missing, err := g.compare(ctx, rows, one)
+		if err != nil {
+			return entered, err
+		}
+		if missing {
+			entered = append(entered, one)
+		}
+	}
+	return entered, nil
+}
+
+// compare looks for a purchase among the rows of the ledger, and enters what is missing of it: all, or how it ended.
+// What a dream spent by its workflow has all of its purchases.
+func (g *Guard) compare(ctx context.Context, rows []Row, one Purchase) (missing bool, err error) {
+	for _, r := range rows {
+		if r.Finish == Completed && r.Phase == one.Ask.Phase {
+			return false, nil
+		}
+		if r.Step != one.Ask.Step || r.Reserved != one.Ask.Amount || !r.At.Equal(one.Ask.At) {
+			continue
+		}
+		if r.State != Open && r.State != Lost || one.Bill.State == r.State {
+			return false, nil
+		}
+		return false, g.Ledger.Settle(ctx, Hold{Step: r.Step, Attempt: r.Attempt, Amount: r.Reserved}, one.Bill)
+	}
+	return true, Enter(ctx, g.Ledger, one)
+}
+
+// Completed is the finish reason, in the ledger, of what a dream spent by its workflow beyond what the ledger has.
+const Completed = "from the workflow"
+
+// Enter books a purchase that was made, whatever the caps say.
+func Enter(ctx context.Context, ledger Ledger, one Purchase) error {
+	ask := one.Ask
+	ask.Accounts = slices.Clone(ask.Accounts)
+	for i := range ask.Accounts {
+		ask.Accounts[i].Limit = budget.Unlimited
+	}
+	hold, err := ledger.Reserve(ctx, ask)
+	if errors.Is(err, ErrAnswered) { // it was bought once more meanwhile
+		ask.Step += "/" + one.Bill.At.UTC().Format(time.RFC3339Nano)
+		hold, err = ledger.Reserve(ctx, ask)
+	}
+	if err == nil {
+		err = ledger.Settle(ctx, hold, one.Bill)
+	}
+	if err != nil {
+		return fmt.Errorf("enter %s into the ledger again: %w", ask.Step, err)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package deploy
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/config"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+)
+
+// watched is a deployment on a file, with a process that marks it.
+func watched(t *testing.T, dataDir, path string) *storeWatch {
+	t.Helper()
+	c := config.Config{DataDir: dataDir}
+	s, err := openFile(t.Context(), c, filepath.Join(t.TempDir(), path))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	s.name = "the store"
+	h := &Deployment{config: c, store: s, Holder: "one", log: plainLogger(config.Log{}, t.Output())}
+	h.guard = &spend.Guard{Ledger: s.ledger, Now: time.Now}
+	e := &engine{deployment: h}
+	e.writeLog(t.Output())
+	return &storeWatch{engine: e, every: 0}
+}
+
+func (w *storeWatch) bought(t *testing.T, step string) {
+	t.Helper()
+	now := time.Now().UTC()
+	w.deployment.guard.Remember([]spend.Purchase{{
+		Ask: spend.Ask{
+			Step:     step,
+			Agent:    "iris",
+			Day:      "2026-11-28",
+			Amount:   70,
+			At:       now,
+			Accounts: []budget.Account{{Scope: "day:iris/2026-11-28", Limit: 100}},
+		},
+		Bill: spend.Bill{State: spend.Settled, Amount: 60, At: now},
+	}})
+}
+
+func TestAStoreThatWentBackIsNoticedAndGetsItsPurchasesAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before := watched(t, dir, "before.db")
+	for range 3 {
+		require.NoError(t, before.look(t.Context()))
+	}
+	require.Equal(t, int64(3), before.seen.Number)
+	require.Equal(t, Well, lookForLosses(t.Context(), before.deployment).State)
+	before.bought(t, "talk/1")
+	before.deployment.keepPurchases()
+
+	after := watched(t, dir, "after.db") // a copy of the time before anything was marked
+	var err error
+	after.seen, err = readRemembered[memory.Mark](after.deployment.config, markFile, "the store")
+	require.NoError(t, err)
+	require.Equal(t, before.seen.Number, after.seen.Number)
+	earlier, err := readRemembered[[]spend.Purchase](after.deployment.config, purchasesFile, "the store")
+	require.NoError(t, err)
+	after.deployment.guard.Remember(earlier)
+	require.NoError(t, after.look(t.Context()))
+	require.NoError(t, after.look(t.Context()))
+	state, err := after.deployment.store.Swept(t.Context())
+	require.NoError(t, err)
+	require.Len(t, state.Continuity.Losses, 1)
+	loss := state.Continuity.Newest()
+	require.True(t, loss.Since.IsZero())
+	require.True(t, loss.Last.Equal(before.deployment.guard.Purchases()[0].Bill.At), "the last thing known to be lost")
+	require.Equal(t, memory.Reentered{Calls: 1, Amount: 60}, loss.Reentered)
+	balance, err := after.deployment.store.ledger.Balance(t.Context(), "day:iris/2026-11-28")
+	require.NoError(t, err)
+	require.Equal(t, spend.Balance{Spent: 60}, balance)
+	f := lookForLosses(t.Context(), after.deployment)
+	require.Equal(t, Warning, f.State)
+	require.Contains(t, f.Found, "what was written from an unknown time until "+loss.Last.Format(time.RFC3339))
+	require.Contains(t, f.Found, "$0.00006 of lost purchases are in the ledger again")
+}
+
+func TestOtherProcessesOfTheDeploymentEnterWhatTheyBought(t *testing.T) {
+	t.Parallel()
+	first := watched(t, t.TempDir(), "shared.db")
+	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}}
+	require.NoError(t, first.look(t.Context()))
+	require.NoError(t, second.look(t.Context()))
+	require.False(t, second.pending)
+	second.bought(t, "talk/2")
+	first.seen.Number += 9
+	require.NoError(t, first.look(t.Context()), "it has seen a later mark")
+	require.NoError(t, second.look(t.Context()))
+	rows, err := first.deployment.store.ledger.Rows(t.Context(), spend.Query{})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+}
+
+func TestAnotherStoreOfTheSameFolderIsNoLoss(t *testing.T) {
+	t.Parallel()
+	c := config.Config{DataDir: t.TempDir()}
+	require.NoError(t, remember(c, markFile, "the first", memory.Mark{Number: 7}))
+	mark, err := readRemembered[memory.Mark](c, markFile, "the second")
+	require.NoError(t, err)
+	require.Zero(t, mark)
+}
+
+func TestOnlyALowerMarkIsALoss(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 6, 0, 0, 0, time.UTC)
+	now := at.Add(time.Minute)
+	newest := memory.Mark{Number: 5, At: at}
+	state := func(number int64) memory.SweepState {
+		return memory.SweepState{Continuity: memory.Continuity{Mark: memory.Mark{Number: number, At: at}}}
+	}
+	for number, lost := range map[int64]bool{0: true, 4: true, 5: false, 6: false} {
+		_, missed := state(number).Missed(newest, now)
+		require.Equal(t, lost, missed, number)
+		next := state(number).MarkedAfter(newest, now)
+		require.Equal(t, max(number, newest.Number)+1, next.Continuity.Number, "above all that anyone has seen")
+		require.Equal(t, lost, len(next.Continuity.Losses) == 1)
+	}
+	earlier := memory.SweepState{Ended: at}
+	_, missed := earlier.Missed(newest, now)
+	require.False(t, missed, "a worker of an earlier build has swept, and left the mark out")
+	many := state(1)
+	for range 30 {
+		now = now.Add(time.Hour)
+		many = many.MarkedAfter(memory.Mark{Number: many.Continuity.Number + 1}, now)
+	}
+	require.Len(t, many.Continuity.Losses, 20)
+}
+
+func TestOneProcessComparesALossAtATime(t *testing.T) {
+	t.Parallel()
+	w := watched(t, t.TempDir(), "shared.db")
+	now := time.Now().UTC()
+	loss := memory.Loss{Noticed: now, Holder: "another", Until: now.Add(time.Minute)}
+	_, err := w.deployment.store.ChangeSwept(t.Context(), func(s memory.SweepState) (memory.SweepState, error) {
+		s.Continuity.Losses = []memory.Loss{loss}
+		return s, nil
+	})
+	require.NoError(t, err)
+	require.True(t, errors.Is(compareLoss(t.Context(), w.engine, loss), errHeld))
+}
+
+func TestOneLossThatSeveralProcessesNoticeIsOne(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 28, 6, 0, 0, 0, time.UTC)
+	c := memory.Continuity{}.With(memory.Loss{Since: at, Last: at.Add(time.Second), Noticed: at.Add(2 * time.Second)})
+	c = c.With(memory.Loss{
+		Last: at.Add(3 * time.Second), Noticed: at.Add(4 * time.Second), Reentered: memory.Reentered{Calls: 2, Amount: 5},
+	})
+	require.Equal(t, []memory.Loss{{
+		Since: at, Last: at.Add(3 * time.Second), Noticed: at.Add(2 * time.Second),
+		Reentered: memory.Reentered{Calls: 2, Amount: 5},
+	}}, c.Losses)
+	c = c.With(memory.Loss{Last: at.Add(time.Hour), Noticed: at.Add(time.Hour)})
+	require.Len(t, c.Losses, 2)
+}
+
+func TestAnotherRunOfTheServerIsAskedForThePurchases(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	s, err := openRedis(t.Context(), config.Config{Store: config.Store{URL: server.URL}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	h := &Deployment{config: config.Config{DataDir: t.TempDir()}, store: s, Holder: "one"}
+	h.guard = &spend.Guard{Ledger: s.ledger, Now: time.Now}
+	e := &engine{deployment: h}
+	e.writeLog(t.Output())
+	w := &storeWatch{engine: e, every: time.Hour} // no mark falls into the loss
+	require.NoError(t, w.look(t.Context()))
+	w.bought(t, "talk/3") // the server does not have it
+	require.NoError(t, w.look(t.Context()))
+	require.Equal(t, Well, lookForLosses(t.Context(), h).State, "the same run has what it took")
+	server.Kill()
+	server.Restart()
+	require.Eventually(t, func() bool {
+		return w.look(t.Context()) == nil && lookForLosses(t.Context(), h).State == Warning
+	}, time.Minute, 10*time.Millisecond)
+	state, err := s.Swept(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, memory.Reentered{Calls: 1, Amount: 60}, state.Continuity.Newest().Reentered)
+	require.False(t, state.Continuity.Newest().Since.IsZero())
+}
