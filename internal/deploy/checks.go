@@ -24,11 +24,71 @@ import (
 )
 
 // doctor examines the deployment of a process.
-type doctor struct{ *Process }
+type doctor struct {
+	*Process
+	store *unopened
+}
 
-// Checks lists what `oneiros doctor` examines, cheapest first. No check spends money.
-func (d *Process) Checks(context.Context) []Check {
-	c := doctor{d}
+// unopened is why the store could not be opened, so that a store that does not answer is awaited once.
+type unopened struct{ why error }
+
+// open opens the deployment, unless that has failed before.
+func (d doctor) open(ctx context.Context) (*Deployment, error) {
+	if d.store.why != nil {
+		return nil, d.store.why
+	}
+	h, err := build(ctx, d.cfg, d.cfg.StorePath())
+	if err != nil && ctx.Err() == nil {
+		d.store.why = err
+	}
+	return h, err
+}
+
+const (
+	checkWithin = 5 * time.Second // bounds most checks
+	// longCheckWithin bounds those that read the whole store, load an embedder or ask a provider.
+	longCheckWithin = 2*integrityWithin + checkWithin
+)
+
+// within ends a check after a time, also one that does not look at its context.
+func within(limit time.Duration, look func(context.Context) Finding) func(context.Context) Finding {
+	return func(ctx context.Context) Finding {
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		found := make(chan Finding, 1)
+		go func() { found <- look(ctx) }()
+		select {
+		case f := <-found:
+			return f
+		case <-ctx.Done():
+		}
+		late := time.NewTimer(time.Second) // it may have something to say about its end
+		defer late.Stop()
+		select {
+		case f := <-found:
+			return f
+		case <-late.C:
+			return failed("Look whether it hangs, or whether the network drops its packets.", "no answer within %s", limit)
+		}
+	}
+}
+
+// Checks lists what `oneiros doctor` examines, cheapest first. No check spends money. Most end within five
+// seconds, whatever does not answer.
+func (d *Process) Checks(ctx context.Context) []Check {
+	list := d.checks(ctx)
+	for i, c := range list {
+		limit := checkWithin
+		if _, provider := d.cfg.Providers[c.Name]; provider || c.Name == "integrity" || c.Name == "embedder" {
+			limit = longCheckWithin
+		}
+		list[i].Look = within(limit, c.Look)
+	}
+	return list
+}
+
+func (d *Process) checks(context.Context) []Check {
+	c := doctor{d, new(unopened)}
 	list := []Check{
 		{Name: "config", Look: c.checkConfig},
 		{Name: "clock", Look: c.checkClock},
@@ -78,7 +138,7 @@ func (d doctor) configured(look func(context.Context) Finding) func(context.Cont
 
 // onStore looks at the deployment where its store can be opened.
 func (d doctor) onStore(ctx context.Context, look func(context.Context, *Deployment) Finding) Finding {
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
+	h, err := d.open(ctx)
 	if err != nil {
 		return warned("Fix the store first.", "not checked")
 	}
@@ -157,7 +217,7 @@ func (d doctor) checkDisk(context.Context) Finding {
 }
 
 func (d doctor) checkStore(ctx context.Context) Finding {
-	h, err := build(ctx, d.cfg, d.cfg.StorePath())
+	h, err := d.open(ctx)
 	if err != nil {
 		advice := "Check the folder's owner and rights, or set store.path to a local disk."
 		if d.cfg.Store.URL != "" {

@@ -1,13 +1,16 @@
 package deploy
 
 import (
+	"context"
 	"encoding/base64"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +21,7 @@ func appOf(t *testing.T, yaml string) doctor {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "oneiros.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("data_dir: "+dir+"\n"+yaml), 0o600))
-	d := doctor{NewProcess([]string{"HOME=" + dir})}
+	d := doctor{Process: NewProcess([]string{"HOME=" + dir}), store: new(unopened)}
 	require.NoError(t, d.Flags.Parse([]string{"--config", path}))
 	_, err := d.config()
 	require.NoError(t, err)
@@ -74,11 +77,45 @@ func TestTheDoctorChecksSealingKeysWithoutAServer(t *testing.T) {
 
 func TestTheDoctorSkipsTheDiskWithoutADataFolder(t *testing.T) {
 	t.Parallel()
-	d := doctor{NewProcess(nil)}
+	d := doctor{Process: NewProcess(nil), store: new(unopened)}
 	require.NoError(t, d.Flags.Parse([]string{"--config", filepath.Join(t.TempDir(), "absent.yaml")}))
 	_, err := d.config()
 	require.Error(t, err)
 	found := d.checkDisk(t.Context())
 	require.Equal(t, Warning, found.State)
 	require.Contains(t, found.Found, "not checked")
+}
+
+func TestACheckEndsWhateverDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	silent := make(chan struct{})
+	defer close(silent)
+	look := within(time.Millisecond, func(context.Context) Finding {
+		<-silent
+		return passed("after all")
+	})
+	f := look(t.Context())
+	require.Equal(t, Ill, f.State)
+	require.Equal(t, "no answer within 1ms", f.Found)
+	talks := within(time.Millisecond, func(ctx context.Context) Finding {
+		<-ctx.Done()
+		return failed("Look there.", "it was too late")
+	})
+	require.Equal(t, "it was too late", talks(t.Context()).Found)
+}
+
+func TestAStoreThatDoesNotAnswerIsAwaitedOnce(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = closed.Close() }) // it accepts and never answers
+	p := NewProcess([]string{"HOME=" + t.TempDir(), "ONEIROS_STORE_URL=redis://" + closed.Addr().String() + "/0"})
+	d := doctor{Process: p, store: new(unopened)}
+	_, err = d.config()
+	require.NoError(t, err)
+	require.Equal(t, Ill, d.checkStore(t.Context()).State)
+	first := d.store.why
+	require.Error(t, first)
+	require.Equal(t, "not checked", d.checkRetention(t.Context()).Found)
+	require.Same(t, first, d.store.why)
 }

@@ -59,9 +59,9 @@ func TestAStoreThatWentBackIsNoticedAndGetsItsPurchasesAgain(t *testing.T) {
 	before.deployment.keepPurchases()
 
 	after := watched(t, dir, "after.db") // a copy of the time before anything was marked
-	var err error
-	after.seen, err = readRemembered[memory.Mark](after.deployment.config, markFile, "the store")
+	last, err := readRemembered[memory.Mark](after.deployment.config, markFile, "the store")
 	require.NoError(t, err)
+	after.recall(last)
 	require.Equal(t, before.seen.Number, after.seen.Number)
 	earlier, err := readRemembered[[]spend.Purchase](after.deployment.config, purchasesFile, "the store")
 	require.NoError(t, err)
@@ -94,6 +94,21 @@ func TestOtherProcessesOfTheDeploymentEnterWhatTheyBought(t *testing.T) {
 	second.bought(t, "talk/2")
 	first.seen.Number += 9
 	require.NoError(t, first.look(t.Context()), "it has seen a later mark")
+	require.NoError(t, second.look(t.Context()))
+	rows, err := first.deployment.store.ledger.Rows(t.Context(), spend.Query{})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+}
+
+func TestALossThatAnotherProcessHasNoticedTakesEarlierPurchasesToo(t *testing.T) {
+	t.Parallel()
+	first := watched(t, t.TempDir(), "shared.db")
+	first.seen = memory.Mark{Number: 9, At: time.Now().Add(-time.Hour)}
+	last := first.seen
+	require.NoError(t, first.look(t.Context()), "it notices the loss")
+	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}}
+	second.recall(last)
+	second.bought(t, "talk/4")
 	require.NoError(t, second.look(t.Context()))
 	rows, err := first.deployment.store.ledger.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
