@@ -9,6 +9,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -19,10 +20,19 @@ import (
 )
 
 // LostDreams compares the spend ledger with dreams of a time of which the store has lost what was written.
-type LostDreams struct{ *Starter }
+type LostDreams struct {
+	*Starter
+	reads converter.DataConverter
+}
 
-// ForLostDreams returns the part that compares the ledger with the dreams that Temporal knows.
-func (s *Starter) ForLostDreams() LostDreams { return LostDreams{s} }
+// ForLostDreams returns the part that compares the ledger with the dreams that Temporal knows. A nil converter reads
+// payloads as Temporal's SDK does by default.
+func (s *Starter) ForLostDreams(reads converter.DataConverter) LostDreams {
+	if reads == nil {
+		reads = converter.GetDefaultDataConverter()
+	}
+	return LostDreams{s, reads}
+}
 
 // Reenter enters into the ledger what dreams have spent by their workflows beyond what the ledger has of them: of dreams
 // that ran within a loss and have closed. A workflow knows what each phase had spent at the end of each of its cycles. It
@@ -83,10 +93,12 @@ func (s LostDreams) reenter(ctx context.Context, agent dream.Agent, w *workflowp
 		if missing <= 0 {
 			continue
 		}
-		one, err := s.missing(agent, w, rows, t.Phase, missing)
-		if err == nil {
-			err = spend.Enter(ctx, s.Ledger, one)
+		spec, err := s.spec(ctx, w)
+		if err != nil {
+			return done, err
 		}
+		one := missingIn(spec, t.Phase, missing, w.GetCloseTime().AsTime())
+		err = spend.Enter(ctx, s.Ledger, one)
 		if err != nil {
 			return done, err
 		}
@@ -104,35 +116,35 @@ func spentIn(rows []spend.Row, phase dream.Phase) (sum budget.Micros) {
 	return sum
 }
 
-// missing is what a phase has spent beyond the rows of its dream, as one purchase of the day that paid for them.
-func (s LostDreams) missing(agent dream.Agent, w *workflowpb.WorkflowExecutionInfo, rows []spend.Row,
-	phase dream.Phase, amount budget.Micros,
-) (spend.Purchase, error) {
-	id, ended := w.GetExecution().GetWorkflowId(), w.GetCloseTime().AsTime()
-	day := ""
-	if len(rows) > 0 {
-		day = rows[0].Day
-	} else {
-		zone, err := time.LoadLocation(agent.Zone)
-		if err != nil {
-			return spend.Purchase{}, fmt.Errorf("zone of %s: %w", agent.Handle, err)
-		}
-		day = w.GetStartTime().AsTime().In(zone).Format(time.DateOnly)
+// spec reads with what a dream was begun.
+func (s LostDreams) spec(ctx context.Context, w *workflowpb.WorkflowExecutionInfo) (spec activities.Spec, err error) {
+	id := w.GetExecution().GetWorkflowId()
+	first, err := s.Client.GetWorkflowHistory(ctx, id, w.GetExecution().GetRunId(), false,
+		enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT).Next()
+	if err == nil {
+		err = s.reads.FromPayloads(first.GetWorkflowExecutionStartedEventAttributes().GetInput(), &spec)
 	}
-	accounts := activities.DreamAccounts(id, agent.Caps.Dream, agent, day, s.Options.FleetDay)
+	if err != nil {
+		return spec, fmt.Errorf("read with what %s was begun: %w", id, sealed(err))
+	}
+	return spec, nil
+}
+
+// missingIn is what a phase has spent beyond the rows of its dream, as one purchase under the accounts of the dream.
+func missingIn(spec activities.Spec, phase dream.Phase, amount budget.Micros, ended time.Time) spend.Purchase {
 	return spend.Purchase{
 		Ask: spend.Ask{
-			Step:     id + "/" + string(phase) + "/lost",
-			Agent:    agent.ID,
-			Dream:    id,
+			Step:     spec.Dream + "/" + string(phase) + "/lost",
+			Agent:    spec.Agent,
+			Dream:    spec.Dream,
 			Phase:    string(phase),
-			Day:      day,
+			Day:      spec.Day,
 			Amount:   amount,
-			Accounts: append(accounts, budget.Account{Scope: activities.PhaseScope(id, phase)}),
+			Accounts: append([]budget.Account{{Scope: activities.PhaseScope(spec.Dream, phase)}}, spec.Accounts...),
 			At:       ended,
 		},
 		Bill: spend.Bill{State: spend.Settled, Amount: amount, Finish: spend.Completed, At: ended},
-	}, nil
+	}
 }
 
 // sumUp writes into the record of a dream that has ended what the ledger has of it.

@@ -75,8 +75,8 @@ func within(limit time.Duration, look func(context.Context) Finding) func(contex
 
 // Checks lists what `oneiros doctor` examines, cheapest first. No check spends money. Most end within five
 // seconds, whatever does not answer.
-func (d *Process) Checks(ctx context.Context) []Check {
-	list := d.checks(ctx)
+func (d *Process) Checks(context.Context) []Check {
+	list := checksOf(d)
 	for i, c := range list {
 		limit := checkWithin
 		if _, provider := d.cfg.Providers[c.Name]; provider || c.Name == "integrity" || c.Name == "embedder" {
@@ -87,7 +87,7 @@ func (d *Process) Checks(ctx context.Context) []Check {
 	return list
 }
 
-func (d *Process) checks(context.Context) []Check {
+func checksOf(d *Process) []Check {
 	c := doctor{d, new(unopened)}
 	list := []Check{
 		{Name: "config", Look: c.checkConfig},

@@ -287,7 +287,7 @@ func compareLoss(ctx context.Context, e *engine, loss memory.Loss) error {
 			return err
 		}
 	}
-	done, running, err := e.starter.ForLostDreams().Reenter(ctx, loss)
+	done, running, err := e.starter.ForLostDreams(e.converters.DataConverter).Reenter(ctx, loss)
 	if done.Calls > 0 {
 		e.log.Warn("what dreams had spent and the store had lost is in its ledger again", "amount", done.Amount)
 	}

@@ -109,7 +109,10 @@ type trial struct {
 }
 
 // gap is a time of which the store has lost what was written.
-type gap struct{ from, to time.Time }
+type gap struct {
+	from, to time.Time
+	perhaps  bool // or it has lost nothing
+}
 
 func (t *trial) inGap(from, to time.Time) bool {
 	for _, g := range t.gaps {
@@ -120,9 +123,20 @@ func (t *trial) inGap(from, to time.Time) bool {
 	return false
 }
 
+// openTrial opens one on a Redis server of a name of its own, which may be moved to another server.
 func openTrial(tt *testing.T, agents, principals int) *trial {
 	tt.Helper()
 	skipShort(tt)
+	store := redis.Start(tt)
+	name := newRelay(tt, store.Address)
+	t := openTrialOn(tt, name.url(), agents, principals)
+	t.store, t.name = store, name
+	return t
+}
+
+// openTrialOn opens one on the store at an address.
+func openTrialOn(tt *testing.T, store string, agents, principals int) *trial {
+	tt.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	tt.Cleanup(cancel)
 	t := &trial{
@@ -133,8 +147,7 @@ func openTrial(tt *testing.T, agents, principals int) *trial {
 		principals: principals,
 		keys:       map[string]string{},
 	}
-	t.store, t.cluster = redis.Start(tt), temporal.Start(tt)
-	t.name = newRelay(tt, t.store.Address)
+	t.cluster = temporal.Start(tt)
 	var err error
 	t.talk, err = provider.Start(provider.Options{Seed: t.seed, Each: 2 * time.Millisecond, Say: t.crowd.answer})
 	require.NoError(t, err)
@@ -143,7 +156,7 @@ func openTrial(tt *testing.T, agents, principals int) *trial {
 	require.NoError(t, err)
 	t.Cleanup(t.night.Close)
 	t.reader, err = testdeploy.Open(ctx, testdeploy.Config{
-		Redis:       t.name.url(),
+		Redis:       store,
 		Prefix:      "oneiros:",
 		Address:     t.cluster.Address,
 		Namespace:   t.cluster.Namespace,
@@ -155,7 +168,7 @@ func openTrial(tt *testing.T, agents, principals int) *trial {
 	t.Cleanup(func() { require.NoError(tt, t.reader.Close()) })
 	t.fleet = &soak.Fleet{
 		Program: program.Oneiros(tt), Dir: tt.TempDir(), Commands: places,
-		Settings: fmt.Sprintf(settingsOfTheTrial, t.talk.URL, t.night.URL, t.name.url(), t.cluster.Address,
+		Settings: fmt.Sprintf(settingsOfTheTrial, t.talk.URL, t.night.URL, store, t.cluster.Address,
 			t.cluster.Namespace, t.cluster.TaskQueue),
 	}
 	t.Cleanup(t.fleet.KillAll)

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -38,6 +39,7 @@ func (t *trial) troubles() []trouble {
 		{"all processes are restarted with another build", t.roll},
 		{"an archive is put back under the running Temporal", t.restore},
 		{"Redis is full", t.fill},
+		{"the clocks of two workers are wrong", t.skew},
 	}
 	if only := os.Getenv("ONEIROS_TROUBLE"); only != "" {
 		return slices.DeleteFunc(all, func(one trouble) bool { return !strings.Contains(one.name, only) })
@@ -237,4 +239,34 @@ func (t *trial) requireNamed(command, name string) {
 	found := t.findings(command)
 	require.True(t, slices.ContainsFunc(found, func(f finding) bool { return f.Name == name && f.bad() }),
 		"%s does not name the trouble of %s: %v", command, name, found)
+}
+
+// wrongBy is how far the clocks of skewed workers are ahead and behind: longer than leases, locks and the age at which a
+// record counts as abandoned.
+const wrongBy = 10 * time.Minute
+
+// skew runs one worker whose clock is ahead and one whose clock is behind, and sets them right again.
+func (t *trial) skew() {
+	right := t.fleet.Program
+	t.fleet.Program = program.Skewed(t)
+	first := t.dice.IntN(firstServer)
+	for i, by := range []time.Duration{wrongBy, -wrongBy} {
+		place := (first + i) % firstServer
+		require.NoError(t, t.fleet.End(place))
+		t.fleet.Env = []string{fmt.Sprintf("%s=%d", program.SkewVariable, int(by.Seconds()))}
+		require.NoError(t, t.fleet.Start(place))
+		found := t.findings("doctor")
+		require.True(t, slices.ContainsFunc(found, func(f finding) bool {
+			return f.Name == "redis" && strings.Contains(f.Found, "its clock and this machine's are 10m0s apart")
+		}), "on a machine whose clock is wrong by %s doctor does not say so: %v", by, found)
+	}
+	t.fleet.Program, t.fleet.Env = right, nil
+	t.beginDreams(2)
+	t.answered(2 * t.principals)
+	t.wait(5 * time.Second)
+	for i := range 2 {
+		place := (first + i) % firstServer
+		require.NoError(t, t.fleet.End(place))
+		require.NoError(t, t.fleet.Start(place))
+	}
 }

@@ -2,11 +2,13 @@
 package program
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -49,6 +51,71 @@ func Stamped(t testing.TB, version string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// SkewVariable of the environment is how many seconds the clock of a Skewed program is ahead.
+const SkewVariable = "ONEIROS_TEST_CLOCK_AHEAD"
+
+// Skewed builds the program with a wall clock that is ahead, or behind, by SkewVariable. Its monotonic clock, and so what
+// it measures and waits for, is as ever: a machine whose clock is set wrong. The standard library is built anew.
+func Skewed(t testing.TB) string {
+	t.Helper()
+	path, err := skewed(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func skewed(dir string) (string, error) {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the standard library: %w", err)
+	}
+	source := filepath.Join(strings.TrimSpace(string(root)), "src", "time")
+	body, err := os.ReadFile(filepath.Join(source, "time.go"))
+	if err != nil {
+		return "", err
+	}
+	const reading = "\tsec, nsec, mono := runtimeNow()\n\tif mono == 0 {"
+	if strings.Count(string(body), reading) != 1 {
+		return "", errors.New("time.Now of this Go is another than the one that a skewed clock is put into")
+	}
+	changed := strings.Replace(string(body), reading, strings.Replace(reading, "\n", "\n\tsec += ahead\n", 1), 1)
+	ahead := fmt.Sprintf(`package time
+
+import "syscall"
+
+var ahead = func() (n int64) {
+	text, _ := syscall.Getenv(%q)
+	sign := int64(1)
+	for i, c := range []byte(text) {
+		if i == 0 && c == '-' {
+			sign = -1
+			continue
+		}
+		n = 10*n + int64(c-'0')
+	}
+	return sign * n
+}()
+`, SkewVariable)
+	overlay := map[string]map[string]string{"Replace": {}}
+	for name, text := range map[string]string{"time.go": changed, "ahead.go": ahead} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			return "", err
+		}
+		overlay["Replace"][filepath.Join(source, name)] = file
+	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, list, 0o600); err != nil {
+		return "", err
+	}
+	return compile("oneiros-skewed", "-overlay", file)
 }
 
 func compile(name string, flags ...string) (string, error) {
