@@ -15,11 +15,14 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/wire/messages"
 )
 
-// Relay passes a body of Messages on unchanged, and its answer back. Other paths of this wire are passed on as well; a
-// path of another wire is refused.
+// Relay passes a body of Messages on unchanged, and its answer back. A chat completion is translated both ways; what
+// Messages cannot say is a failure (BadRequest) that names it. Any other wire is refused.
 func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inference.RelayResponse, error) {
 	path, _, _ := strings.Cut(r.Path, "?")
-	if r.Method == http.MethodPost && path != "/messages" && !strings.HasPrefix(path, "/messages/") {
+	if r.Method == http.MethodPost && path == "/chat/completions" {
+		return g.chat(ctx, r)
+	}
+	if !speaks(r.Method, path) {
 		return nil, exchange.BadRequest(
 			"provider %q speaks Anthropic's Messages, which has no %s; choose a model of another provider for it", g.Name(),
 			path)

@@ -125,6 +125,42 @@ func TestNothingIsLostAndNothingInvented(t *testing.T) {
 	})
 }
 
+// TestNothingIsLostOnTheWayBack translates what became of a conversation into Messages again, and requires that each
+// text arrives, that turns alternate, and that Anthropic's library reads them.
+func TestNothingIsLostOnTheWayBack(t *testing.T) {
+	t.Parallel()
+	const host = "https://example.org/"
+	rapid.Check(t, func(t *rapid.T) {
+		d := &drawer{T: t}
+		body, _ := json.Marshal(object{"model": "iris", "max_tokens": 9, "messages": d.conversation()})
+		q, err := messages.Read(body)
+		require.NoError(t, err)
+		out, err := q.Chat(messages.Provider{Caches: true})
+		require.NoError(t, err)
+		out = bytes.ReplaceAll(out, []byte(`{"url":"`), []byte(`{"url":"`+host))
+		back, err := messages.ReadChat(out, messages.Model{MaxTokens: 9})
+		require.NoError(t, err, "%s", out)
+		var c struct {
+			Messages []struct {
+				Role    string
+				Content any
+			}
+		}
+		require.NoError(t, json.Unmarshal(back.Body, &c))
+		arrived := map[string]bool{}
+		for i, m := range c.Messages {
+			require.Equal(t, []string{"user", "assistant"}[i%2], m.Role)
+			for _, text := range stringsOf(m.Content, "") {
+				arrived[strings.TrimPrefix(text, host)] = true
+			}
+		}
+		for _, text := range d.sent {
+			require.True(t, arrived[text], "%q is lost: %s", text, back.Body)
+		}
+		requireLibraryReads(t, back.Body)
+	})
+}
+
 // blockOf is a block of an answer as a client reads it.
 type blockOf struct {
 	Type, Text, Thinking, Signature, ID, Name string
