@@ -225,8 +225,8 @@ func (r *reader) check(p Provider) {
 	}
 	for _, m := range p.Models {
 		if p.Profile == Messages && m.Embeds != nil && *m.Embeds {
-			r.fault("%s.models: %s has embeds, and the profile anthropic has no embeddings; choose another embedder, such as builtin/static",
-				r.at, m.Name)
+			r.fault("%s.models: %s has embeds, and the profile anthropic has no embeddings; "+
+				"choose another embedder, such as builtin/static", r.at, m.Name)
 		}
 	}
 	switch {

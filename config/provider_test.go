@@ -201,7 +201,8 @@ roles: {generator: anthropic/claude-haiku-4-5, observer: anthropic/claude-3-5-ha
 
 	_, err = load(t, "oneiros.yaml", strings.Replace(file, "ANTHROPIC_API_KEY}",
 		"ANTHROPIC_API_KEY, models: [{name: voyage, embeds: true}], steering: {vector: muse}}", 1), nil, nil)
-	require.ErrorContains(t, err, "providers.anthropic.models: voyage has embeds, and the profile anthropic has no embeddings")
+	require.ErrorContains(t, err,
+		"providers.anthropic.models: voyage has embeds, and the profile anthropic has no embeddings")
 	require.ErrorContains(t, err, "providers.anthropic.steering must have an alias and no fields")
 }
 

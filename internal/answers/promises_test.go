@@ -74,8 +74,8 @@ func TestReplayKeepsThePromisesOfAModel(t *testing.T) {
 	require.Len(t, s.Billing.Calls(), recorded+1)
 }
 
-// Many arms call at once under a cap that is too small for all of them, at a provider that fails in every way, on either
-// wire.
+// Many arms call at once under a cap that is too small for all of them, at a provider that fails in every way, on
+// either wire.
 func TestAProviderNeverBillsMoreThanTheCap(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {

@@ -124,8 +124,8 @@ func (l *answerReader) Plain(body []byte) error {
 	return nil
 }
 
-// tokens is the usage of a generation. Of a stream that broke off the tokens of the prompt are known nevertheless, since
-// the provider states them at its beginning.
+// tokens is the usage of a generation. Of a stream that broke off the tokens of the prompt are known nevertheless,
+// since the provider states them at its beginning.
 func (l *answerReader) tokens(promptBytes int) (budget.Tokens, inference.UsageFrom) {
 	t, final := l.billed.Tokens()
 	used, by := l.Usage(promptBytes, t, final)

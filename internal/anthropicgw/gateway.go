@@ -1,9 +1,9 @@
 // Package anthropicgw is a client of one provider that speaks Anthropic's Messages.
 //
-// The exchange is package exchange's, and what a stream says is read by internal/wire/messages. The client of Anthropic's
-// own library is not used: it repeats requests that fail, which a paid call must not be, takes its key and address from
-// the environment unasked, and reads a stream that breaks off like one that ended. Its types serve in the tests, as a
-// check of what is sent and read here.
+// The exchange is package exchange's, and what a stream says is read by internal/wire/messages. The client of
+// Anthropic's own library is not used: it repeats requests that fail, which a paid call must not be, takes its key
+// and address from the environment unasked, and reads a stream that breaks off like one that ended. Its types serve
+// in the tests, as a check of what is sent and read here.
 package anthropicgw
 
 import (
@@ -116,7 +116,8 @@ func (g *Gateway) Embed(_ context.Context, model string, _ []string, _ string) (
 		return inference.Vectors{}, err
 	}
 	return inference.Vectors{}, exchange.BadRequest(
-		"model %q belongs to a provider that speaks Anthropic's Messages, which has no embeddings; give the role embedder a model such as builtin/static",
+		"model %q belongs to a provider that speaks Anthropic's Messages, which has no embeddings; "+
+			"give the role embedder a model such as builtin/static",
 		model)
 }
 

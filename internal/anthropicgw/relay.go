@@ -24,8 +24,8 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	}
 	if !speaks(r.Method, path) {
 		return nil, exchange.BadRequest(
-			"provider %q speaks Anthropic's Messages, which has no %s; choose a model of another provider for it", g.Name(),
-			path)
+			"provider %q speaks Anthropic's Messages, which has no %s; choose a model of another provider for it",
+			g.Name(), path)
 	}
 	t, res, err := g.pass(ctx, r)
 	if err != nil {

@@ -42,8 +42,8 @@ type outputConfig struct {
 	} `json:"format"`
 }
 
-// write renders a request: what the model refuses is left out. max_tokens bounds thinking and answer together. Whether a
-// model thinks is left to it: what the field for that may say differs from model to model.
+// write renders a request: what the model refuses is left out. max_tokens bounds thinking and answer together.
+// Whether a model thinks is left to it: what the field for that may say differs from model to model.
 func write(spec inference.Spec, r inference.Request) (written, error) {
 	if err := exchange.Check(spec, r); err != nil {
 		return written{}, err

@@ -45,7 +45,8 @@ var Layers = []Layer{
 		"activities/port/rule",
 	}},
 	{Name: "adapters", Packages: []string{
-		"internal/sqlitestore", "internal/redisstore", "internal/exchange", "internal/openaigw", "internal/anthropicgw", "internal/localmodel", "internal/llama",
+		"internal/sqlitestore", "internal/redisstore", "internal/exchange", "internal/openaigw",
+		"internal/anthropicgw", "internal/localmodel", "internal/llama",
 		"internal/governor",
 		"internal/payload", "internal/telemetry", "internal/archive", "internal/feedhttp", "internal/temporalchild",
 		"internal/hermes/remote", "internal/hermes/tools", "internal/hermes/plugin", "internal/hermes/session",

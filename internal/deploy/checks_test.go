@@ -55,6 +55,34 @@ func TestTheDoctorReportsAModelThatItsProviderDoesNotList(t *testing.T) {
 	}
 }
 
+func TestTheDoctorAsksAProviderOfMessagesInItsWay(t *testing.T) {
+	t.Parallel()
+	const list = `{"data":[{"type":"model","id":"claude-haiku-4-5-20251001"},{"type":"model","id":"claude-sonnet-5"}],"has_more":false}`
+	for model, want := range map[string]string{
+		"claude-haiku-4-5": "", "claude-haiku-4-5-20251001": "", "claude-haiku-4": "lacks claude-haiku-4",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.String() != "/v1/models?limit=1000" || r.Header.Get("X-Api-Key") != "sk-ant-1" ||
+				r.Header.Get("Anthropic-Version") == "" || r.Header.Get("Authorization") != "" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			_, _ = w.Write([]byte(list))
+		}))
+		key := filepath.Join(t.TempDir(), "key")
+		require.NoError(t, os.WriteFile(key, []byte("sk-ant-1\n"), 0o600))
+		d := appOf(t, "providers:\n  claude:\n    profile: anthropic\n    base_url: "+server.URL+"\n    api_key_file: "+key+
+			"\n    models: [{name: claude-haiku-4, price: {in: 1, out: 1}}]\nroles:\n  generator: claude/"+model+"\n")
+		found := d.checkProvider(t.Context(), "claude")
+		if want == "" {
+			require.Equal(t, Well, found.State, found.Found)
+		} else {
+			require.Equal(t, Warning, found.State)
+			require.Contains(t, found.Found, want)
+		}
+		server.Close()
+	}
+}
+
 func TestTheDoctorChecksSealingKeysWithoutAServer(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "keys")

@@ -46,12 +46,25 @@ func (b *messagesBill) read(v any) {
 	}
 }
 
-// overbilledAsMessages is a chat completion, said as Messages, for which Anthropic could charge more than a percentage of
-// what is reserved; empty when there is none.
+// overbilledAsMessages is a chat completion, said as Messages, for which Anthropic could charge more than a
+// percentage of what is reserved; empty when there is none.
 func overbilledAsMessages(raw []byte, percent budget.Micros) (how string, refused error) {
 	for _, spec := range []inference.Spec{
-		{Name: "p/wire", Provider: "p", Wire: "wire", Price: &listPrice, Context: window},
-		{Name: "p/thinker", Provider: "p", Wire: "thinker", Price: &listPrice, Context: window, Reasoning: true},
+		{
+			Name:     "p/wire",
+			Provider: "p",
+			Wire:     "wire",
+			Price:    &listPrice,
+			Context:  window,
+		},
+		{
+			Name:      "p/thinker",
+			Provider:  "p",
+			Wire:      "thinker",
+			Price:     &listPrice,
+			Context:   window,
+			Reasoning: true,
+		},
 	} {
 		sent, reserved, err := sentAndReserved(raw, spec)
 		if err != nil {

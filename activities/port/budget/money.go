@@ -70,9 +70,9 @@ type Price struct {
 	Out      Micros `json:"out"`
 }
 
-// Tokens are the tokens of a call. In includes Cached; Out includes Reasoning. Surcharge is no part of In: so many tokens
-// of the prompt, at its price and not cached, are billed beside it for what was written to a cache. The spend ledger
-// keeps what a surcharge cost, and not the count.
+// Tokens are the tokens of a call. In includes Cached; Out includes Reasoning. Surcharge is no part of In: so many
+// tokens of the prompt, at its price and not cached, are billed beside it for what was written to a cache. The spend
+// ledger keeps what a surcharge cost, and not the count.
 type Tokens struct {
 	In        int64 `json:"in"`
 	Cached    int64 `json:"cached,omitempty"`

@@ -116,7 +116,8 @@ func (m *metered) failed(model string, why error) error {
 func (m *metered) Close() error {
 	err := m.ReadCloser.Close()
 	m.once.Do(func() {
-		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, relayed(m.price, m.list, m.hold, m.status, m.seen(), m.worstCase))
+		bill := relayed(m.price, m.list, m.hold, m.status, m.seen(), m.worstCase)
+		m.booked = m.guard.settle(m.ctx, m.charge, m.hold, bill)
 	})
 	return errors.Join(err, m.booked)
 }

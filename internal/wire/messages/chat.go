@@ -132,7 +132,8 @@ func (c *chatReader) refuse() {
 		"n": 1, "frequency_penalty": 0, "presence_penalty": 0, "repetition_penalty": 1, "min_p": 0, "top_logprobs": 0,
 	} {
 		if v, given := c.number(name); given && v != neutral {
-			c.fail(name, "it is %s; Anthropic's Messages has no such field, so that only %v can be meant.", c.raw(name), neutral)
+			c.fail(name, "it is %s; Anthropic's Messages has no such field, so that only %v can be meant.",
+				c.raw(name), neutral)
 		}
 	}
 	if c.raw("seed") != nil {
@@ -161,8 +162,8 @@ func (o *object) number(name string) (float64, bool) {
 	return n, true
 }
 
-// limits translates the maximum of tokens, which bounds thinking and answer together: the smaller one, where both of the
-// names are given.
+// limits translates the maximum of tokens, which bounds thinking and answer together: the smaller one, where both of
+// the names are given.
 func (c *chatReader) limits() {
 	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
 		v, given := c.number(name)
@@ -203,7 +204,8 @@ func (c *chatReader) thinking() {
 		}
 	}
 	if effort != "" && effort != "none" && efforts[effort] == "" {
-		c.fail("reasoning_effort", "it is %q; it must be none, minimal, low, medium, high, xhigh or max.", clipped(effort))
+		c.fail("reasoning_effort", "it is %q; it must be none, minimal, low, medium, high, xhigh or max.",
+			clipped(effort))
 	}
 	raw := c.raw("thinking")
 	switch {
@@ -234,8 +236,8 @@ func (c *chatReader) signedRound() {
 	}
 }
 
-// sampling translates the sampling. A model that is asked to think takes neither a temperature nor top_k, and none takes
-// a temperature above its highest.
+// sampling translates the sampling. A model that is asked to think takes neither a temperature nor top_k, and none
+// takes a temperature above its highest.
 func (c *chatReader) sampling() {
 	c.out.TopP = c.raw("top_p")
 	if t, given := c.number("temperature"); given && !c.thinks {
@@ -285,7 +287,8 @@ func (c *chatReader) format() {
 			}
 			c.out.Output.Format = &toFormat{"json_schema", plain}
 		default:
-			c.unsaid = "Answer with exactly one JSON value that fits this JSON Schema, and with nothing else:\n" + compact(schema)
+			c.unsaid = "Answer with exactly one JSON value that fits this JSON Schema, and with nothing else:\n" +
+				compact(schema)
 		}
 	case "":
 		o.fail("response_format.type", "it is required.")
@@ -343,8 +346,8 @@ func (c *chatReader) tools() {
 	switch {
 	case raw == nil:
 	case raw[0] == '"':
-		choice.Type = map[string]string{"auto": "auto", "none": "none", "required": "any"}[c.one("tool_choice", "auto", "none",
-			"required")]
+		named := map[string]string{"auto": "auto", "none": "none", "required": "any"}
+		choice.Type = named[c.one("tool_choice", "auto", "none", "required")]
 	default:
 		o := c.object.object("tool_choice", raw, "type", "function")
 		o.needed("type")
@@ -361,8 +364,8 @@ func (c *chatReader) tools() {
 func (c *chatReader) tool(path string, raw json.RawMessage) toTool {
 	loose := c.object.object(path, raw)
 	if kind := loose.needed("type"); kind != "function" {
-		loose.fail(loose.at("type"), "it is %q; tools of Messages are functions. Send it as one, with a schema of its input.",
-			clipped(kind))
+		loose.fail(loose.at("type"),
+			"it is %q; tools of Messages are functions. Send it as one, with a schema of its input.", clipped(kind))
 	}
 	o := c.object.object(path, raw, "type", "function", "cache_control")
 	f := o.object(o.at("function"), o.raw("function"), "name", "description", "parameters", "strict")

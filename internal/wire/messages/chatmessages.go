@@ -148,7 +148,8 @@ func (c *chatReader) part(m *object, path string, raw json.RawMessage) toBlock {
 	case "file":
 		o := m.object(path, raw, "type", "file", "cache_control")
 		f := o.object(o.at("file"), o.raw("file"), "filename", "file_data", "file_id")
-		f.empty("file_id", "a file that was uploaded elsewhere cannot be read by Anthropic. Send its bytes as file_data.")
+		f.empty("file_id",
+			"a file that was uploaded elsewhere cannot be read by Anthropic. Send its bytes as file_data.")
 		s := sourceOf(&f, "file_data", f.needed("file_data"))
 		if c.err == nil && s.MediaType != "application/pdf" {
 			f.fail(f.at("file_data"), "it is of the type %q; a PDF can be passed on (data:application/pdf;base64,…).",
@@ -156,7 +157,8 @@ func (c *chatReader) part(m *object, path string, raw json.RawMessage) toBlock {
 		}
 		return toBlock{Type: "document", Source: s, Title: f.text("filename"), Cache: c.mark(&o)}
 	default:
-		m.fail(path+".type", "content of the type %q cannot be passed on to Anthropic's models; text, image_url and file can.",
+		m.fail(path+".type",
+			"content of the type %q cannot be passed on to Anthropic's models; text, image_url and file can.",
 			clipped(kind))
 		return toBlock{Type: "text"}
 	}
@@ -178,11 +180,11 @@ func sourceOf(o *object, name, address string) *toSource {
 	return &toSource{Type: "base64", MediaType: kind, Data: body}
 }
 
-// assistant translates an earlier answer. Thoughts go back where they have Anthropic's signature; others mean nothing to
-// its models and are left out.
+// assistant translates an earlier answer. Thoughts go back where they have Anthropic's signature; others mean nothing
+// to its models and are left out.
 func (c *chatReader) assistant(path string, raw json.RawMessage) []toBlock {
-	m := c.object.object(path, raw, "role", "content", "name", "refusal", "tool_calls", "reasoning", "reasoning_content",
-		"reasoning_details", "reasoning_text", "annotations", "audio", "function_call")
+	m := c.object.object(path, raw, "role", "content", "name", "refusal", "tool_calls", "reasoning",
+		"reasoning_content", "reasoning_details", "reasoning_text", "annotations", "audio", "function_call")
 	m.empty("audio", "Anthropic's models answer with text alone. Leave it out.")
 	if m.raw("function_call") != nil {
 		m.fail(m.at("function_call"), "Messages has tools instead. Send the call in tool_calls.")

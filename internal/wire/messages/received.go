@@ -120,8 +120,8 @@ func (b *Billed) add(c *Counts) {
 const mostTokens = int64(1) << 40
 
 // Tokens is the usage, and whether it is the provider's last word and can be true. A token that is written to a cache
-// costs a quarter more than a token of the prompt, or once more where it is kept for an hour; where that is not said, it
-// counts as kept for an hour.
+// costs a quarter more than a token of the prompt, or once more where it is kept for an hour; where that is not said,
+// it counts as kept for an hour.
 func (b *Billed) Tokens() (t budget.Tokens, final bool) {
 	sound := true
 	for _, n := range []int64{b.input, b.writes, b.hour, b.reads, b.output, b.thinking} {
