@@ -39,8 +39,7 @@ type Options struct {
 // retries.
 type Gateway struct {
 	*exchange.Client
-	catalog inference.Catalog
-	now     func() time.Time
+	now func() time.Time
 }
 
 var (
@@ -72,7 +71,7 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gateway{Client: client, catalog: o.Catalog, now: o.Now}, nil
+	return &Gateway{Client: client, now: o.Now}, nil
 }
 
 // Generate streams one answer, with the same bounds as the gateway of chat completions: a provider that continues after

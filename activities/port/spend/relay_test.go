@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -205,6 +206,15 @@ func TestACachedPromptIsReservedAndSettledAtItsOwnPrice(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, budget.Micros(2*100+2*(50+spend.Overrun)), rows[0].Reserved)
 	require.Equal(t, budget.Micros(2*60+2*20), rows[0].Counted)
+
+	via.seen.CacheWrites, via.seen.Tokens.Surcharge = true, 5
+	require.NoError(t, relayed(t, r, via, "talk/2", spend.Worst{In: 100, Out: 50, Times: 2}))
+	rows, err = r.ledger.Rows(t.Context(), spend.Query{})
+	require.NoError(t, err)
+	require.Len(t, rows, 2)
+	at := slices.IndexFunc(rows, func(row spend.Row) bool { return row.Step == "talk/2" })
+	require.Equal(t, budget.Micros(2*100+2*(50+spend.Overrun)), rows[at].Reserved)
+	require.Equal(t, budget.Micros(60+5+2*20), rows[at].Counted, "a provider that counts what it wrote is believed")
 }
 
 func TestAModelThatCostsNothingBooksNothing(t *testing.T) {
