@@ -359,6 +359,15 @@ func (d doctor) checkProvider(ctx context.Context, name string) Finding {
 			"Correct roles, or the wire name of the model under providers; a call to a model that it does not know fails.",
 			"%s answers, and its list of models lacks %s", p.ProviderURL(), strings.Join(missing, ", "))
 	}
+	if missing := missingWires(ctx, p, key); len(missing) > 0 {
+		return warned(
+			"Take them out of providers."+name+".wires, or serve them: requests of such a wire fail until then.",
+			"%s answers, and not on the wires that it is said to speak: %s", p.ProviderURL(),
+			strings.Join(missing, ", "))
+	}
+	if wires := p.Speaks().Names(); len(wires) > 1 {
+		return passed("%s answers, on the wires %s", p.ProviderURL(), strings.Join(wires, ", "))
+	}
 	return passed("%s answers", p.ProviderURL())
 }
 

@@ -267,6 +267,8 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		For:    e.deployment.config.Retention.Responses,
 		Most:   c.AnswersPerPrincipal,
 		Failed: e.report,
+		BuiltIn: slices.ContainsFunc(config.SplitList(c.AllowFields),
+			func(field string) bool { return inference.FieldKey(field) == "tools" }),
 	}
 	anthropic := &messageshttp.Handler{Turns: turns, Meter: s.being}
 	asleep := &dreamhttp.Handler{Dreams: e.deployment.dreams(e.starter), Memories: s.being}

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
-// form is what the wires differ in where a body is read and edited. Messages have the roles of chat completions on every
-// wire: what a tool answered is of the role tool, and a call of one is the assistant's.
+// form is what the wires differ in where a body is read and edited. Messages have the roles of chat completions on
+// every wire: what a tool answered is of the role tool, and a call of one is the assistant's.
 type form struct {
 	list   string          // the field of the conversation
 	most   string          // the field that bounds an answer; empty: it depends on the model
@@ -156,5 +156,6 @@ func (l *limits) paidField(name, why string) error {
 	if _, listed := inference.FieldBeyondTokens(name); listed {
 		return l.allows(inference.BeyondTokens{Name: name, Why: why})
 	}
-	return invalidRequest("field_not_allowed", name, "%s is not passed on to a paid model: %s. Leave it out.", name, why)
+	return invalidRequest("field_not_allowed", name,
+		"%s is not passed on to a paid model: %s. Leave it out.", name, why)
 }

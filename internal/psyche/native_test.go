@@ -328,8 +328,8 @@ func FuzzNativeBody(f *testing.F) {
 
 // FuzzNativeAnswer reads answers of either wire, in whatever pieces they come.
 func FuzzNativeAnswer(f *testing.F) {
-	for _, stream := range []string{messageStream, responseStream} {
-		f.Add([]byte(stream), 7)
+	for wire := range nativeForms {
+		f.Add([]byte(recordedStream(f, wire)), 7)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte, cut int) {
 		cut = min(max(cut, 1), 1<<20)
@@ -349,54 +349,41 @@ func FuzzNativeAnswer(f *testing.F) {
 	})
 }
 
-const (
-	messageStream = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":5,\"output_tokens\":1}}}\n\n" +
-		"event: ping\ndata: {\"type\":\"ping\"}\n\n" +
-		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"hm\"}}\n\n" +
-		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"One \"}}\n\n" +
-		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"text_delta\",\"text\":\"t\\u0077o\"}}\n\n" +
-		"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"},\"usage\":{\"output_tokens\":9}}\n\n" +
-		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
-	responseStream = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"id\":\"resp_1\",\"status\":\"in_progress\"}}\n\n" +
-		"event: response.reasoning_summary_text.delta\ndata: {\"type\":\"response.reasoning_summary_text.delta\",\"delta\":\"hm\"}\n\n" +
-		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"One \"}\n\n" +
-		"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"delta\":\"t\\u0077o\"}\n\n" +
-		"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"resp_1\",\"status\":\"completed\",\"output\":[]}}\n\n"
-)
+// recordedStream is a provider's answer in testdata.
+func recordedStream(t testing.TB, wire string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", "answers", wire+".events"))
+	require.NoError(t, err)
+	return string(raw)
+}
 
 func TestNativeAnswersAreReadHoweverTheirBytesAreCut(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		form         *form
-		stream, full string
-		finish       string
-	}{
-		{
-			messagesForm, messageStream, `{"type":"message","content":[{"type":"thinking","thinking":"hm"},` +
-				`{"type":"text","text":"One two"}],"stop_reason":"end_turn"}`, "end_turn",
-		},
-		{
-			responsesForm, responseStream, `{"object":"response","status":"completed","output":[{"type":"reasoning"},` +
-				`{"type":"message","content":[{"type":"output_text","text":"One two"}]}]}`, "",
-		},
+	const words = "Note that the harbour master has her at the quay of Skagen, next to the lighthouse."
+	for wire, whole := range map[string]string{
+		"messages": `{"type":"message","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"` + words +
+			`"}],"stop_reason":"end_turn"}`,
+		"responses": `{"object":"response","status":"completed","output":[{"type":"reasoning"},` +
+			`{"type":"message","content":[{"type":"output_text","text":"` + words + `"}]}]}`,
 	} {
-		for cut := 1; cut < len(c.stream); cut += 3 {
-			e := answerReader{stream: true, event: c.form.event}
-			for at := 0; at < len(c.stream); at += cut {
-				e.read([]byte(c.stream[at:min(len(c.stream), at+cut)]))
+		stream, event := recordedStream(t, wire), nativeForms[wire].event
+		for cut := 1; cut < len(stream); cut += 17 {
+			e := answerReader{stream: true, event: event}
+			for at := 0; at < len(stream); at += cut {
+				e.read([]byte(stream[at:min(len(stream), at+cut)]))
 			}
 			answer := e.done()
-			require.Equal(t, "One two", answer.text)
+			require.Equal(t, words, answer.text)
 			require.NotEmpty(t, answer.finish)
 			require.True(t, e.streamEnded())
 		}
-		short := answerReader{stream: true, event: c.form.event}
-		short.read([]byte(c.stream[:strings.Index(c.stream, "t\\u0077o")]))
+		short := answerReader{stream: true, event: event}
+		short.read([]byte(stream[:strings.Index(stream, "Skagen")]))
 		require.False(t, short.streamEnded(), "the control: a stream that was cut has no end")
-		e := answerReader{event: c.form.event}
-		e.read([]byte(c.full))
+		e := answerReader{event: event}
+		e.read([]byte(whole))
 		answer := e.done()
-		require.Equal(t, "One two", answer.text)
+		require.Equal(t, words, answer.text)
 		require.NotEmpty(t, answer.finish)
 	}
 }

@@ -57,6 +57,7 @@ type deployment struct {
 	dreamer  *provider.Server
 	paid     string // more providers of oneiros.yaml
 	settings string // of oneiros.yaml, without the providers
+	native   bool   // the model that talks is known to speak every wire
 	up       *exec.Cmd
 	out, err output
 	base     string // of the server, with /v1
@@ -89,6 +90,14 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 	return h
 }
 
+// wires are those that the configuration names of the model that talks.
+func (h *deployment) wires() string {
+	if h.native {
+		return "[chat, responses, messages]"
+	}
+	return "[chat]"
+}
+
 // write writes the configuration.
 func (h *deployment) write() {
 	h.Helper()
@@ -97,6 +106,7 @@ func (h *deployment) write() {
     profile: generic
     base_url: %s
     local: true
+    wires: %s
     models: [{name: talker, context: 100000}]
   night:
     profile: generic
@@ -106,7 +116,7 @@ func (h *deployment) write() {
 %sroles: {generator: night/script, observer: night/script, replay: night/script, imagination: night/script, integration: night/script}
 feed: {listen: ""}
 %s
-`, h.talker.URL, h.dreamer.URL, h.paid, h.settings)
+`, h.talker.URL, h.wires(), h.dreamer.URL, h.paid, h.settings)
 	require.NoError(h, os.WriteFile(filepath.Join(h.dir, "oneiros.yaml"), []byte(text), 0o600))
 }
 

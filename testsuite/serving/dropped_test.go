@@ -39,10 +39,21 @@ func (h *deployment) goroutines() int {
 // goroutine, lease or reservation of the server is left.
 func TestTwoHundredDroppedStreamsLeaveNothingBehind(t *testing.T) {
 	t.Parallel()
+	for _, native := range []bool{false, true} {
+		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
+			t.Parallel()
+			dropStreams(t, native)
+		})
+	}
+}
+
+func dropStreams(t *testing.T, native bool) {
+	t.Helper()
 	const streams = 200
 	h := build(t, talker.Options{Each: 20 * time.Millisecond, Say: slowly}, provider.Options{},
 		`serve: {listen: "127.0.0.1:0", model: paid/talker, rate: 0, key_streams: 300}
 agent: {client_timeout: 1s, wake_lock: 1s}`)
+	h.native = native
 	h.talksPaid()
 	h.must("agents", "add", "iris")
 	h.begin("up")
@@ -113,8 +124,9 @@ func (h *deployment) talksPaid() {
 	h.paid = fmt.Sprintf(`  paid:
     profile: generic
     base_url: %s
+    wires: %s
     models: [{name: talker, price: {in: "0.01", out: "0.01"}, context: 100000}]
-`, h.talker.URL)
+`, h.talker.URL, h.wires())
 	h.write()
 }
 

@@ -3,6 +3,7 @@ package serving_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,8 +30,20 @@ func (h *deployment) asks(w wire, agent, text string, stream bool, header ...str
 // remembered once and paid once; and what was said before a stream was cut is remembered, without the cut answer.
 func TestEveryWireWakesRemembersAndPaysOnce(t *testing.T) {
 	t.Parallel()
+	for _, native := range []bool{false, true} {
+		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
+			t.Parallel()
+			everyWire(t, native)
+		})
+	}
+}
+
+// everyWire has the wires beside chat completions passed on, or translated.
+func everyWire(t *testing.T, native bool) {
+	t.Helper()
 	h := build(t, talker.Options{Each: time.Millisecond, Say: slowly}, slow,
 		strings.Replace(quick, "model: talk/talker", "model: paid/talker, recall_budget: 5s", 1))
+	h.native = native
 	h.talksPaid()
 	dreaming, asleep := []string{"iris", "fern", "moss"}, []string{"ash", "elm", "oak"}
 	for i := range wires {
@@ -42,6 +55,8 @@ func TestEveryWireWakesRemembersAndPaysOnce(t *testing.T) {
 	for i, wire := range wires {
 		header, _ := h.asks(wire, asleep[i], "Good morning.", i%2 == 0)
 		require.Equal(t, "true", header.Get("X-Oneiros-Woke"), wire.path)
+		taken := h.talker.Requests()
+		require.Equal(t, native || i == 0, taken[len(taken)-1].Path == wire.path, "%s: it is passed on as it is", wire.path)
 		header, _ = h.asks(wire, asleep[i], "And again.", i%2 == 1)
 		require.Empty(t, header.Get("X-Oneiros-Woke"), "%s: the control", wire.path)
 

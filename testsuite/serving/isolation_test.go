@@ -535,10 +535,12 @@ func insight(a provider.Request) string {
 }
 
 // openIsolated opens a deployment with two keys of two users each, all of which may talk to both agents.
-func (p *proof) openIsolated(t testing.TB, more string) (clients []caller, owner []string) {
+func (p *proof) openIsolated(t testing.TB, more string, native bool) (clients []caller, owner []string) {
 	t.Helper()
 	p.deployment = build(t, talker.Options{Say: p.answer}, provider.Options{Seed: seed, Say: insight},
 		strings.Replace(quick, "rate: 0", "rate: 0, recall_budget: 10s", 1)+"\nlog: {level: info}\n"+more)
+	p.native = native
+	p.write()
 	for _, name := range agents {
 		p.must("agents", "add", name)
 	}
@@ -562,7 +564,8 @@ func (p *proof) openIsolated(t testing.TB, more string) (clients []caller, owner
 // TestNoTextOfOneClientReachesAnother has four clients, two users of each of two keys, talk to the same two agents in
 // two conversations each, all at once and under the same names: they leave secrets about the same things and ask for
 // everybody's. Every word of theirs is looked for in what the provider is sent and in what comes back. Then an agent
-// that has heard all of them dreams, and they talk to it.
+// that has heard all of them dreams, and they talk to it. On Redis, the wires beside chat completions are passed on; on
+// SQLite, they are translated.
 func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 	t.Parallel()
 	turns := map[string]int{"sqlite": 400, "redis": 400}
@@ -578,7 +581,7 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 			if store == "redis" {
 				more = fmt.Sprintf("store: {url: %q}\n", redis.Start(t).URL)
 			}
-			clients, owner := p.openIsolated(t, more)
+			clients, owner := p.openIsolated(t, more, store == "redis")
 			p.runTurns(16, clients) // all agents are awake, and caches are filled
 			require.NoError(t, p.verdict())
 			p.reset()
@@ -726,7 +729,7 @@ func (p *proof) spill(w word) {
 func TestAStoredAnswerOfOneUserIsNotGivenToAnother(t *testing.T) {
 	t.Parallel()
 	p := newProof()
-	clients, _ := p.openIsolated(t, "")
+	clients, _ := p.openIsolated(t, "", false)
 	hidden := word{clients[0].id, 0, 0, ofSecret, 1}
 	tell := &talk{p: p, client: clients[0], messages: make([][]message, len(agents))}
 	kept := passage{mark: word{clients[0].id, 0, 0, ofTurn, 1}}

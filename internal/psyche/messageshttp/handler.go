@@ -147,8 +147,8 @@ const version = "2023-06-01"
 // betas begin the names of Anthropic's betas that change no price. Others are not passed on for a paid model: a beta
 // can have prices of its own, such as that of a larger window.
 var betas = strings.Fields(`
-	claude-code- interleaved-thinking- fine-grained-tool-streaming- prompt-caching- extended-cache-ttl- token-efficient-tools-
-	token-counting- context-management- effort- structured-outputs- output-128k- computer-use- tool-examples- pdfs-`)
+	claude-code- interleaved-thinking- fine-grained-tool-streaming- prompt-caching- extended-cache-ttl-
+	token-efficient-tools- token-counting- context-management- effort- structured-outputs- output-128k- computer-use- tool-examples- pdfs-`)
 
 // nativeHeader is a request's header for a provider that speaks this wire, and what of it is left out.
 func nativeHeader(h http.Header, spec *inference.Spec) (out http.Header, ignored []string) {

@@ -28,6 +28,7 @@ type Request struct {
 	// LeftOut are the types of the built-in tools that were offered beside the client's own, and are not passed on.
 	LeftOut []string
 
+	raw      []byte
 	fields   map[string]json.RawMessage // by name; null counts as absent
 	names    []string                   // of the fields, in order
 	tools    toolset
@@ -92,9 +93,19 @@ func set(list string) map[string]bool {
 	return all
 }
 
-// Read reads the body of a request. Errors are *psyche.Fault and name the field.
+// Read reads the body of a request that is translated. Errors are *psyche.Fault and name the field.
 func Read(raw []byte) (*Request, error) {
-	q := &Request{fields: map[string]json.RawMessage{}, Store: true}
+	q, err := Scan(raw)
+	if err != nil {
+		return nil, err
+	}
+	return q, q.Check()
+}
+
+// Scan reads what every request says, whether it is translated or passed on. Errors are *psyche.Fault and name the
+// field.
+func Scan(raw []byte) (*Request, error) {
+	q := &Request{raw: raw, fields: map[string]json.RawMessage{}, Store: true}
 	err := jsonscan.Members(raw, func(key, value []byte) error {
 		name := jsonscan.Unquoted(key)
 		if slices.Contains(q.names, name) {
@@ -112,14 +123,44 @@ func Read(raw []byte) (*Request, error) {
 		}
 		return nil, fault("invalid_json", "", "The body must be one JSON object: %v.", err)
 	}
-	for _, read := range []func() error{
-		q.scalars, q.refusals, q.reasoning, q.text, q.readTools, q.readChoice, q.includes, q.input,
-	} {
+	for _, read := range []func() error{q.scalars, q.unserved, q.input} {
 		if err := read(); err != nil {
 			return nil, err
 		}
 	}
 	return q, nil
+}
+
+// Check reads what a request says that is translated, and refuses by name what a chat completion cannot say.
+func (q *Request) Check() error {
+	for _, read := range []func() error{
+		q.refusals, q.reasoning, q.text, q.readTools, q.readChoice, q.includes,
+	} {
+		if err := read(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unserved names what this server does not do, whatever the provider could: it answers while the client waits, and what
+// is kept of a talk is kept here, where it can be forgotten.
+func (q *Request) unserved() error {
+	if string(q.fields["background"]) == "true" {
+		return unsupported(
+			"background",
+			"This server answers while the client waits: leave background out and, for long answers, "+
+				"send \"stream\": true.",
+		)
+	}
+	if q.fields["conversation"] != nil {
+		return unsupported(
+			"conversation",
+			"This server has no conversations of its own on this path: name the response to go on from "+
+				"by previous_response_id, or send the earlier items in input.",
+		)
+	}
+	return nil
 }
 
 // scalars reads the fields that hold one value.
@@ -192,18 +233,6 @@ func (q *Request) refusals() error {
 			return unsupported(name, "%s is a field of chat completions; on this path it is %s.", name, instead)
 		}
 		switch text := string(v[:min(len(v), 16)]); { // longer than each that is compared
-		case name == "background" && text == "true":
-			return unsupported(
-				name,
-				"This server answers while the client waits: leave background out and, for long answers, "+
-					"send \"stream\": true.",
-			)
-		case name == "conversation":
-			return unsupported(
-				name,
-				"This server has no conversations of its own on this path: name the response to go on from "+
-					"by previous_response_id, or send the earlier items in input.",
-			)
 		case name == "prompt":
 			return unsupported(
 				name,

@@ -1,4 +1,5 @@
-// Package responseshttp is OpenAI's Responses API: a response is a turn of an agent, as a chat completion is.
+// Package responseshttp is OpenAI's Responses API: a response is a turn of an agent, as a chat completion is. Where the
+// model's provider speaks this wire, a request is edited and passed on; elsewhere it is translated.
 package responseshttp
 
 import (
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
@@ -26,6 +28,8 @@ type Handler struct {
 	Kept memory.Responses // nil: no response is kept
 	For  time.Duration    // how long responses are kept; 0: until they are deleted
 	Most int              // most kept responses of a principal; 0: any number
+	// BuiltIn says that a paid provider may be asked for tools that it runs itself.
+	BuiltIn bool
 	// Failed is told of responses that could not be kept; may be nil.
 	Failed func(error)
 }
@@ -59,6 +63,10 @@ func (f *Handler) create(w http.ResponseWriter, r *http.Request) {
 		front.Refuse(w, r, err)
 		return
 	}
+	if t.Path == path {
+		f.pass(w, r, q, t)
+		return
+	}
 	c := &creation{
 		Passage: f.Begin(path),
 		handler: f,
@@ -83,7 +91,7 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, err
 	}
-	q, err := responses.Read(raw)
+	q, err := responses.Scan(raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -102,9 +110,18 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, f.Unknown(r.Context(), &t.Caller, t.Agent, err)
 	}
+	passed := spec.Wires.Speaks(inference.ResponsesWire)
+	if !passed {
+		if err := q.Check(); err != nil {
+			return nil, nil, err
+		}
+	}
 	before, err := f.context(r.Context(), use{caller: t.Caller, agent: t.Agent, allowed: own}, q)
 	if err != nil {
 		return nil, nil, err
+	}
+	if passed {
+		return q, t, f.passes(q, t, before, &spec)
 	}
 	o := responses.Options{MaxTokens: "max_tokens"}
 	if spec.Reasoning {
@@ -128,6 +145,9 @@ func (f *Handler) context(ctx context.Context, u use, q *responses.Request) ([]r
 	return f.before(ctx, u, q.Previous)
 }
 
+// leftOutHeader of an answer names the tools that were not passed on.
+const leftOutHeader = "X-Oneiros-Tools-Left-Out"
+
 // creation is a response being made.
 type creation struct {
 	turnhttp.Passage
@@ -144,7 +164,7 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 	h := c.w.Header()
 	turnhttp.SetHeaders(h, reply.Report)
 	if len(c.q.LeftOut) > 0 {
-		h.Set("X-Oneiros-Tools-Left-Out", strings.Join(c.q.LeftOut, ", "))
+		h.Set(leftOutHeader, strings.Join(c.q.LeftOut, ", "))
 	}
 	if reply.Status/100 != 2 {
 		c.refused(r, reply)
@@ -183,7 +203,7 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 	}
 	a.End(c.handler.Now())
 	if _, failed := a.Failed(); !failed {
-		c.keep(r.Context(), a, id)
+		c.handler.keep(r.Context(), c.q, &c.caller, &c.Report, id, a.Response(), a.Output())
 	}
 	a.Finish()
 	if c.q.Stream {

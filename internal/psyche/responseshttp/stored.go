@@ -44,42 +44,36 @@ func toKept(items []responses.Item) []keptItem {
 // keepWithin is the time to keep a response in, before its client learns that it is complete.
 const keepWithin = 5 * time.Second
 
-// keep keeps a response, so that a client that has seen its end can go on from it. Where that fails the response says
-// that it is not kept.
-func (c *creation) keep(ctx context.Context, a *responses.Answer, id string) {
-	if !c.q.Store {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWithin)
-	defer cancel()
+// put writes a response into the store.
+func (f *Handler) put(ctx context.Context, q *responses.Request, caller *psyche.Caller, report *psyche.TurnReport,
+	id string, response json.RawMessage, output []responses.Item,
+) error {
 	body, err := json.Marshal(keptBody{
-		Agent:    c.Report.Agent,
-		Response: a.Response(),
-		Input:    toKept(c.q.Kept(id)),
-		Output:   toKept(a.Output()),
+		Agent:    report.Agent,
+		Response: response,
+		Input:    toKept(q.Kept(id)),
+		Output:   toKept(output),
 	})
 	if err == nil {
-		now := c.handler.Now().UTC()
+		now := f.Now().UTC()
 		r := memory.KeptResponse{
 			ID:       id,
-			Scope:    c.caller.Key.ClaimScope(),
-			User:     c.caller.User,
-			Agent:    c.Report.AgentID,
-			Previous: c.q.Previous,
+			Scope:    caller.Key.ClaimScope(),
+			User:     caller.User,
+			Agent:    report.AgentID,
+			Previous: q.Previous,
 			At:       now,
 			Body:     body,
 		}
-		if c.handler.For > 0 {
-			r.Until = now.Add(c.handler.For)
+		if f.For > 0 {
+			r.Until = now.Add(f.For)
 		}
-		err = c.handler.Kept.PutResponse(ctx, r, c.handler.Most)
+		err = f.Kept.PutResponse(ctx, r, f.Most)
 	}
 	if err != nil {
-		c.q.Store = false
-		if c.handler.Failed != nil {
-			c.handler.Failed(fmt.Errorf("keep a response: %w", err))
-		}
+		return fmt.Errorf("keep a response: %w", err)
 	}
+	return nil
 }
 
 // readable reports whether a caller may read what was made for a user of its principal: of the user that it names, or of

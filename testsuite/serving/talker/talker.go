@@ -1,4 +1,4 @@
-// Package talker is a provider for chats: it echoes the last message, calls each offered tool once, and records every
+// Package talker is a provider that speaks chat completions, Responses and Messages: it echoes the last message, calls each offered tool once, and records every
 // request.
 package talker
 
@@ -28,6 +28,7 @@ type Options struct {
 
 // Request is one recorded request.
 type Request struct {
+	Path     string
 	Header   http.Header
 	Body     []byte
 	Model    string
@@ -72,7 +73,11 @@ func Start(o Options) (*Talker, error) {
 	}
 	t := &Talker{URL: "http://" + l.Addr().String() + "/v1", o: o}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/chat/completions", t.chat)
+	for path, speech := range map[string]*speech{
+		"chat/completions": chats, "messages": messages, "responses": responses,
+	} {
+		mux.HandleFunc("POST /v1/"+path, func(w http.ResponseWriter, r *http.Request) { t.serve(w, r, speech) })
+	}
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"talker"}]}`)
 	})
@@ -114,14 +119,15 @@ func (t *Talker) Forget() {
 	t.requests = nil
 }
 
-func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
+func (t *Talker) serve(w http.ResponseWriter, r *http.Request, how *speech) {
 	t.under.Add(1)
 	defer t.under.Add(-1)
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
 	}
-	a, usage := read(r.Header, body)
+	a, usage := how.read(r.Header, body)
+	a.Path = r.URL.Path
 	t.mu.Lock()
 	t.requests = append(t.requests, a)
 	t.mu.Unlock()
@@ -138,11 +144,11 @@ func (t *Talker) chat(w http.ResponseWriter, r *http.Request) {
 	if !a.Stream {
 		if t.pause(r, t.o.First) {
 			w.Header().Set("Content-Type", "application/json")
-			_, _ = io.WriteString(w, s.whole())
+			_, _ = io.WriteString(w, how.whole(&s))
 		}
 		return
 	}
-	if !t.stream(w, r, s) {
+	if !t.stream(w, r, &s, how) {
 		t.dropped.Add(1)
 	}
 }
@@ -178,18 +184,18 @@ func (t *Talker) pause(r *http.Request, d time.Duration) bool {
 	}
 }
 
-func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s scripted) bool {
+func (t *Talker) stream(w http.ResponseWriter, r *http.Request, s *scripted, how *speech) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
 	flush := http.NewResponseController(w)
 	if flush.Flush() != nil || !t.pause(r, t.o.First) {
 		return false
 	}
-	pieces := s.pieces()
+	pieces := how.pieces(s)
 	for len(pieces) < t.o.Pieces {
-		pieces = append(pieces, s.piece(`{"content":" on"}`, "null"))
+		pieces = append(pieces, how.more(s))
 	}
-	for i, p := range append(pieces, s.end()...) {
+	for i, p := range append(pieces, how.end(s)...) {
 		if i == 10 {
 			t.begun.Add(1)
 			defer t.begun.Add(-1)
