@@ -165,6 +165,7 @@ func responseBodies() *rapid.Generator[string] {
 			`"metadata":{"model":"x"}`, `"instructions":"be brief"`, `"prompt_cache_key":"k"`, `"background":false`,
 			`"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}]`, `"truncation":"auto"`,
 			`"tools":[{"type":"custom","name":"p","format":{"type":"grammar","syntax":"lark","definition":"start: X"}}]`,
+			`"tools":[{"type":"namespace","name":"n","tools":[{"type":"function","name":"f"}]}]`,
 			`"include":["reasoning.encrypted_content"]`, `"tools":[{"type":"local_shell"}]`, `"parallel_tool_calls":true`,
 		},
 		[]string{
@@ -173,6 +174,7 @@ func responseBodies() *rapid.Generator[string] {
 			`"conversation":"c"`, `"prompt":{"id":"p"}`, `"previous_response_id":"resp_1"`, `"n":128`, `"models":["gpt-5-pro"]`,
 			`"context_management":[{"type":"compaction"}]`, `"reasoning":{"mode":"pro"}`, `"tools":[{"type":"web_search"}]`,
 			`"tools":[{"type":"function","type":"web_search"}]`, `"tools":[{"type":"mcp","server_url":"https://x"}]`,
+			`"tools":[{"type":"namespace","name":"n","tools":[{"type":"web_search"}]}]`,
 			`"tools":[{"name":"f"}]`, `"tools":["web_search"]`, `"\u006dodel":"gpt-5-pro"`, `"instructions":[{"type":"input_file"}]`,
 		},
 		[]string{

@@ -65,7 +65,25 @@ func (b *Body) nativeBound(l *limits) (costBound, error) {
 		}
 	}
 	d.answer, d.named = n, n > 0
+	d.in = times(b.providerTools(), perProviderTool)
 	return d, b.prompt(l, &d)
+}
+
+// providerTools is how many tools have a form of the provider's own, which brings tokens of its own.
+func (b *Body) providerTools() (n int64) {
+	v := b.given("tools")
+	if len(v) == 0 || v[0] != '[' {
+		return 0
+	}
+	s := &jsonscan.Scanner{Body: v}
+	_ = s.Array(func() error { // errors were reported where the field was bounded
+		kind, _, err := typeOf(s, "tools")
+		if kind != "" && kind != "function" && kind != "custom" {
+			n++
+		}
+		return err
+	})
+	return n
 }
 
 // anything is the bound of a field whose value changes no price.
@@ -195,7 +213,7 @@ func clearing(l *limits, v []byte) error {
 		}
 		s := &jsonscan.Scanner{Body: value}
 		return s.Array(func() error {
-			kind, err := typeOf(s, "context_management.edits")
+			kind, _, err := typeOf(s, "context_management.edits")
 			if err == nil && !strings.HasPrefix(kind, "clear_") {
 				err = other
 			}
@@ -204,11 +222,11 @@ func clearing(l *limits, v []byte) error {
 	})
 }
 
-// typeOf scans an object and returns its type; empty for what is no object or has none.
-func typeOf(s *jsonscan.Scanner, of string) (kind string, err error) {
+// typeOf scans an object and returns its type, and the value of its tools; empty for what is no object or has none.
+func typeOf(s *jsonscan.Scanner, of string) (kind string, tools []byte, err error) {
 	if s.Peek() != '{' {
 		_, err := s.Value()
-		return "", err
+		return "", nil, err
 	}
 	seen := once{of: of}
 	err = s.Object(func(key span) error {
@@ -216,41 +234,48 @@ func typeOf(s *jsonscan.Scanner, of string) (kind string, err error) {
 		if err != nil {
 			return err
 		}
-		name, err := seen.name(key.Of(s.Body), typeMember)
-		if name == "type" {
+		name, err := seen.name(key.Of(s.Body), typeMembers)
+		switch name {
+		case "type":
 			kind = jsonscan.Unquoted(v.Of(s.Body))
+		case "tools":
+			tools = v.Of(s.Body)
 		}
 		return err
 	})
-	return kind, err
+	return kind, tools, err
 }
 
-var typeMember = set("type")
+var typeMembers = set("type tools")
 
 // toolsOf bounds tools to those that clients run: of the types named, and of those whose names begin as listed. A tool
-// without a type is the client's own where "custom" is one.
+// without a type is the client's own where "custom" is one; a namespace is what its tools are.
 func toolsOf(own, begins string) func(*limits, []byte) error {
 	kinds, prefixes := set(own), strings.Fields(begins)
-	return func(l *limits, v []byte) error {
+	var bound func(l *limits, v []byte) error
+	bound = func(l *limits, v []byte) error {
 		f, _ := inference.FieldBeyondTokens("tools")
-		if v[0] != '[' {
+		if len(v) == 0 || v[0] != '[' {
 			return l.allows(f)
 		}
 		s := &jsonscan.Scanner{Body: v}
 		return s.Array(func() error {
 			isObject := s.Peek() == '{'
-			kind, err := typeOf(s, "tools")
+			kind, tools, err := typeOf(s, "tools")
 			switch {
 			case err != nil:
 				return err
 			case isObject && (kinds.has(kind) || kind == "" && !kinds.has("function")):
 				return nil
+			case kind == "namespace" && kinds.has("function"):
+				return bound(l, tools)
 			case slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(kind, p) }):
 				return nil
 			}
 			return l.allows(f)
 		})
 	}
+	return bound
 }
 
 // nativePartMembers are those of blocks and parts that are read here, or whose bytes bound their tokens.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 )
 
 // BillMessage is Bill for a body of Anthropic's Messages.
@@ -43,7 +45,7 @@ func (how Reading) BillMessage(raw []byte, models []Model, window int64) Bill {
 		}
 	}
 	c := nativePrompt{how: how}
-	c.text = int64(len(r.get("tools")) + len(r.get("system")))
+	c.text = int64(len(r.get("tools"))+len(r.get("system"))) + 735*int64(bytes.Count(r.get("tools"), []byte(`"bash_`)))
 	for _, m := range r.list("messages") {
 		c.text += 10
 		c.blocks(how.object(m).get("content"))
@@ -67,13 +69,7 @@ func (how Reading) BillResponse(raw []byte, models []Model, window int64) Bill {
 	if how.object(r.get("reasoning")).get("mode") != nil {
 		b.Price = times(b.Price, 6)
 	}
-	for _, tool := range r.list("tools") {
-		switch how.object(tool).text("type") {
-		case "function", "custom", "local_shell":
-		default:
-			b.Extra = extra
-		}
-	}
+	b.Extra = max(b.Extra, how.runs(r.list("tools")))
 	c := nativePrompt{how: how}
 	c.text = int64(len(r.get("tools")) + len(r.get("instructions")))
 	for _, item := range r.list("input") {
@@ -81,6 +77,23 @@ func (how Reading) BillResponse(raw []byte, models []Model, window int64) Bill {
 	}
 	b.In = c.tokens(window)
 	return b
+}
+
+// runs is what is billed for tools of a response that the provider runs itself.
+func (how Reading) runs(tools []json.RawMessage) budget.Micros {
+	for _, tool := range tools {
+		o := how.object(tool)
+		switch o.text("type") {
+		case "function", "custom", "local_shell":
+		case "namespace":
+			if n := how.runs(o.list("tools")); n > 0 {
+				return n
+			}
+		default:
+			return extra
+		}
+	}
+	return 0
 }
 
 // nativeBill is what is billed alike on both wires.
