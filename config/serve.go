@@ -18,6 +18,9 @@ type Serve struct {
 	Listen string `json:"listen"` // host:port; empty: `oneiros up` serves nothing
 	Model  string `json:"model"`  // "provider/model" for conversations; empty: the generator's
 
+	Completions     string `json:"completions"`      // "provider/model" for /v1/completions; empty: not served
+	CompletionsWake bool   `json:"completions_wake"` // they hold the agent awake
+
 	Recall       bool          `json:"recall"`
 	RecallBudget time.Duration `json:"recall_budget"`
 	RecallItems  int           `json:"recall_items"`
@@ -161,7 +164,7 @@ func beyondTokens() []string {
 
 // validTalk checks the models for conversations and for the gate of rooms.
 func (c Config) validTalk() error {
-	return errors.Join(c.writes("serve.model", c.Serve.Model), c.writes("rooms.gate", c.Rooms.Gate))
+	return errors.Join(c.writes("serve.model", c.Serve.Model), completes(c), c.writes("rooms.gate", c.Rooms.Gate))
 }
 
 // writes checks that a model is known, generates text, and has a price; an empty name is valid.
@@ -182,4 +185,14 @@ func (c Config) writes(knob, model string) error {
 			knob, spec.Name, spec.Provider, spec.Wire)
 	}
 	return nil
+}
+
+// completes refuses a model for /v1/completions whose provider cannot have that path.
+func completes(c Config) error {
+	name := c.Serve.Completions
+	if provider, _, _ := strings.Cut(name, "/"); provider == BuiltIn || c.Providers[provider].Profile == InProcess {
+		return fmt.Errorf("serve.completions is %s; that provider has no /completions: name a model of a server, "+
+			"such as llama.cpp's, Ollama or vLLM", quoted(name))
+	}
+	return c.writes("serve.completions", name)
 }

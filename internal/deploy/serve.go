@@ -344,7 +344,7 @@ func (e *engine) countTurn(path string) func(turnhttp.Figures) {
 			Dropped:   p.Dropped,
 			Woke:      p.Report.Woke,
 			Late:      p.Report.Degraded != "",
-			Chat:      p.Path != "/embeddings",
+			Chat:      p.Path != "/embeddings" && p.Path != "/completions",
 			Skipped:   p.Report.Skipped,
 			WordsOnly: p.Report.WordsOnly,
 		})

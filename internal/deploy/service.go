@@ -36,6 +36,8 @@ func (h *Deployment) service(s *starter.Starter) *psyche.Service {
 		MemoriesPerUser:      c.Serve.MemoriesPerUser,
 		Talker:               c.Serve.Model,
 		Gate:                 c.Rooms.Gate,
+		Completions:          c.Serve.Completions,
+		CompletionsWake:      c.Serve.CompletionsWake,
 		Models:               h.Roles,
 		Hold:                 c.Agent.ClientTimeout,
 		Within:               c.Serve.RecallBudget,

@@ -22,6 +22,7 @@ type choice struct {
 	Index   int                 `json:"index"`
 	Delta   speech              `json:"delta"`
 	Message speech              `json:"message"`
+	Text    string              `json:"text"` // of the completion of a text
 	Finish  openai.FinishReason `json:"finish_reason"`
 
 	LogProbs json.RawMessage `json:"logprobs"` // parsed separately: servers differ, and no answer fails because of it

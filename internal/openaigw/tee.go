@@ -186,7 +186,7 @@ func (t *tee) take(h *chunkBody) {
 	}
 	for i := range h.Choices {
 		c := &h.Choices[i]
-		if c.Delta.Content != "" || c.Delta.hidden() {
+		if c.Delta.Content != "" || c.Text != "" || c.Delta.hidden() {
 			t.pieces++
 		}
 		if c.Finish != "" && c.Finish != openai.FinishReasonNull {

@@ -12,7 +12,7 @@ import (
 // counting are the outermost fields that this server reads or writes, since the cost of a request depends on them.
 var counting = set(`
 	model messages stream stream_options max_tokens max_completion_tokens n prediction tools functions tool_choice
-	response_format reasoning_effort reasoning thinking input dimensions`)
+	response_format reasoning_effort reasoning thinking input dimensions prompt best_of suffix`)
 
 // Members whose size in bytes bounds their tokens.
 var (

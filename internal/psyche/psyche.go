@@ -146,6 +146,8 @@ type Talk interface {
 	Chat(ctx context.Context, t Turn) (*Reply, error)
 	// Embeddings passes a body on to the agent's embedder, without waking the agent.
 	Embeddings(ctx context.Context, t Turn) (*Reply, error)
+	// Completions passes a body on to the provider's /completions, without memory.
+	Completions(ctx context.Context, t Turn) (*Reply, error)
 	// TalkModel is the model that talks for an agent.
 	TalkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error)
 	// ModelFor is the model that talks for an agent that a caller names, without waking it. Errors are *Fault, or wrap

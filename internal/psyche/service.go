@@ -53,6 +53,9 @@ type Options struct {
 	// MoodSampling sets the temperature by the mood when the client names none.
 	MoodSampling bool
 
+	Completions     string // model of the catalogue for Completions; empty: they are refused
+	CompletionsWake bool   // a completion holds its agent awake, as a turn does
+
 	Gate string // model that is asked first whether an agent answers what was not said to it; empty: none
 
 	Allowed []string // fields beyond tokens that paid models may get (inference.FieldsBeyondTokens)

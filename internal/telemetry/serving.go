@@ -196,6 +196,8 @@ func pathWord(path string) string {
 		return "chat"
 	case "/embeddings":
 		return "embeddings"
+	case "/completions":
+		return "completions"
 	case "/responses":
 		return "responses"
 	case "/messages":

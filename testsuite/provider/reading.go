@@ -147,7 +147,8 @@ func (how Reading) Bill(raw []byte, models []Model, window, thinking int64) Bill
 		b.Price = b.Price.Dearer(2)
 	}
 	b.Extra = r.extras()
-	b.In = min(r.prompt(window), huge)
+	texts, prompts := r.completed()
+	b.In = min(r.prompt(window)+texts, huge)
 	budget := int64(0)
 	requested := false
 	for _, name := range []string{"reasoning", "thinking"} {
@@ -176,7 +177,7 @@ func (how Reading) Bill(raw []byte, models []Model, window, thinking int64) Bill
 	}
 	b.Out = min(b.Out, window)
 	answers := max(1, number(r.get("n")), number(r.get("best_of")))
-	b.Out = bounded(answers, b.Out+int64(len(r.get("prediction"))))
+	b.Out = bounded(answers*prompts, b.Out+int64(len(r.get("prediction"))))
 	return b
 }
 
@@ -246,6 +247,27 @@ func (r reader) prompt(window int64) int64 {
 		text = max(text, window)
 	}
 	return text + pictures*picture
+}
+
+// completed counts the tokens of texts that are to be completed, one for each byte or number, and how many there are;
+// at least one.
+func (r reader) completed() (tokens, prompts int64) {
+	tokens = int64(len(r.text("suffix")) + len(r.text("prompt")))
+	for _, raw := range r.list("prompt") {
+		var text string
+		var numbers []json.RawMessage
+		switch {
+		case json.Unmarshal(raw, &text) == nil:
+			tokens += int64(len(text))
+			prompts++
+		case json.Unmarshal(raw, &numbers) == nil:
+			tokens += int64(len(numbers))
+			prompts++
+		default:
+			tokens++
+		}
+	}
+	return tokens, max(1, prompts)
 }
 
 // pictureParts are the types of parts whose image_url is read as a picture.

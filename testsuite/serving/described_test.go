@@ -176,7 +176,7 @@ func TestEveryAnswerMatchesItsDescription(t *testing.T) {
 	}
 	h := build(t, talker.Options{Fail: refuse, Call: hands, Say: called},
 		provider.Options{Each: 3 * time.Millisecond, AtLeast: 40},
-		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536}
+		`serve: {listen: "127.0.0.1:0", model: talk/talker, rate: 0, max_body: 65536, completions: talk/talker}
 agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared: true}`)
 	i := &inspector{deployment: h, doc: doc, keys: map[string]string{}, principals: map[string]string{}}
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
@@ -269,6 +269,12 @@ func (i *inspector) openai() {
 	i.refused(theClient, "POST", chat, `{"model":"tally","messages":[]}`, 404, "model_not_found")
 	i.refused(theClient, "POST", chat, say("", strings.Repeat("x", 70000)), 413, "body_too_large")
 
+	const complete = "/v1/completions"
+	require.Contains(i, i.expect(theClient, "POST", complete, `{"model":"iris","prompt":"def f(","suffix":"\n"}`, 200),
+		`"text":" after `)
+	answer = i.expect(theClient, "POST", complete, `{"model":"iris","prompt":["def f("],"stream":true}`, 200)
+	require.True(i, strings.HasSuffix(answer, "data: [DONE]\n\n"), answer)
+	i.refused(theClient, "POST", complete, `{"model":"iris"}`, 400, "missing_field")
 	i.responses()
 	i.messages()
 	require.Contains(i,

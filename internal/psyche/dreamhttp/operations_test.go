@@ -363,6 +363,12 @@ var operations = map[string]note{
 		id: "cancelResponse", summary: "Refused: no response is made in the background",
 		note: "To stop a response that is under way, hang up.", answers: map[int]any{},
 	},
+	"POST /v1/completions": {
+		id: "createCompletion", summary: "Complete a text, as the autocompletion of editors asks for it", body: foreign,
+		answers: one(either{refTo("Completion"), anyOf(refTo("Completion"), refTo("Error"), refTo("ProviderError"))}),
+		note:    "As OpenAI's legacy completions, streaming and not. The model is the handle of the agent that pays. The body goes to the model of the setting serve.completions as it is, and so does what comes back; without that setting it is 404 completions_off. Nothing is recalled or remembered, and nobody is woken unless serve.completions_wake says so. A stream ends with [DONE].",
+		fails:   "Passed",
+	},
 	"POST /v1/embeddings": {
 		id:      "createEmbedding",
 		summary: "Embed texts",
@@ -629,6 +635,16 @@ var borrowed = object{
 		"properties": object{
 			"type": word, "sequence_number": object{"type": "integer"}, "response": refTo("Response"),
 			"item": refTo("ResponseItem"), "item_id": word, "output_index": object{"type": "integer"}, "delta": word,
+		},
+	},
+	"Completion": object{
+		"type": "object", "required": []string{"choices"}, "properties": object{
+			"id": word, "object": word, "created": object{"type": "integer"}, "model": word,
+			"usage": refTo("ChatUsage"),
+			"choices": listOf(object{"type": "object", "required": []string{"text"}, "properties": object{
+				"index": object{"type": "integer"}, "text": word, "finish_reason": orNull("string"),
+				"logprobs": object{"type": []string{"object", "null"}},
+			}}),
 		},
 	},
 	"EmbeddingList": object{

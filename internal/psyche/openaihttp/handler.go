@@ -41,6 +41,14 @@ func (f *Handler) Routes() []front.Route {
 		},
 		{
 			Method: http.MethodPost,
+			Path:   "/v1/completions",
+			Role:   access.Client,
+			Once:   true,
+			Stream: true,
+			Serve:  f.completions,
+		},
+		{
+			Method: http.MethodPost,
 			Path:   "/v1/embeddings",
 			Role:   access.Client,
 			Stream: true,

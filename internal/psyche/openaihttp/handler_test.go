@@ -52,6 +52,10 @@ func (b *being) Embeddings(ctx context.Context, t psyche.Turn) (*psyche.Reply, e
 	return b.Chat(ctx, t)
 }
 
+func (b *being) Completions(ctx context.Context, t psyche.Turn) (*psyche.Reply, error) {
+	return b.Chat(ctx, t)
+}
+
 func (b *being) Agents(context.Context, psyche.Caller) ([]dream.Agent, error) { return b.agents, nil }
 
 func (b *being) TalkModel(_ context.Context, a *dream.Agent) (inference.Spec, error) {

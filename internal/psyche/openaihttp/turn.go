@@ -15,6 +15,11 @@ func (f *Handler) chat(w http.ResponseWriter, r *http.Request) {
 		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Chat(ctx, *t) })
 }
 
+func (f *Handler) completions(w http.ResponseWriter, r *http.Request) {
+	f.serve(w, r, "/completions",
+		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Completions(ctx, *t) })
+}
+
 func (f *Handler) embeddings(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r, "/embeddings",
 		func(ctx context.Context, t *psyche.Turn) (*psyche.Reply, error) { return f.Talk.Embeddings(ctx, *t) })

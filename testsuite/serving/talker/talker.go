@@ -78,6 +78,7 @@ func Start(o Options) (*Talker, error) {
 	} {
 		mux.HandleFunc("POST /v1/"+path, func(w http.ResponseWriter, r *http.Request) { t.serve(w, r, speech) })
 	}
+	mux.HandleFunc("POST /v1/completions", t.complete)
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"object":"list","data":[{"id":"talker"}]}`)
 	})
@@ -151,6 +152,28 @@ func (t *Talker) serve(w http.ResponseWriter, r *http.Request, how *speech) {
 	if !t.stream(w, r, &s, how) {
 		t.dropped.Add(1)
 	}
+}
+
+// complete goes on from a text by saying how long it is, in one piece or in two.
+func (t *Talker) complete(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	a, _ := read(r.Header, body)
+	t.mu.Lock()
+	t.requests = append(t.requests, a)
+	t.mu.Unlock()
+	const piece = `{"id":"cmpl-1","object":"text_completion","created":1,"model":%s,"choices":[{"index":0,"text":%s,"logprobs":null,"finish_reason":%s}]}`
+	if !a.Stream {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, piece, quoted(a.Model), quoted(fmt.Sprintf(" after %d bytes", len(body))), `"stop"`)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = fmt.Fprintf(w, "data: "+piece+"\n\n", quoted(a.Model), quoted(" after"), "null")
+	_ = http.NewResponseController(w).Flush()
+	_, _ = fmt.Fprintf(w, "data: "+piece+"\n\ndata: [DONE]\n\n", quoted(a.Model), quoted(" that"), `"stop"`)
 }
 
 // answer decides the answer: a tool is called as long as its result is not in the conversation.
