@@ -27,6 +27,7 @@ func TestEveryFaultOfTheServerIsNamedAtOnce(t *testing.T) {
 	_, err := config.Load(config.Options{Dir: t.TempDir(), BuiltIn: builtIn, Env: []string{
 		"ONEIROS_SERVE_LISTEN=7680", "ONEIROS_SERVE_TLS_CERT=cert.pem", "ONEIROS_SERVE_HOSTS=https://dreams.example",
 		"ONEIROS_SERVE_ORIGINS=app.example https://a.example/path", "ONEIROS_SERVE_MODEL=builtin/lexical",
+		"ONEIROS_SERVE_COMPLETIONS=builtin/associative",
 		"ONEIROS_SERVE_STORE_EXCEPT=echo, Iris", "ONEIROS_SERVE_ALLOW_FIELDS=plugins, service_teir",
 	}})
 	require.Error(t, err)
@@ -34,6 +35,7 @@ func TestEveryFaultOfTheServerIsNamedAtOnce(t *testing.T) {
 		`serve.listen is "7680"; it must be an address`, "serve.tls_cert and serve.tls_key go together",
 		`serve.hosts names "https://dreams.example"`,
 		`serve.origins names "app.example"`, `serve.origins names "https://a.example/path"`, "serve.model",
+		`serve.completions is "builtin/associative"; that provider has no /completions`,
 		`serve.store_except names "Iris"`, `serve.allow_fields names "service_teir"`, "did you mean service_tier?",
 	} {
 		require.ErrorContains(t, err, part)
