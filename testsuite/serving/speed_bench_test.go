@@ -161,7 +161,7 @@ agent: {client_timeout: 1h}`)
 	}
 	for _, wire := range []question{chat, responses, messages} {
 		wire.pieces, wire.each = 12, 20*time.Millisecond
-		b.Run("streams=16"+wire.path, func(b *testing.B) { a.row(b, "plain", wire, 16, 4) })
+		b.Run("streams=16"+wire.path, func(b *testing.B) { a.row(b, "plain", wire, 16, 3) })
 	}
 	h.end()
 }
