@@ -19,7 +19,14 @@ func TestDreamsOfAnOlderProgramAreListedByTheirStatus(t *testing.T) {
 	at := time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC)
 	require.NoError(t, s.PutAgent(t.Context(), dream.Agent{ID: "iris", Handle: "iris", Zone: "UTC", Created: at}))
 	item := func(kind dream.Kind, id string, state dream.State) dream.Head {
-		return dream.Head{ID: id, Kind: kind, Agent: "iris", At: at, State: state, Taint: dream.FromHuman}
+		return dream.Head{
+			ID:    id,
+			Kind:  kind,
+			Agent: "iris",
+			At:    at,
+			State: state,
+			Taint: dream.FromHuman,
+		}
 	}
 	_, err := s.Commit(t.Context(), memory.Write{Agent: "iris", Cause: "import", Add: []dream.Item{
 		&dream.Record{Head: item(dream.KindRecord, "good", dream.Live), Outcome: dream.Completed},
@@ -28,7 +35,7 @@ func TestDreamsOfAnOlderProgramAreListedByTheirStatus(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	bad, waits := prefix+"a:iris:by:status:aborted:live", prefix+"a:iris:by:proposed"
-	told := func() {
+	listed := func() {
 		found, err := s.Dreams(t.Context(), memory.DreamsQuery{
 			Agents: []string{"iris"}, Statuses: []string{string(dream.Aborted)}, Limit: 5,
 		})
@@ -46,12 +53,12 @@ func TestDreamsOfAnOlderProgramAreListedByTheirStatus(t *testing.T) {
 	newer := open(t, redis.Shared(t).URL, prefix)
 	require.NoError(t, newer.Close())
 	require.Equal(t, "6", client.Get(t.Context(), prefix+"schema").Val())
-	told()
+	listed()
 	require.Zero(t, client.Exists(t.Context(), bad, waits).Val(), "processes of the older program may still write")
 
 	require.Positive(t, client.TTL(t.Context(), prefix+"raised").Val())
 	require.NoError(t, client.Del(t.Context(), prefix+"raised").Err())
-	told()
+	listed()
 	require.EqualValues(t, 3, client.Exists(t.Context(), bad, waits, prefix+"sorted").Val())
-	told()
+	listed()
 }
