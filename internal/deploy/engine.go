@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/psyche/matrix"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/internal/telemetry"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
@@ -39,10 +41,11 @@ type engine struct {
 	worker       *workers.Worker
 	attendant    *psyche.Service // answers for agents in rooms when Temporal asks this process to
 	attending    *rooms.Service
-	meter        *telemetry.Meter      // nil when metrics are off
-	sdk          telemetry.Instruments // of Temporal's SDK; empty where nothing shows them
-	api          *apiServer            // nil when clients are not served
-	bridge       *bridging             // nil when Matrix is not bridged
+	meter        *telemetry.Meter              // nil when metrics are off
+	sdk          telemetry.Instruments         // of Temporal's SDK; empty where nothing shows them
+	api          *apiServer                    // nil when clients are not served
+	bridge       *bridging                     // nil when Matrix is not bridged
+	bridges      atomic.Pointer[matrix.Bridge] // the same, for what is asked while it starts
 	places       []Place
 	log          tlog.Logger
 	plainLog     *slog.Logger // the same log, for parts without Temporal

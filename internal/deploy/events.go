@@ -98,6 +98,12 @@ func (e *engine) measure(ctx context.Context) error {
 		return bookable(ctx, e.deployment.store.ledger, "metrics/"+e.deployment.Holder)
 	}
 	o.Caps = e.deployment.capUse
+	o.Webhooks = func(ctx context.Context) (telemetry.WebhookQueue, error) {
+		return webhookQueue(ctx, e.deployment.store.Rooms(), time.Now())
+	}
+	if e.deployment.config.Matrix.Homeserver != "" {
+		o.Matrix = func(ctx context.Context) (telemetry.MatrixQueue, bool, error) { return matrixQueue(ctx, e) }
+	}
 	e.meter = telemetry.New(o)
 	for name, q := range e.deployment.queues {
 		load := e.meter.Load("provider " + name)

@@ -12,6 +12,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/matrix"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
 // bridging is a running bridge, and how it ends.
@@ -95,6 +96,7 @@ func (e *engine) startBridge(ctx context.Context, service *rooms.Service) error 
 	}
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.bridge = &bridging{stop: cancel, over: make(chan error, 1)}
+	e.bridges.Store(b)
 	go func() {
 		err := b.Run(running)
 		if err != nil && e.worker == nil { // beside a worker it has logged why it ended
@@ -130,4 +132,14 @@ func (b *bridging) end(grace time.Duration) error {
 		err = errors.Join(err, fmt.Errorf("store the last turns: %w", closing))
 	}
 	return err
+}
+
+// matrixQueue is how the bridge of this process is doing; false when it runs none.
+func matrixQueue(ctx context.Context, e *engine) (telemetry.MatrixQueue, bool, error) {
+	b := e.bridges.Load()
+	if b == nil {
+		return telemetry.MatrixQueue{}, false, nil
+	}
+	q, err := matrix.QueueOf(ctx, b)
+	return telemetry.MatrixQueue(q), true, err
 }

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -10,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities/port/room"
 	"github.com/seed-56a03226/oneiros/internal/psyche/rooms"
 	"github.com/seed-56a03226/oneiros/internal/psyche/webhooks"
+	"github.com/seed-56a03226/oneiros/internal/telemetry"
 )
 
 // webhookKeyFile is the name of the file in data_dir that has the key from which secrets of webhooks are made.
@@ -66,4 +69,22 @@ func readWebhookKey(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes; it must have at least %d", path, len(key), leastKey)
 	}
 	return key, err
+}
+
+// webhookQueue is what webhooks have yet to send.
+func webhookQueue(ctx context.Context, store room.Store, now time.Time) (q telemetry.WebhookQueue, err error) {
+	all, err := store.Webhooks(ctx, "")
+	for _, w := range all {
+		if err != nil || w.URL == "" {
+			continue
+		}
+		if w.Tries > 0 {
+			q.Failing++
+		}
+		var waiting int64
+		var oldest time.Duration
+		waiting, oldest, err = room.Behind(ctx, store, w.Room, w.After, now)
+		q.Waiting, q.Oldest = q.Waiting+waiting, max(q.Oldest, oldest)
+	}
+	return q, err
 }

@@ -37,6 +37,12 @@ type Options struct {
 	// Caps tells how much of the caps is used. Nil: there are no metrics of it.
 	Caps func(context.Context) (CapUse, error)
 
+	// Webhooks tells what webhooks have yet to send. Nil: there are no metrics of it.
+	Webhooks func(context.Context) (WebhookQueue, error)
+
+	// Matrix tells how the bridge to Matrix is doing; false where this process runs none. Nil: there are no metrics of it.
+	Matrix func(context.Context) (MatrixQueue, bool, error)
+
 	// Server tells how the store's server is doing. Nil: the store has none, and there are no metrics of it.
 	Server func(context.Context) (memory.Condition, error)
 }
@@ -63,6 +69,7 @@ type Meter struct {
 	writable *writable    // nil: there is none
 	caps     *caps        // nil: there are none
 	server   *storeServer // nil: there is none
+	outward  *outward
 }
 
 // New returns a meter with all counts at zero.
@@ -92,6 +99,7 @@ func New(o Options) *Meter {
 	if o.Caps != nil {
 		m.caps = newCaps(r, o.Caps)
 	}
+	m.outward = newOutward(r, o)
 	if o.Server != nil {
 		m.server = newStoreServer(r, o.Server)
 	}
@@ -178,6 +186,7 @@ func (m *Meter) Handler() http.Handler {
 		if m.server != nil {
 			m.server.look(ctx)
 		}
+		m.outward.look(ctx)
 		result.ServeHTTP(w, r)
 	})
 	return mux

@@ -115,9 +115,10 @@ type account struct {
 	user   id.UserID
 	client *mautrix.Client
 
-	mu    sync.Mutex
-	shown mautrix.ReqPresence
-	dead  bool // the homeserver does not let it in any more
+	mu       sync.Mutex
+	shown    mautrix.ReqPresence
+	dead     bool      // the homeserver does not let it in any more
+	answered time.Time // when the homeserver answered last
 }
 
 // place is a bridged room. Its lock is held while an event of it is handled.
@@ -375,6 +376,9 @@ func (b *Bridge) follow(ctx context.Context, a *account) error {
 		if ctx.Err() != nil {
 			break
 		}
+		a.mu.Lock()
+		a.answered = b.Now()
+		a.mu.Unlock()
 		err = b.state.update(func() { b.state.Since[a.user] = news.NextBatch })
 		if err != nil {
 			return err
