@@ -124,7 +124,10 @@ func (c *Config) fill(v *viper.Viper, from origin) error {
 
 // decode puts values into the fields of a struct that have their names in JSON.
 func decode(values map[string]any, into any) error {
-	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{Result: into, TagName: "json", ErrorUnused: true})
+	decoder, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
+		Result: into, TagName: "json",
+		ErrorUnused: true,
+	})
 	if err == nil {
 		err = decoder.Decode(values)
 	}

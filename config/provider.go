@@ -211,6 +211,17 @@ func (r *reader) value(key string, sort Sort) any {
 func (r *reader) text(key string) string { s, _ := r.value(key, Text).(string); return s }
 func (r *reader) yesNo(key string) bool  { b, _ := r.value(key, YesNo).(bool); return b }
 
+func (r *reader) checkConcurrent(p Provider) {
+	switch {
+	case p.Concurrent < 0:
+		r.fault("%s.concurrent is %d; it must be a number of calls from 1, or be left out for no bound", r.at,
+			p.Concurrent)
+	case p.Concurrent > 0 && p.Profile == InProcess:
+		r.fault("%s.concurrent does not go with the profile %s; parallel says how many calls it serves at once", r.at,
+			InProcess)
+	}
+}
+
 func (r *reader) check(p Provider) {
 	if p.Profile == "" {
 		r.fault("%s.profile is missing; it must be one of %s", r.at, strings.Join(profiles(), ", "))
@@ -229,14 +240,7 @@ func (r *reader) check(p Provider) {
 				"choose another embedder, such as builtin/static", r.at, m.Name)
 		}
 	}
-	switch {
-	case p.Concurrent < 0:
-		r.fault("%s.concurrent is %d; it must be a number of calls from 1, or be left out for no bound", r.at,
-			p.Concurrent)
-	case p.Concurrent > 0 && p.Profile == InProcess:
-		r.fault("%s.concurrent does not go with the profile %s; parallel says how many calls it serves at once", r.at,
-			InProcess)
-	}
+	r.checkConcurrent(p)
 	for _, name := range SplitList(p.PassHeaders) {
 		switch {
 		case strings.ContainsAny(name, ":;\"'()/[]{}<>=@?\\") ||

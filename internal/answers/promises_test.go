@@ -134,7 +134,9 @@ func TestAProviderNeverBillsMoreThanTheCap(t *testing.T) {
 // speaking generates by one gateway and embeds by another: Messages has no embeddings.
 type speaking struct{ generates, embeds inference.Model }
 
-func (s speaking) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer, error) {
+func (s speaking) Generate(ctx context.Context, r inference.Request, token func(string) bool) (inference.Answer,
+	error,
+) {
 	return s.generates.Generate(ctx, r, token)
 }
 

@@ -199,7 +199,10 @@ func TestTheLibraryReadsWhatADreamAsks(t *testing.T) {
 	r := request("p/claude")
 	r.Sampling = inference.Sampling{Temperature: new(0.0), TopP: new(.9), MinP: new(.1), Seed: new(int64(3))}
 	r.Stop = []string{"\n\n", "END"}
-	r.Schema = &inference.Schema{Name: "s", JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","maxLength":9}}}`)}
+	r.Schema = &inference.Schema{
+		Name: "s",
+		JSON: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","maxLength":9}}}`),
+	}
 	_, err = g.Generate(t.Context(), r, nil)
 	f, ok := inference.AsFailure(err)
 	require.True(t, ok)
@@ -234,7 +237,10 @@ func TestEveryErrorOfAnthropicHasItsKind(t *testing.T) {
 		billed  bool
 	}{
 		{400, "invalid_request_error", "bad", inference.BadRequest, false},
-		{400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", inference.NoMoney, false},
+		{
+			400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.",
+			inference.NoMoney, false,
+		},
 		{401, "authentication_error", "invalid x-api-key", inference.Unauthorized, false},
 		{402, "billing_error", "pay", inference.NoMoney, false},
 		{403, "permission_error", "no", inference.Unauthorized, false},
@@ -271,7 +277,10 @@ func failing(t *testing.T, status int, kind, body string) *inference.Failure {
 	}))
 	defer server.Close()
 	spec := inference.Spec{Name: "p/claude", Provider: "p", Wire: "claude", Price: &budget.Price{In: 1, Out: 1}}
-	g, err := anthropicgw.New(anthropicgw.Options{Name: "p", BaseURL: server.URL, Catalog: inference.Table{"p/claude": spec}})
+	g, err := anthropicgw.New(anthropicgw.Options{
+		Name: "p", BaseURL: server.URL,
+		Catalog: inference.Table{"p/claude": spec},
+	})
 	require.NoError(t, err)
 	_, err = g.Generate(context.Background(), request("p/claude"), nil)
 	f, ok := inference.AsFailure(err)

@@ -43,21 +43,23 @@ func (g *Gateway) chat(ctx context.Context, r inference.RelayRequest) (*inferenc
 	}
 	kind := res.Header.Get("Content-Type")
 	c := &chatBody{
-		tee:    t,
-		answer: messages.NewChatAnswer(q, g.now().Unix()),
-		ok:     res.StatusCode/100 == 2,
-		events: exchange.Events{Limit: exchange.EventLimit},
+		Relayed: t,
+		client:  g.Client,
+		answer:  messages.NewChatAnswer(q, g.now().Unix()),
+		ok:      res.StatusCode/100 == 2,
+		events:  exchange.Events{Limit: exchange.EventLimit},
 	}
 	c.stream = c.ok && strings.HasPrefix(kind, "text/event-stream")
 	if !c.stream {
 		res.Header.Set("Content-Type", "application/json")
 	}
-	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: c, Seen: t.seen}, nil
+	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: c, Seen: t.Seen}, nil
 }
 
 // chatBody is an answer of Messages, read as a chat completion: each event as soon as it has come, or the whole.
 type chatBody struct {
-	*tee
+	*exchange.Relayed
+	client *exchange.Client
 	answer *messages.ChatAnswer
 	ok     bool // it is no refusal
 	stream bool
@@ -71,7 +73,7 @@ type chatBody struct {
 func (c *chatBody) Read(p []byte) (int, error) {
 	var chunk [8 << 10]byte
 	for len(c.ready) == 0 && c.err == nil && len(p) > 0 {
-		n, err := c.tee.Read(chunk[:])
+		n, err := c.Relayed.Read(chunk[:])
 		c.err = c.take(chunk[:n], err)
 	}
 	n := copy(p, c.ready)
@@ -87,8 +89,8 @@ func (c *chatBody) take(b []byte, end error) error {
 	if !c.stream {
 		c.plain = append(c.plain, b...)
 		switch {
-		case len(c.plain) > teeLimit:
-			return c.malformed(fmt.Errorf("it is longer than %d bytes", teeLimit))
+		case len(c.plain) > exchange.WholeLimit:
+			return c.malformed(fmt.Errorf("it is longer than %d bytes", exchange.WholeLimit))
 		case !errors.Is(end, io.EOF):
 			return end
 		case !c.ok:

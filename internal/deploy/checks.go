@@ -68,7 +68,8 @@ func within(limit time.Duration, look func(context.Context) Finding) func(contex
 		case f := <-found:
 			return f
 		case <-late.C:
-			return failed("Look whether it hangs, or whether the network drops its packets.", "no answer within %s", limit)
+			return failed("Look whether it hangs, or whether the network drops its packets.", "no answer within %s",
+				limit)
 		}
 	}
 }

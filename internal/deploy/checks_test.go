@@ -70,8 +70,9 @@ func TestTheDoctorAsksAProviderOfMessagesInItsWay(t *testing.T) {
 		}))
 		key := filepath.Join(t.TempDir(), "key")
 		require.NoError(t, os.WriteFile(key, []byte("sk-ant-1\n"), 0o600))
-		d := appOf(t, "providers:\n  claude:\n    profile: anthropic\n    base_url: "+server.URL+"\n    api_key_file: "+key+
-			"\n    models: [{name: claude-haiku-4, price: {in: 1, out: 1}}]\nroles:\n  generator: claude/"+model+"\n")
+		d := appOf(t,
+			"providers:\n  claude:\n    profile: anthropic\n    base_url: "+server.URL+"\n    api_key_file: "+key+
+				"\n    models: [{name: claude-haiku-4, price: {in: 1, out: 1}}]\nroles:\n  generator: claude/"+model+"\n")
 		found := d.checkProvider(t.Context(), "claude")
 		if want == "" {
 			require.Equal(t, Well, found.State, found.Found)

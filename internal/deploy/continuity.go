@@ -309,7 +309,10 @@ func announceLoss(ctx context.Context, h *Deployment, loss memory.Loss) error {
 	}
 	for _, a := range agents {
 		id := fmt.Sprintf("lost/%d", loss.Noticed.UnixNano())
-		e := event.New(id, a.ID, "", loss.Noticed, event.WritesLost{Since: loss.Since, Last: loss.Last, Noticed: loss.Noticed})
+		e := event.New(id, a.ID, "", loss.Noticed, event.WritesLost{
+			Since: loss.Since, Last: loss.Last,
+			Noticed: loss.Noticed,
+		})
 		_, err := h.store.Commit(ctx, memory.Write{Agent: a.ID, Cause: "operator", Events: []event.Event{e}})
 		if err != nil && !errors.Is(err, memory.ErrRemoved) {
 			return fmt.Errorf("announce to %s what was lost: %w", a.Handle, err)

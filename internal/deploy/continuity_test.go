@@ -168,7 +168,10 @@ func TestOneLossThatSeveralProcessesNoticeIsOne(t *testing.T) {
 	at := time.Date(2026, 11, 28, 6, 0, 0, 0, time.UTC)
 	c := memory.Continuity{}.With(memory.Loss{Since: at, Last: at.Add(time.Second), Noticed: at.Add(2 * time.Second)})
 	c = c.With(memory.Loss{
-		Last: at.Add(3 * time.Second), Noticed: at.Add(4 * time.Second), Reentered: memory.Reentered{Calls: 2, Amount: 5},
+		Last: at.Add(3 * time.Second), Noticed: at.Add(4 * time.Second), Reentered: memory.Reentered{
+			Calls:  2,
+			Amount: 5,
+		},
 	})
 	require.Equal(t, []memory.Loss{{
 		Since: at, Last: at.Add(3 * time.Second), Noticed: at.Add(2 * time.Second),

@@ -57,7 +57,8 @@ func ownWebhookKey(folder string) ([]byte, error) {
 	if err := errors.Join(err, made.Sync(), made.Close()); err != nil {
 		return nil, err
 	}
-	if err := os.Link(made.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) { // another process may have been first
+	if err := os.Link(made.Name(), path); err != nil && !errors.Is(err,
+		fs.ErrExist) { // another process may have been first
 		return nil, err
 	}
 	return readWebhookKey(path)

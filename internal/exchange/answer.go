@@ -143,7 +143,8 @@ func (a *Answer) Read(body io.Reader, w Wire) error {
 		case errors.Is(err, io.EOF) && (a.Finished || a.Full):
 			return nil
 		case errors.Is(err, io.EOF):
-			return a.client.Lost(a.exchange, fmt.Errorf("the stream ended before its end: %w", io.ErrUnexpectedEOF), true)
+			return a.client.Lost(a.exchange, fmt.Errorf("the stream ended before its end: %w", io.ErrUnexpectedEOF),
+				true)
 		case err != nil:
 			return a.client.Lost(a.exchange, err, true)
 		}

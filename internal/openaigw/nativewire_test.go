@@ -27,7 +27,8 @@ func TestTheUsageOfOtherWiresIsRead(t *testing.T) {
 		response = `{"object":"response","status":"completed","usage":{"input_tokens":1225,"output_tokens":31,` +
 			`"input_tokens_details":{"cached_tokens":200},"output_tokens_details":{"reasoning_tokens":8}}}`
 	)
-	spent := budget.Tokens{In: 1225, Cached: 200, Out: 31}
+	spent := budget.Tokens{In: 1225, Cached: 200, Surcharge: 250, Out: 31} // written for five minutes
+	unsaid := budget.Tokens{In: 1225, Cached: 200, Surcharge: 1000, Out: 31}
 	thought := budget.Tokens{In: 1225, Cached: 200, Out: 31, Reasoning: 8}
 	for _, c := range []struct {
 		name, path, answer string
@@ -36,7 +37,7 @@ func TestTheUsageOfOtherWiresIsRead(t *testing.T) {
 		finish             string
 	}{
 		{"messages, streamed", "/messages", stream("messages"), spent, 3, "end_turn"},
-		{"messages, whole", "/messages", message, spent, 0, "end_turn"},
+		{"messages, whole", "/messages", message, unsaid, 0, "end_turn"},
 		{"messages, cut", "/messages", stream("messages")[:1500], budget.Tokens{}, 3, ""},
 		{
 			"messages, without an end", "/messages", strings.Split(stream("messages"), "event: message_delta")[0],
@@ -44,16 +45,31 @@ func TestTheUsageOfOtherWiresIsRead(t *testing.T) {
 			3, "",
 		},
 		{
-			"messages, of nothing", "/messages", strings.ReplaceAll(message, "25,", "-1300,"), budget.Tokens{}, 0, "end_turn",
+			"messages, of nothing", "/messages", strings.ReplaceAll(message, "25,",
+				"-1300,"), budget.Tokens{}, 0, "end_turn",
+		},
+		{
+			"completions, streamed", "/completions",
+			"data: {\"choices\":[{\"text\":\" on\",\"finish_reason\":null}]}\n\n" +
+				"data: {\"choices\":[{\"text\":\"\",\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":2}}\n\n" +
+				"data: [DONE]\n\n",
+			budget.Tokens{In: 7, Out: 2},
+			1, "length",
 		},
 		{"responses, streamed", "/responses", stream("responses"), thought, 2, "completed"},
 		{"responses, whole", "/responses", response, thought, 0, "completed"},
 		{
-			"responses, without an end", "/responses", strings.Split(stream("responses"), "event: response.completed")[0],
+			"responses, without an end", "/responses", strings.Split(stream("responses"),
+				"event: response.completed")[0],
 			budget.Tokens{},
 			2, "",
 		},
-		{"responses, of nothing", "/responses", strings.ReplaceAll(response, "1225", "0"), budget.Tokens{}, 0, "completed"},
+		{
+			"responses, of nothing", "/responses", strings.ReplaceAll(response, "1225", "0"),
+			budget.Tokens{},
+			0,
+			"completed",
+		},
 	} {
 		kind := "text/event-stream"
 		if c.answer[0] == '{' {

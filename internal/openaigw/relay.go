@@ -12,15 +12,6 @@ func (g *Gateway) Relay(ctx context.Context, r inference.RelayRequest) (*inferen
 	if err != nil {
 		return nil, err
 	}
-	t := &tee{
-		client: g.Client,
-		ctx:    ctx,
-		body:   res.Body,
-		status: res.StatusCode,
-		sent:   len(r.Body),
-	}
-	if native := nativeReaders[r.Path]; native != nil {
-		t.native = native()
-	}
-	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: t, Seen: t.seen}, nil
+	body := g.Client.Read(ctx, res, len(r.Body), readerOf(r.Path))
+	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: body, Seen: body.Seen}, nil
 }

@@ -114,7 +114,8 @@ func overbilledAsMessages(raw []byte, percent budget.Micros) (how string, refuse
 		}
 		cost := price.Worst(in+b.pictures*imageTokens, min(body.Most, window))
 		if cost > reserved/100*percent+reserved%100*percent/100 {
-			return fmt.Sprintf("%s: %q as %q could cost %s, reserved was %s", spec.Name, raw, q.Body, cost, reserved), nil
+			return fmt.Sprintf("%s: %q as %q could cost %s, reserved was %s", spec.Name, raw, q.Body, cost,
+				reserved), nil
 		}
 	}
 	return "", refused

@@ -70,7 +70,8 @@ func overbilledCompletion(raw []byte, percent budget.Micros) (how provider.Readi
 	for _, how := range provider.Readings() {
 		bill := how.Bill(sent, billing, window, defaultThinking)
 		if cost := bill.Cost(); cost > reserved/100*percent+reserved%100*percent/100 {
-			return how, fmt.Sprintf("%q as %q could cost %s (%+v), reserved was %s", raw, sent, cost, bill, reserved), nil
+			return how, fmt.Sprintf("%q as %q could cost %s (%+v), reserved was %s", raw, sent, cost, bill,
+				reserved), nil
 		}
 	}
 	return "", "", nil

@@ -23,7 +23,8 @@ func completer(t *testing.T, model string, change ...func(*psyche.Options)) *rig
 	r.provider.answer = func(q inference.RelayRequest) (int, string, io.ReadCloser) {
 		require.Equal(t, "/completions", q.Path)
 		if strings.Contains(string(q.Body), `"stream":true`) {
-			return 200, "text/event-stream", io.NopCloser(strings.NewReader(completionEvents + usageEvent + "data: [DONE]\n\n"))
+			return 200, "text/event-stream", io.NopCloser(strings.NewReader(completionEvents + usageEvent +
+				"data: [DONE]\n\n"))
 		}
 		return 200, "application/json", io.NopCloser(strings.NewReader(completionAnswer))
 	}

@@ -93,7 +93,8 @@ func nativeBodies(list string, fields, odd, messages, oddMessages []string) *rap
 		}
 		words := strings.Repeat("word ", rapid.IntRange(0, 2000).Draw(r, "words"))
 		all = append(all, fmt.Sprintf(`{"role":"user","content":%q}`, words))
-		members := []string{`"model":"echo"`, fmt.Sprintf(`"%s":[%s]`, list, strings.Join(all, space.Draw(r, "space")+","))}
+		members := []string{`"model":"echo"`, fmt.Sprintf(`"%s":[%s]`, list, strings.Join(all, space.Draw(r,
+			"space")+","))}
 		for range rapid.IntRange(0, 5).Draw(r, "fields") {
 			members = append(members, pick(fields, odd, "field"))
 		}

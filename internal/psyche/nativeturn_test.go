@@ -74,7 +74,8 @@ func TestATalkOnOneWireIsRecalledOnAnother(t *testing.T) {
 			require.Positive(t, report.Recalled, "said on %s, asked on %s", first, path)
 			require.Contains(t, r.provider.last(t), "> "+fact)
 		}
-		other := wireTurn(t, caller("key_b", "bob"), first, strings.Replace(ask[first], "TEXT", "What is my boat called?", 1))
+		other := wireTurn(t, caller("key_b", "bob"), first, strings.Replace(ask[first], "TEXT",
+			"What is my boat called?", 1))
 		_, report = r.talk(other)
 		require.Zero(t, report.Recalled, "the control: nobody else's talk is recalled")
 		r.settle()

@@ -75,7 +75,8 @@ func TestTheFirstChoiceIsReadHoweverItsBytesAreCut(t *testing.T) {
 		require.Equal(t, spokenAnswer{"One two", "stop"}, e.done())
 
 		var pieces []string
-		answer, err := readCompletion(iotest.OneByteReader(strings.NewReader(stream)), true, func(p string) { pieces = append(pieces, p) })
+		answer, err := readCompletion(iotest.OneByteReader(strings.NewReader(stream)), true,
+			func(p string) { pieces = append(pieces, p) })
 		require.NoError(t, err)
 		require.Equal(t, []string{"One ", "two"}, pieces)
 		require.Equal(t, "One two", answer.Text)

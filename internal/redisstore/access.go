@@ -78,7 +78,8 @@ func keysRequired(mark string, keys int64) bool {
 func (s apiKeys) AllowKeyless(ctx context.Context, now time.Time) error {
 	err := s.exchange(ctx, func(ctx context.Context) error {
 		for {
-			err := s.client.Watch(ctx, func(tx *redis.Tx) error { return s.allowKeyless(ctx, tx, now) }, s.root(keysKey))
+			err := s.client.Watch(ctx, func(tx *redis.Tx) error { return s.allowKeyless(ctx, tx, now) },
+				s.root(keysKey))
 			if !errors.Is(err, redis.TxFailedErr) {
 				return err
 			}

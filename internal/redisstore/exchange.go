@@ -108,7 +108,10 @@ func notFound(err error) error {
 
 // hash reads a hash.
 func (s *server) hash(ctx context.Context, key string) (map[string]string, error) {
-	return ask(ctx, s, func(ctx context.Context) (map[string]string, error) { return s.client.HGetAll(ctx, key).Result() })
+	return ask(ctx, s, func(ctx context.Context) (map[string]string, error) {
+		return s.client.HGetAll(ctx,
+			key).Result()
+	})
 }
 
 // values reads the values of a hash.

@@ -111,7 +111,8 @@ func checkServer(info map[string]string) error {
 	var major, minor int
 	n, _ := fmt.Sscanf(info["redis_version"], "%d.%d", &major, &minor)
 	if n == 2 && (major < oldestMajor || major == oldestMajor && minor < oldestMinor) {
-		return fmt.Errorf("the server is Redis %s; %d.%d or newer is needed", info["redis_version"], oldestMajor, oldestMinor)
+		return fmt.Errorf("the server is Redis %s; %d.%d or newer is needed", info["redis_version"], oldestMajor,
+			oldestMinor)
 	}
 	return nil
 }

@@ -31,7 +31,10 @@ func TestDreamsOfAnOlderProgramAreListedByTheirStatus(t *testing.T) {
 	_, err := s.Commit(t.Context(), memory.Write{Agent: "iris", Cause: "import", Add: []dream.Item{
 		&dream.Record{Head: item(dream.KindRecord, "good", dream.Live), Outcome: dream.Completed},
 		&dream.Record{Head: item(dream.KindRecord, "bad", dream.Live), Outcome: dream.Aborted},
-		&dream.Hypothesis{Head: item(dream.KindHypothesis, "so", dream.Proposed), Claim: "so", Status: dream.HypothesisStaged},
+		&dream.Hypothesis{
+			Head: item(dream.KindHypothesis, "so", dream.Proposed), Claim: "so",
+			Status: dream.HypothesisStaged,
+		},
 	}})
 	require.NoError(t, err)
 	bad, waits := prefix+"a:iris:by:status:aborted:live", prefix+"a:iris:by:proposed"

@@ -40,11 +40,13 @@ func newOutward(r prometheus.Registerer, o Options) *outward {
 	if o.Webhooks != nil {
 		out.waiting = gauge("webhook_events_waiting", "Events of rooms that webhooks have yet to send.")
 		out.failing = gauge("webhooks_failing", "Webhooks whose last try was in vain.")
-		out.oldest = gauge("webhook_oldest_waiting_seconds", "Age of the oldest event that a webhook has yet to send; 0: none.")
+		out.oldest = gauge("webhook_oldest_waiting_seconds",
+			"Age of the oldest event that a webhook has yet to send; 0: none.")
 	}
 	if o.Matrix != nil {
 		out.accounts = gauge("matrix_accounts", "Accounts that this process bridges to Matrix; 0: it runs no bridge.")
-		out.connected = gauge("matrix_accounts_connected", "Of these the ones that the homeserver has answered within two minutes.")
+		out.connected = gauge("matrix_accounts_connected",
+			"Of these the ones that the homeserver has answered within two minutes.")
 		out.unsent = gauge("matrix_unsent_events", "Events of bridged rooms that were not sent to Matrix yet.")
 		out.longest = gauge("matrix_oldest_unsent_seconds", "Age of the oldest of them; 0: there is none.")
 	}

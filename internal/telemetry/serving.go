@@ -70,7 +70,8 @@ func newServing(r prometheus.Registerer) serving {
 	s.under = f.gauge("turns_under_way", "Running turns, by path.", "path")
 	s.woke = f.counter("turns_woke", "Turns that woke their agent.")
 	s.late = f.counter("turns_degraded", "Turns after which part of the wake is completed later.")
-	s.queue = f.gauge("queue_waiting", "Requests that wait for a place, by queue: turns (serve.queue), or a provider (providers.NAME.concurrent).", "queue")
+	s.queue = f.gauge("queue_waiting",
+		"Requests that wait for a place, by queue: turns (serve.queue), or a provider (providers.NAME.concurrent).", "queue")
 	s.waited = f.histogram("queue_wait_seconds",
 		"How long requests that got no place at once waited, by queue and end: served, full or late (the server was "+
 			"full), owners (the key has as many under way as it may), gave_up (the client hung up).", waitBuckets,

@@ -483,7 +483,8 @@ func (e *evidence) diagnosis() error {
 		}
 	}
 	if stated != 2*e.losses && !(e.perhaps && stated == 2*(e.losses-1)) {
-		faults = append(faults, fmt.Errorf("%d losses were stated, doctor and health tell %d: %v", e.losses, stated, e.findings))
+		faults = append(faults, fmt.Errorf("%d losses were stated, doctor and health tell %d: %v", e.losses, stated,
+			e.findings))
 	}
 	for _, f := range e.findings {
 		if f.bad() {

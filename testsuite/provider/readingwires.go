@@ -61,7 +61,10 @@ func (how Reading) BillResponse(raw []byte, models []Model, window int64) Bill {
 	if tier := r.text("service_tier"); tier != "" && tier != "default" {
 		b.Price = times(b.Price, 2)
 	}
-	for _, name := range []string{"background", "conversation", "prompt", "previous_response_id", "context_management"} {
+	for _, name := range []string{
+		"background", "conversation", "prompt", "previous_response_id",
+		"context_management",
+	} {
 		if v := string(r.get(name)); v != "" && v != "false" && v != "[]" {
 			b.Extra = extra
 		}

@@ -26,7 +26,8 @@ func TestAnAgentLivesOnAProviderOfMessagesAlone(t *testing.T) {
 	chat := "profile: generic\n    base_url: " + h.dreamer.URL
 	require.Contains(t, string(settings), chat)
 	settings = []byte(strings.Replace(string(settings), chat,
-		"profile: anthropic\n    api_key_env: ANTHROPIC_API_KEY\n    base_url: "+strings.TrimSuffix(h.dreamer.URL, "/v1"), 1))
+		"profile: anthropic\n    api_key_env: ANTHROPIC_API_KEY\n    base_url: "+strings.TrimSuffix(h.dreamer.URL,
+			"/v1"), 1))
 	require.NoError(t, os.WriteFile(path, settings, 0o600))
 	h.env = append(h.env, "ANTHROPIC_API_KEY="+key)
 	require.Regexp(t, `(?m)^\+ night +\S+ answers$`, h.must("doctor"))

@@ -70,7 +70,8 @@ func slowly(a talker.Request) string {
 		return fmt.Sprintf("I heard %d bytes.", len(found[1]))
 	case strings.Contains(text, "How many sails"):
 		for _, m := range a.Messages {
-			if strings.HasPrefix(m.Text, "[Background from this agent's memory") && strings.Contains(m.Text, "seven sails") {
+			if strings.HasPrefix(m.Text, "[Background from this agent's memory") && strings.Contains(m.Text,
+				"seven sails") {
 				return "I recall seven sails."
 			}
 		}
@@ -192,7 +193,8 @@ agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
 			continue
 		}
 		dropped := h.talker.Dropped()
-		out := run(client.script, "ONEIROS_KEY="+client.key, "ONEIROS_AGENT="+client.agent, "ONEIROS_OPERATOR_KEY="+operator)
+		out := run(client.script, "ONEIROS_KEY="+client.key, "ONEIROS_AGENT="+client.agent,
+			"ONEIROS_OPERATOR_KEY="+operator)
 		require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 5*time.Second, 10*time.Millisecond,
 			"a client that has gone stops the model")
 		require.Greater(t, h.talker.Dropped(), dropped, "%s ended a stream in the middle", client.script)
@@ -201,7 +203,8 @@ agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
 	}
 	for _, request := range h.talker.Requests() {
 		require.Equal(t, "talker", request.Model)
-		require.NotContains(t, request.Header.Get("Authorization"), "oneiros_", "no key of a client goes to the provider")
+		require.NotContains(t, request.Header.Get("Authorization"), "oneiros_",
+			"no key of a client goes to the provider")
 	}
 	t.Log("\n" + strings.Join(table, "\n"))
 	if only == "" {
@@ -220,7 +223,8 @@ func (h *deployment) keptWhatItHeard(c otherClient, output string) {
 		facts = append(facts, "My cat is called Minka, she is grey.")
 	}
 	for _, fact := range facts {
-		require.Eventually(h, func() bool { return h.remembered(c.agent, fact) > 0 }, 20*time.Second, 100*time.Millisecond,
+		require.Eventually(h, func() bool { return h.remembered(c.agent, fact) > 0 }, 20*time.Second,
+			100*time.Millisecond,
 			"%s: %s stays", c.script, fact)
 	}
 	require.Zero(h, h.remembered(c.agent, "and one and one"), "%s: an answer that was cut is none", c.script)

@@ -56,7 +56,8 @@ func everyWire(t *testing.T, native bool) {
 		header, _ := h.asks(wire, asleep[i], "Good morning.", i%2 == 0)
 		require.Equal(t, "true", header.Get("X-Oneiros-Woke"), wire.path)
 		taken := h.talker.Requests()
-		require.Equal(t, native || i == 0, taken[len(taken)-1].Path == wire.path, "%s: it is passed on as it is", wire.path)
+		require.Equal(t, native || i == 0, taken[len(taken)-1].Path == wire.path, "%s: it is passed on as it is",
+			wire.path)
 		header, _ = h.asks(wire, asleep[i], "And again.", i%2 == 1)
 		require.Empty(t, header.Get("X-Oneiros-Woke"), "%s: the control", wire.path)
 

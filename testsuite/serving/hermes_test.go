@@ -109,7 +109,8 @@ func TestHermesWakesADreamingAgentHoldsItAndSeesTheDreamToItsEnd(t *testing.T) {
 	require.Contains(t, strings.Join(view.Dream(night, view.Sheet{Width: 100}), "\n"), "interrupted; it may go on")
 
 	var pieces []string
-	reply, err := c.Chat(ctx, ask("My boat is called Zephyrine, she is blue."), func(p string) { pieces = append(pieces, p) })
+	reply, err := c.Chat(ctx, ask("My boat is called Zephyrine, she is blue."),
+		func(p string) { pieces = append(pieces, p) })
 	require.NoError(t, err)
 	require.Equal(t, "I heard: My boat is called Zephyrine, she is blue.", reply.Message.Content)
 	require.Greater(t, len(pieces), 3)
@@ -187,7 +188,8 @@ func (h *deployment) readAll(ctx context.Context, c *remote.Client) {
 	require.NotEmpty(h, added.ID)
 	require.Eventually(h, func() bool {
 		memories, err := c.Memories(ctx, "ferry", 5)
-		return err == nil && strings.Contains(strings.Join(view.Memories("ferry", memories, s), " "), "The ferry leaves at nine.")
+		return err == nil && strings.Contains(strings.Join(view.Memories("ferry", memories, s), " "),
+			"The ferry leaves at nine.")
 	}, 10*time.Second, 50*time.Millisecond)
 	journal, err := c.Journal(ctx, 10)
 	require.NoError(h, err)

@@ -409,9 +409,10 @@ func (s *sized) visit(rate float64, long time.Duration) {
 // visits makes one visit.
 func (s *sized) visits(c *openai.Client, i int) error {
 	stream, err := c.CreateChatCompletionStream(s.Context(), openai.ChatCompletionRequest{
-		Model:    handle(i % (lively / 2)),
-		Stream:   true,
-		Messages: []openai.ChatCompletionMessage{{Role: "user", Content: fmt.Sprintf("Tide %d was at pier %d.", i%24, i)}},
+		Model:  handle(i % (lively / 2)),
+		Stream: true,
+		Messages: []openai.ChatCompletionMessage{{Role: "user", Content: fmt.Sprintf("Tide %d was at pier %d.", i%24,
+			i)}},
 	})
 	if err != nil {
 		return err

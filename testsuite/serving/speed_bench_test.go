@@ -179,10 +179,12 @@ func (a *adding) anchored(q question) question {
 	var talk strings.Builder
 	header := map[string]string{"X-Oneiros-Conversation": "anchored", "X-Oneiros-Store": "off"}
 	for i := range 5 {
-		fmt.Fprintf(&talk, `{"role":"user","content":"%d: 1 pieces every 0 us: what did the barometer say on day %d?"},`, i, i)
+		fmt.Fprintf(&talk,
+			`{"role":"user","content":"%d: 1 pieces every 0 us: what did the barometer say on day %d?"},`, i, i)
 		earlier := q
 		earlier.header = header
-		earlier.body = `{"model":%q,"stream":true,"metadata":{"about":%q},"messages":[` + strings.TrimSuffix(talk.String(), ",") +
+		earlier.body = `{"model":%q,"stream":true,"metadata":{"about":%q},"messages":[` +
+			strings.TrimSuffix(talk.String(), ",") +
 			`]}`
 		_, err := earlier.ask(a.client, a.served, "full")
 		require.NoError(a, err)

@@ -73,7 +73,8 @@ func TestCostsAreRoundedUpAndIncludeCachedTokens(t *testing.T) {
 		require.Equal(t, c.want, p.Cost(c.tokens), "%+v", c.tokens)
 	}
 	dear := budget.Price{In: 1_000_000_000, Out: 1_000_000_000}
-	require.Equal(t, budget.Unlimited, dear.Cost(budget.Tokens{In: math.MaxInt64, Out: 1}), "impossible counts are not cheap")
+	require.Equal(t, budget.Unlimited, dear.Cost(budget.Tokens{In: math.MaxInt64, Out: 1}),
+		"impossible counts are not cheap")
 	require.Equal(t, budget.Unlimited, dear.Worst(math.MaxInt64, math.MaxInt64))
 }
 

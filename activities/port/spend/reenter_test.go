@@ -34,7 +34,10 @@ func TestWhatALedgerHasLostIsEnteredOnceWhateverTheCapsSay(t *testing.T) {
 	require.Zero(t, sum)
 
 	behind := open(t)
-	_, err = behind.ledger.Reserve(t.Context(), spend.Ask{Step: "other", Agent: "echo", Accounts: c.Accounts, Amount: 1_000})
+	_, err = behind.ledger.Reserve(t.Context(), spend.Ask{
+		Step: "other", Agent: "echo", Accounts: c.Accounts,
+		Amount: 1_000,
+	})
 	require.NoError(t, err, "the cap of the day is used up")
 	n, sum = b.entered(behind.ledger)
 	require.Equal(t, 1, n)

@@ -258,14 +258,18 @@ func showAgent(app *cli.App, l agentLine, affect dream.Affect, counts dream.Kind
 	}
 	pairs := []string{
 		"agent", l.Handle, "id", id, "persona", l.Persona, "interests", strings.Join(l.Interests, ", "), "zone", l.Zone,
-		"tier", string(l.Tier), "dreams by itself", cli.YesNo(l.Auto), "caps", cli.Caps(l.Caps) + " (dream / day / month)",
-		"left", agentState.LeftText(), "vitality", agentState.VitalityText(l.Agent), "models", strings.Join(models, ", "),
+		"tier", string(l.Tier), "dreams by itself", cli.YesNo(l.Auto), "caps", cli.Caps(l.Caps) +
+			" (dream / day / month)",
+		"left", agentState.LeftText(), "vitality", agentState.VitalityText(l.Agent), "models", strings.Join(models,
+			", "),
 		"feed", l.Feed, "review", string(l.Review),
 		"state", agentState.StateText(), "held by",
 		strings.Join(view.Holders(agentState.Status.Leases, app.Now(), l.Zone), ", "), "wake lock",
 		agentState.Lock(app.Now(), l.Zone),
-		"interrupted", agentState.InterruptedText(app.Now(), l.Zone), "next dream", agentState.NextText(app.Now(), l.Zone),
-		"urgency", view.UrgencyText(agentState.Next), "triggers", view.TriggersText(agentState.Next, l.Agent, app.Now()),
+		"interrupted", agentState.InterruptedText(app.Now(), l.Zone), "next dream", agentState.NextText(app.Now(),
+			l.Zone),
+		"urgency", view.UrgencyText(agentState.Next), "triggers", view.TriggersText(agentState.Next, l.Agent,
+			app.Now()),
 		"alarms", agentState.AlarmsText(),
 		"mood", view.Feeling(affect.PAD) + " (" + affect.Cause + ")",
 		"memory", cli.OrDash(view.Kinds(counts)), "embedding", embedding, "last dream", last,

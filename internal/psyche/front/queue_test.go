@@ -49,7 +49,10 @@ func (c *crowd) Shed(code string) {
 
 func newCrowd(t *testing.T, alter ...func(*front.Limits)) *crowd {
 	t.Helper()
-	c := &crowd{end: make(chan struct{}), left: make(chan fairqueue.Reason, 1), shed: map[string]int{}, joined: make(chan int, 1)}
+	c := &crowd{
+		end: make(chan struct{}), left: make(chan fairqueue.Reason, 1), shed: map[string]int{},
+		joined: make(chan int, 1),
+	}
 	c.testServer = newServer(t, []front.Route{{
 		Method: http.MethodPost,
 		Path:   "/turn",

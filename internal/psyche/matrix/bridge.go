@@ -495,7 +495,8 @@ func (b *Bridge) left(ctx context.Context, a *account, at id.RoomID) error {
 // final drops an error of the native rooms that stays the same however often the step is repeated.
 func final(err error) error {
 	var fault *psyche.Fault
-	if errors.As(err, &fault) && fault.Status < http.StatusInternalServerError && fault.Status != http.StatusTooManyRequests {
+	if errors.As(err,
+		&fault) && fault.Status < http.StatusInternalServerError && fault.Status != http.StatusTooManyRequests {
 		return nil
 	}
 	return err

@@ -58,7 +58,8 @@ func TestANativeRequestIsEditedAndNotRebuilt(t *testing.T) {
 			history = nil
 		}
 		reasons := rapid.Bool().Draw(r, "reasons")
-		got, err := q.Native(history, responses.NativeOptions{Reasons: reasons, BuiltIn: rapid.Bool().Draw(r, "built in")})
+		got, err := q.Native(history, responses.NativeOptions{Reasons: reasons, BuiltIn: rapid.Bool().Draw(r,
+			"built in")})
 		require.NoError(r, err)
 		var was, is map[string]any
 		require.NoError(r, json.Unmarshal([]byte(raw), &was))
@@ -90,7 +91,8 @@ func TestANativeRequestIsEditedAndNotRebuilt(t *testing.T) {
 		if reasons && q.Store {
 			require.Contains(r, is["include"], "reasoning.encrypted_content")
 		}
-		require.Equal(r, len(q.LeftOut) == 0 || was["tools"] == nil, fmt.Sprint(was["tools"]) == fmt.Sprint(is["tools"]))
+		require.Equal(r, len(q.LeftOut) == 0 || was["tools"] == nil,
+			fmt.Sprint(was["tools"]) == fmt.Sprint(is["tools"]))
 		for _, name := range []string{"store", "previous_response_id", "input", "include", "tools"} {
 			delete(was, name)
 			delete(is, name)

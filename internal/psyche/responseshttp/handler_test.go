@@ -230,7 +230,7 @@ func TestWhatIsWrongIsRefusedBeforeATurn(t *testing.T) {
 	t.Parallel()
 	s := open(t, written, one)
 	for body, code := range map[string]string{
-		`{"model":"nobody","input":"x"}`:                  "model_not_found",
+		`{"model":"nobody","input":"x"}`:                 "model_not_found",
 		`{"input":"x"}`:                                  "invalid_value",
 		`{"model":"iris","input":"x","background":true}`: "unsupported_parameter",
 		`{"model":"iris","input":[]}`:                    "invalid_value",

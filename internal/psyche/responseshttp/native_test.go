@@ -90,7 +90,8 @@ func TestAKeptResponseOfTheProvidersHasOurIDs(t *testing.T) {
 	k.spec.Reasoning = true
 	say := func(body string, header ...string) (status int, text string, sent map[string]any) {
 		k.body, k.kind = strings.NewReader(stream), events
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, k.url+"/v1/responses", strings.NewReader(body))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, k.url+"/v1/responses",
+			strings.NewReader(body))
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+k.keys[k.as])
 		for i := 0; i+1 < len(header); i += 2 {
@@ -131,7 +132,8 @@ func TestAKeptResponseOfTheProvidersHasOurIDs(t *testing.T) {
 	}
 	require.True(t, strings.HasPrefix(id, "resp_"))
 	require.Equal(t, "msg_"+strings.TrimPrefix(id, "resp_")+"_0", item)
-	again := strings.NewReplacer(id, "resp_67c9fdcecf488190bdd9a0409de3a1ec", item, "msg_67c9fdcf37fc8190ba82116e33fb28c5",
+	again := strings.NewReplacer(id, "resp_67c9fdcecf488190bdd9a0409de3a1ec", item,
+		"msg_67c9fdcf37fc8190ba82116e33fb28c5",
 		`"store":true`, `"store":false`).Replace(text)
 	require.Equal(t, stream, again, "nothing else is edited")
 
@@ -150,7 +152,8 @@ func TestAKeptResponseOfTheProvidersHasOurIDs(t *testing.T) {
 	require.Equal(t, map[string]any{"role": "user", "content": "Two."}, input[2])
 	require.Contains(t, text, `"previous_response_id":"`+id+`"`)
 
-	_, _, sent = say(`{"model":"iris","stream":true,"store":false,"input":[{"type":"item_reference","id":"` + item + `"},` +
+	_, _, sent = say(`{"model":"iris","stream":true,"store":false,"input":[{"type":"item_reference","id":"` + item +
+		`"},` +
 		`{"type":"reasoning","id":"rs_1","summary":[]},{"role":"user","content":"And?"}]}`)
 	require.Equal(t, []any{words, map[string]any{"role": "user", "content": "And?"}}, sent["input"],
 		"thoughts that the provider cannot read are left out")
@@ -167,7 +170,8 @@ func TestAKeptResponseOfTheProvidersHasOurIDs(t *testing.T) {
 		require.Equal(t, want, status)
 	}
 	k.as = "ann"
-	status, _, _ = say(`{"model":"iris","stream":true,"previous_response_id":"`+id+`","input":"x"}`, "X-Oneiros-User", "eve")
+	status, _, _ = say(`{"model":"iris","stream":true,"previous_response_id":"`+id+`","input":"x"}`, "X-Oneiros-User",
+		"eve")
 	require.Equal(t, http.StatusNotFound, status, "no user goes on from what is another's")
 }
 
@@ -175,11 +179,13 @@ func TestBuiltInToolsBesideTheClientsAreLeftOutForAPaidModel(t *testing.T) {
 	t.Parallel()
 	const own = `{"type":"function","name":"f"}`
 	for tools, want := range map[string]string{
-		`[` + own + `, {"type":"web_search"}]`:                                        `[` + own + `]`,
-		`[{"type":"web_search"},` + own + `]`:                                         `[` + own + `]`,
-		`[{"type":"web_search"}, {"type":"mcp"},` + own + `,{"type":"local_shell"} ]`: `[` + own + `,{"type":"local_shell"} ]`,
-		`[` + own + `,{"type":"web_search"},{"type":"custom","name":"p"}]`:            `[` + own + `,{"type":"custom","name":"p"}]`,
-		`[{"type":"web_search"}]`:                                                     `[{"type":"web_search"}]`,
+		`[` + own + `, {"type":"web_search"}]`: `[` + own + `]`,
+		`[{"type":"web_search"},` + own + `]`:  `[` + own + `]`,
+		`[{"type":"web_search"}, {"type":"mcp"},` + own + `,{"type":"local_shell"} ]`: `[` + own +
+			`,{"type":"local_shell"} ]`,
+		`[` + own + `,{"type":"web_search"},{"type":"custom","name":"p"}]`: `[` + own +
+			`,{"type":"custom","name":"p"}]`,
+		`[{"type":"web_search"}]`: `[{"type":"web_search"}]`,
 	} {
 		s := open(t, events, recorded(t))
 		s.spec = speaking(1)

@@ -18,7 +18,8 @@ func BenchmarkMessages(b *testing.B) {
 			strings.Repeat("says what it does. ", 60)))
 	}
 	body := []byte(`{"model":"iris","stream":true,"max_tokens":1000,"system":[{"type":"text","text":"` +
-		strings.Repeat("You are a coding agent. ", 1100) + `"}],"messages":[{"role":"user","content":"list this folder"}],` +
+		strings.Repeat("You are a coding agent. ", 1100) +
+		`"}],"messages":[{"role":"user","content":"list this folder"}],` +
 		`"tools":[` + strings.Join(tools, ",") + `]}`)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(body)))

@@ -76,7 +76,8 @@ func TestAChatCompletionIsSaidAsMessages(t *testing.T) {
 		"a schema": {
 			claude, `{"model":"m","messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_schema","json_schema":
 				{"name":"n","strict":true,"schema":{"type":"object","properties":{"a":{"type":"array","maxItems":4,"items":{"type":"integer","minimum":1}}}}}}}`,
-			`{"model":"m","max_tokens":4096,"stream":false,"messages":` + user + `,"output_config":{"format":{"type":"json_schema","schema":
+			`{"model":"m","max_tokens":4096,"stream":false,"messages":` + user +
+				`,"output_config":{"format":{"type":"json_schema","schema":
 				{"type":"object","additionalProperties":false,"properties":{"a":{"type":"array","description":"{maxItems: 4}",
 				"items":{"type":"integer","description":"{minimum: 1}"}}}}}}}`,
 		},
@@ -220,7 +221,8 @@ func TestAWholeMessageIsReadAsAChatCompletion(t *testing.T) {
 		{"type":"tool_use","id":"toolu_1","name":"f","input":{"a": 1}}],
 		"usage":{"input_tokens":10,"cache_read_input_tokens":3,"cache_creation_input_tokens":8,"output_tokens":9}}`))
 	require.NoError(t, err)
-	require.JSONEq(t, `{"id":"msg_1","object":"chat.completion","created":1700000000,"model":"claude","choices":[{"index":0,
+	require.JSONEq(t,
+		`{"id":"msg_1","object":"chat.completion","created":1700000000,"model":"claude","choices":[{"index":0,
 		"finish_reason":"tool_calls","message":{"role":"assistant","content":"Let me see.","reasoning":"hm",
 		"reasoning_details":[{"type":"reasoning.text","text":"hm","signature":"sig","format":"anthropic-claude-v1","index":0}],
 		"tool_calls":[{"index":0,"id":"toolu_1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]}}],
@@ -229,7 +231,8 @@ func TestAWholeMessageIsReadAsAChatCompletion(t *testing.T) {
 		string(out))
 	_, err = a.Whole([]byte(`{"type":"message"}`))
 	require.Error(t, err)
-	require.JSONEq(t, `{"error":{"message":"Overloaded","type":"overloaded_error","code":"overloaded_error","param":null}}`,
+	require.JSONEq(t,
+		`{"error":{"message":"Overloaded","type":"overloaded_error","code":"overloaded_error","param":null}}`,
 		string(messages.ChatError([]byte(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`))))
 	require.Equal(t, "busy", string(messages.ChatError([]byte("busy"))))
 }
@@ -308,7 +311,8 @@ func FuzzChatAnswer(f *testing.F) {
 			}
 			for event := range strings.SplitSeq(string(a.Take()), "\n\n") {
 				chunk, ok := strings.CutPrefix(event, "data: ")
-				require.True(t, event == "" || ok && (chunk == "[DONE]" || json.Valid([]byte(chunk))) || event == ": ping", "%q", event)
+				require.True(t,
+					event == "" || ok && (chunk == "[DONE]" || json.Valid([]byte(chunk))) || event == ": ping", "%q", event)
 			}
 		}
 		if out, err := a.Whole(raw); err == nil {

@@ -32,8 +32,9 @@ var (
 		},
 		pieces: func(s *scripted) []string {
 			pieces := []string{
-				event("message_start", `"message":{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[],`+
-					`"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}`, quoted(s.model), s.prompt),
+				event("message_start",
+					`"message":{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[],`+
+						`"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}`, quoted(s.model), s.prompt),
 				event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`),
 			}
 			for _, word := range s.words() {
@@ -45,7 +46,8 @@ var (
 		end: func(s *scripted) []string {
 			return []string{
 				event("content_block_stop", `"index":0`),
-				event("message_delta", `"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":%d}`,
+				event("message_delta",
+					`"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":%d}`,
 					len(s.words())),
 				event("message_stop", `"end":true`),
 			}
