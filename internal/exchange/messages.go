@@ -48,5 +48,11 @@ func (m *MessagesReader) Whole(data []byte) {
 // Read is what was read so far. What writing to a cache costs is in the tokens' surcharge.
 func (m *MessagesReader) Read() Reading {
 	tokens, final := m.billed.Tokens()
-	return Reading{Tokens: tokens, Final: final, CacheWrites: true, Pieces: m.pieces, Finish: m.finish}
+	return Reading{
+		Tokens:      tokens,
+		Final:       final,
+		CacheWrites: true,
+		Pieces:      m.pieces,
+		Finish:      m.finish,
+	}
 }
