@@ -64,6 +64,7 @@ func TestEveryFieldOfARequestIsDecided(t *testing.T) {
 		"Judges": nil, "BuiltIn": nil, "Lexical": nil, "Calibration": nil,
 		"Space":  nil, // decides vectors
 		"Steers": nil, // decides where the request is steered
+		"Wires":  nil, // decides which requests of clients are passed on
 	}
 	plain, err := hashRequest(spec, request)
 	require.NoError(t, err)
