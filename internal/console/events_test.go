@@ -238,16 +238,16 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 		put := newListener(t, "echo", "vega")
 		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 		log := &replaced{}
-		log.held.Store(&held{l.store})
+		log.hold(l.store)
 		l.log = log
 		f := l.follow(args...)
 		for _, epoch := range []string{"epoch 1", "epoch 2", "epoch 3"} {
 			require.Contains(t, f.next(), epoch)
 		}
-		log.held.Store(nil) // the store does not answer
+		log.hold(nil) // the store does not answer
 		require.True(t, f.warn.Scan())
 		require.Contains(t, f.warn.Text(), "waiting for it")
-		log.held.Store(&held{put.store})
+		log.hold(put.store)
 		for f.warn.Scan() && !strings.Contains(f.warn.Text(), "without the newest") {
 		}
 		require.Contains(t, f.warn.Text(),
@@ -268,7 +268,20 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 // replaced is a log that fails for a while and is another one afterwards.
 type replaced struct{ held atomic.Pointer[held] }
 
-type held struct{ fabric.Log }
+type held struct {
+	fabric.Log
+	gone chan struct{} // closed when it is replaced: who waits for its events is told
+}
+
+func (r *replaced) hold(log fabric.Log) {
+	var next *held
+	if log != nil {
+		next = &held{log, make(chan struct{})}
+	}
+	if before := r.held.Swap(next); before != nil {
+		close(before.gone)
+	}
+}
 
 func (r *replaced) log() (fabric.Log, error) {
 	if h := r.held.Load(); h != nil {
@@ -294,11 +307,24 @@ func (r *replaced) Heads(ctx context.Context, agents ...string) (map[string]int6
 }
 
 func (r *replaced) Await(ctx context.Context, agent string, after int64) error {
-	log, err := r.log()
-	if err != nil {
-		return err
+	h := r.held.Load()
+	if h == nil {
+		return fmt.Errorf("wait: %w", memory.ErrAway)
 	}
-	return log.Await(ctx, agent, after)
+	waiting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() {
+		select {
+		case <-h.gone:
+			stop()
+		case <-waiting.Done():
+		}
+	}()
+	err := h.Await(waiting, agent, after)
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("wait: %w", memory.ErrAway)
+	}
+	return err
 }
 
 func TestEventsFromWhereThereAreNone(t *testing.T) {

@@ -171,6 +171,17 @@ var laterEvents = []shown{
 		took := (time.Duration(p.Took) * time.Millisecond).Round(time.Second)
 		return caption{"embedded", green, fmt.Sprintf("%d memories, in %s, space %s", p.Embedded, took, p.Space)}
 	}),
+	show(func(e occurrence, p event.WritesLost) caption {
+		since := "a time that is not known"
+		if !p.Since.IsZero() {
+			since = p.Since.UTC().Format(time.DateTime)
+		}
+		noticed := p.Noticed.UTC().Format(time.DateTime)
+		return caption{
+			"lost", red,
+			fmt.Sprintf("the store went back: what was written from %s to %s UTC may be gone", since, noticed),
+		}
+	}),
 	show(func(e occurrence, p event.ScenarioImagined) caption {
 		fate, kind := "dropped", ""
 		if p.Kept {
