@@ -238,16 +238,16 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 		put := newListener(t, "echo", "vega")
 		put.announce("echo", "", event.AgentAwake{Epoch: 1, Cause: "connect"})
 		log := &replaced{}
-		log.hold(l.store)
+		log.serve(l.store)
 		l.log = log
 		f := l.follow(args...)
 		for _, epoch := range []string{"epoch 1", "epoch 2", "epoch 3"} {
 			require.Contains(t, f.next(), epoch)
 		}
-		log.hold(nil) // the store does not answer
+		log.serve(nil) // the store does not answer
 		require.True(t, f.warn.Scan())
 		require.Contains(t, f.warn.Text(), "waiting for it")
-		log.hold(put.store)
+		log.serve(put.store)
 		for f.warn.Scan() && !strings.Contains(f.warn.Text(), "without the newest") {
 		}
 		require.Contains(t, f.warn.Text(),
@@ -266,25 +266,25 @@ func TestFollowingAStoreThatLostItsNewestLeavesNothingOut(t *testing.T) {
 }
 
 // replaced is a log that fails for a while and is another one afterwards.
-type replaced struct{ held atomic.Pointer[held] }
+type replaced struct{ current atomic.Pointer[servedLog] }
 
-type held struct {
+type servedLog struct {
 	fabric.Log
-	gone chan struct{} // closed when it is replaced: who waits for its events is told
+	closed chan struct{} // closed when it is replaced: who waits for its events is told
 }
 
-func (r *replaced) hold(log fabric.Log) {
-	var next *held
+func (r *replaced) serve(log fabric.Log) {
+	var next *servedLog
 	if log != nil {
-		next = &held{log, make(chan struct{})}
+		next = &servedLog{log, make(chan struct{})}
 	}
-	if before := r.held.Swap(next); before != nil {
-		close(before.gone)
+	if before := r.current.Swap(next); before != nil {
+		close(before.closed)
 	}
 }
 
 func (r *replaced) log() (fabric.Log, error) {
-	if h := r.held.Load(); h != nil {
+	if h := r.current.Load(); h != nil {
 		return h.Log, nil
 	}
 	return nil, fmt.Errorf("read: %w", memory.ErrAway)
@@ -307,7 +307,7 @@ func (r *replaced) Heads(ctx context.Context, agents ...string) (map[string]int6
 }
 
 func (r *replaced) Await(ctx context.Context, agent string, after int64) error {
-	h := r.held.Load()
+	h := r.current.Load()
 	if h == nil {
 		return fmt.Errorf("wait: %w", memory.ErrAway)
 	}
@@ -315,7 +315,7 @@ func (r *replaced) Await(ctx context.Context, agent string, after int64) error {
 	defer stop()
 	go func() {
 		select {
-		case <-h.gone:
+		case <-h.closed:
 			stop()
 		case <-waiting.Done():
 		}
