@@ -23,8 +23,12 @@ func TestTwoHandlesOnOneFileAreOnePresence(t *testing.T) {
 	presencetest.RunShared(t, func(t *testing.T) (presencetest.Store, presencetest.Store) { return onOneFile(t) })
 }
 
+// A single race may end without a wake between two writes of a dream, on a machine that runs one after the other.
 func TestTheRaceDetectsAStoreThatIgnoresEpochs(t *testing.T) {
 	t.Parallel()
-	err := presencetest.Race(t.Context(), 1, presencetest.Heedless(onFile(t)))
+	var err error
+	for seed := uint64(1); seed <= 30 && err == nil; seed++ {
+		err = presencetest.Race(t.Context(), seed, presencetest.Heedless(onFile(t)))
+	}
 	require.ErrorContains(t, err, "wrote after")
 }
