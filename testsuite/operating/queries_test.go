@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,13 +185,18 @@ func TestTheDashboardAndTheAlertsAskForWhatADeploymentShows(t *testing.T) {
 	}
 	require.True(t, refused, "the provider refuses no call")
 	wanted := queries(t)
+	bridge, err := os.ReadFile(root + "/internal/telemetry/testdata/outward.prom") // it bridges no homeserver
+	require.NoError(t, err)
+	bridged := slices.DeleteFunc(parsed(t, string(bridge)), func(s sample) bool {
+		return !strings.HasPrefix(s["__name__"], "oneiros_matrix_")
+	})
 	var texts, faults []string
 	for again := time.NewTicker(time.Second); ; <-again.C {
 		workerText, ofWorker := r.scrape(r.worker, "worker")
 		serverText, ofServer := r.scrape(r.server, "server")
 		texts, faults = []string{workerText, serverText}, nil
 		for _, q := range wanted {
-			for _, fault := range q.faults(append(ofWorker, ofServer...)) {
+			for _, fault := range q.faults(slices.Concat(ofWorker, ofServer, bridged)) {
 				faults = append(faults, fmt.Sprintf("%s: %s: %s", q.where, fault, q.expr))
 			}
 		}
