@@ -312,6 +312,18 @@ func TestTheAnswerAndItsRefusalsComeAsTheProviderGaveThem(t *testing.T) {
 	}
 }
 
+// Whatever else is not there is named as it is.
+func TestCompletionsThatAreOffSayWhichSettingTurnsThemOn(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.answer = func(context.Context, psyche.Turn) (*psyche.Reply, error) {
+		return nil, psyche.Refuse(http.StatusNotFound, "completions_off", "", "set serve.completions")
+	}
+	res, answer := h.send(http.MethodPost, "/v1/completions", `{"model":"iris","prompt":"a"}`)
+	require.Equal(t, http.StatusNotFound, res.StatusCode)
+	require.Contains(t, answer, "set serve.completions")
+}
+
 func TestAnUnknownAgentIsReportedAsAMissingModel(t *testing.T) {
 	t.Parallel()
 	h := open(t)

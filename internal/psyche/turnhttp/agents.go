@@ -28,7 +28,7 @@ const most = 20
 // Unknown adds the existing agents to the error about an unknown one. Other errors are unchanged.
 func (t *Turns) Unknown(ctx context.Context, c *psyche.Caller, name string, err error) error {
 	var existing *psyche.Fault
-	if isFault := errors.As(err, &existing); isFault && existing.Status != http.StatusNotFound ||
+	if isFault := errors.As(err, &existing); isFault && existing.Code != "agent_not_found" ||
 		!isFault && !errors.Is(err, memory.ErrNotFound) {
 		return err
 	}
