@@ -299,17 +299,14 @@ func (r *reader) wires(p Provider) inference.Wires {
 		r.fault("%s.wires: %w", r.at, err)
 	case p.Profile == InProcess && wires != inference.ChatWire:
 		r.fault("%s.wires must be [chat] or be left out: the worker runs the model itself", r.at)
-	case p.Profile == anthropicProfile && wires != inference.MessagesWire:
+	case p.Profile == Messages && wires != inference.MessagesWire:
 		r.fault("%s.wires must be [messages] or be left out: the profile anthropic speaks Messages alone", r.at)
-	case p.Profile != anthropicProfile && !wires.Speaks(inference.ChatWire):
+	case p.Profile != Messages && !wires.Speaks(inference.ChatWire):
 		r.fault("%s.wires lacks chat, which dreams and translated requests need; it must be a list such as [chat, messages]",
 			r.at)
 	}
 	return wires
 }
-
-// anthropicProfile is the kind of server that speaks Messages and no chat completions.
-const anthropicProfile = "anthropic"
 
 // Speaks are the wires that a provider speaks: those of its configuration, else those that are documented of every
 // version of its servers. At OpenAI's own address that is the Responses API as well.
@@ -317,7 +314,7 @@ func (p Provider) Speaks() inference.Wires {
 	switch {
 	case p.Wires != 0:
 		return p.Wires
-	case p.Profile == anthropicProfile:
+	case p.Profile == Messages:
 		return inference.MessagesWire
 	case p.Profile == "openai" && p.ProviderURL() == addresses["openai"]:
 		return inference.ChatWire | inference.ResponsesWire

@@ -127,7 +127,7 @@ func watchStore(ctx context.Context, e *engine) {
 	var err error
 	w.seen, err = readRemembered[memory.Mark](h.config, markFile, h.store.name)
 	e.warn(ctx, err, "the last mark cannot be read: that the store was put back is not noticed", "file", markFile)
-	w.recall(w.seen)
+	w.beginFrom(w.seen)
 	earlier, err := readRemembered[[]spend.Purchase](h.config, purchasesFile, h.store.name)
 	e.warn(ctx, err, "earlier purchases cannot be read", "file", purchasesFile)
 	h.guard.Remember(earlier)
@@ -140,9 +140,9 @@ func watchStore(ctx context.Context, e *engine) {
 	}
 }
 
-// recall begins from the mark that a process before this one saw last: what was lost after it, and noticed by another
+// beginFrom begins from the mark that a process before this one saw last: what was lost after it, and noticed by another
 // process, took purchases of that process as well.
-func (w *storeWatch) recall(last memory.Mark) {
+func (w *storeWatch) beginFrom(last memory.Mark) {
 	w.seen, w.newest, w.begun = last, last.At, !last.At.IsZero()
 }
 

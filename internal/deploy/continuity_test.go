@@ -61,7 +61,7 @@ func TestAStoreThatWentBackIsNoticedAndGetsItsPurchasesAgain(t *testing.T) {
 	after := watched(t, dir, "after.db") // a copy of the time before anything was marked
 	last, err := readRemembered[memory.Mark](after.deployment.config, markFile, "the store")
 	require.NoError(t, err)
-	after.recall(last)
+	after.beginFrom(last)
 	require.Equal(t, before.seen.Number, after.seen.Number)
 	earlier, err := readRemembered[[]spend.Purchase](after.deployment.config, purchasesFile, "the store")
 	require.NoError(t, err)
@@ -107,7 +107,7 @@ func TestALossThatAnotherProcessHasNoticedTakesEarlierPurchasesToo(t *testing.T)
 	last := first.seen
 	require.NoError(t, first.look(t.Context()), "it notices the loss")
 	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}}
-	second.recall(last)
+	second.beginFrom(last)
 	second.bought(t, "talk/4")
 	require.NoError(t, second.look(t.Context()))
 	rows, err := first.deployment.store.ledger.Rows(t.Context(), spend.Query{})

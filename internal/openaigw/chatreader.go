@@ -6,7 +6,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/seed-56a03226/oneiros/internal/exchange"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // chatReader reads the usage of a chat completion, or of a completion of a text.

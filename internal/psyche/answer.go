@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // listen passes the answer on, reads what is said in it, and does what follows its end.

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 	"github.com/seed-56a03226/oneiros/internal/utterance"
 )
 

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // Completion is the answer to a turn, read to its end.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // counting are the outermost fields that this server reads or writes, since the cost of a request depends on them.

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // form is what the wires differ in where a body is read and edited. Messages have the roles of chat completions on

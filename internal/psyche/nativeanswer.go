@@ -3,7 +3,7 @@ package psyche
 import (
 	"encoding/json"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // hear adds a piece of the answer's text.

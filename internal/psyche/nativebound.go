@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // perProviderTool bounds the tokens that a provider puts into the prompt for a tool of its own form that the client

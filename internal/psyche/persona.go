@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // How a model learns who it is (Options.Persona).

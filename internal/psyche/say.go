@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // longestMessage is how many bytes Say takes.

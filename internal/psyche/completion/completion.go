@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // Kind is what a piece is.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // Field is a field of a body with the function that parses its value. The error of Read says what would be right, such

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 	"github.com/seed-56a03226/oneiros/internal/psyche/completion"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // Answer puts a response together from the pieces of a chat completion's answer, and writes the events of that.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // writer writes items as the messages of a chat completion. The thoughts, words and calls of one answer are items of

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // NativeOptions say how a request is edited for a provider that speaks this wire.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
 )
 
 // Request is a request to create a response.

@@ -3,7 +3,7 @@ package responses
 import (
 	"encoding/json"
 
-	"github.com/seed-56a03226/oneiros/internal/psyche/jsonscan"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // elements are the elements of a list; false when it is none.
