@@ -47,3 +47,23 @@ func TestAnIncompleteWakeIsReportedWithoutAddresses(t *testing.T) {
 	require.Equal(t, noStore, woken.Degraded)
 	require.Zero(t, woken.Epoch)
 }
+
+func TestAnEndedLeaseIsAnnounced(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	bus := &presence.LocalBus{}
+	s.Presence, s.WakeBus = s.Memory.(presence.Store), bus
+	nights, ctx := s.ForPsyche(), context.Background()
+	_, err := nights.Wake(ctx, agent.ID, "talk/guest", time.Minute)
+	require.NoError(t, err)
+	var notices []presence.WakeNotice
+	_, err = bus.Listen(func(r presence.WakeNotice) { notices = append(notices, r) })
+	require.NoError(t, err)
+
+	require.NoError(t, nights.Leave(ctx, agent.ID, "talk/guest"))
+	require.Len(t, notices, 1)
+	require.Equal(t, agent.ID, notices[0].Agent)
+	require.Equal(t, int64(1), notices[0].Epoch, "it stops nothing of the present epoch")
+	require.NoError(t, s.Sleep(ctx, agent.Handle))
+	require.Len(t, notices, 2)
+}

@@ -326,6 +326,9 @@ func (s waking) depart(ctx context.Context, a dream.Agent, name string) error {
 		return err
 	}
 	status, err := s.Presence.Depart(ctx, a.ID, name, s.Now(), s.Options.Settings.WakeLock)
+	if err == nil {
+		s.announceLeft(ctx, a.ID, status.Epoch)
+	}
 	if err != nil || len(status.Leases) > 0 && !before.Until().After(status.Until()) {
 		return err
 	}
@@ -339,10 +342,21 @@ func (s *Starter) Sleep(ctx context.Context, agent string) error {
 		return fmt.Errorf("let %s sleep: %w", agent, err)
 	}
 	s.recording.endAfterRecord(a, "", func(ctx context.Context, name string) error { return waking{s}.depart(ctx, a, name) })
-	if _, err := s.Presence.Dismiss(ctx, a.ID, s.Now()); err != nil {
+	status, err := s.Presence.Dismiss(ctx, a.ID, s.Now())
+	if err != nil {
 		return err
 	}
+	waking{s}.announceLeft(ctx, a.ID, status.Epoch)
 	return waking{s}.lookAgain(ctx, a)
+}
+
+// announceLeft tells every process that a lease was ended, so that those that rely on it ask the store. The notice is of the
+// present epoch: it stops no activity. A process that does not get it asks within a second.
+func (s waking) announceLeft(ctx context.Context, agent string, epoch int64) {
+	if epoch > 0 {
+		now := s.Now()
+		_ = s.notify(ctx, presence.WakeNotice{Agent: agent, Epoch: epoch, At: now, Raised: now})
+	}
 }
 
 // lookAgain signals the agent's workflow that a client left, in the background if it takes long. A lost signal is

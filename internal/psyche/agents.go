@@ -67,9 +67,11 @@ func (k *agentCache) drop(id string) {
 	maps.DeleteFunc(k.all, func(_ string, a *cachedAgent) bool { return a.agent.ID == id })
 }
 
-// Reread makes the next request for an agent read its record and lease again. It handles notices of the wake bus: a
-// notice with presence.EveryEpoch says that more of the agent has changed than its epoch, as when it was removed.
+// Reread handles notices of the wake bus. Each makes the next request for an agent ask whether its lease still holds. A
+// notice with presence.EveryEpoch says that more of the agent has changed, as when it was removed: then its record is
+// read again, too.
 func (s *Service) Reread(r presence.WakeNotice) {
+	s.leases.doubt(r.Agent)
 	if r.Epoch < presence.EveryEpoch {
 		return
 	}
@@ -101,7 +103,7 @@ func (b *core) findAgent(ctx context.Context, name string) (dream.Agent, error) 
 	if fresh {
 		return before.agent, nil
 	}
-	return b.lookUp(ctx, name, before, now)
+	return readOnOwnStack(func() (dream.Agent, error) { return b.lookUp(ctx, name, before, now) })
 }
 
 // agentNamed reads an agent by its id or handle. A handle is found in another case, too: handles have small letters

@@ -128,7 +128,11 @@ func (l *answerStream) counted() counted {
 func (l *answerStream) Close() error {
 	l.once.Do(func() {
 		s := l.turn.service
-		s.settled(l.from)
+		if l.turn.free() { // there is nothing to settle
+			s.closeRelayed(l.from)
+		} else {
+			s.settled(l.from)
+		}
 		s.leases.release(l.turn.lease)
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -141,13 +145,16 @@ func (l *answerStream) Close() error {
 
 // settled closes a relayed answer beside the turns.
 func (b *core) settled(body io.Closer) {
-	do := func() {
-		if err := body.Close(); err != nil {
-			b.Log.Error("a relayed call could not be settled; its reservation counts in full", "error", err)
-		}
-	}
+	do := func() { b.closeRelayed(body) }
 	if !b.detach(do) {
 		do()
+	}
+}
+
+// closeRelayed closes a relayed answer.
+func (b *core) closeRelayed(body io.Closer) {
+	if err := body.Close(); err != nil {
+		b.Log.Error("a relayed call could not be settled; its reservation counts in full", "error", err)
 	}
 }
 

@@ -264,7 +264,9 @@ func (t *turn) wakeDigest(ctx context.Context) (text string, dreamt bool) {
 	if len(w.Digest) == 0 {
 		return "", false
 	}
-	items, err := t.service.Memory.Get(ctx, t.agent.ID, w.Digest...)
+	items, err := readOnOwnStack(func() ([]dream.Item, error) {
+		return t.service.Memory.Get(ctx, t.agent.ID, w.Digest...)
+	})
 	if err != nil {
 		t.service.Log.WarnContext(ctx, "a digest could not be read", "agent", t.agent.Handle, "error", err)
 		t.service.digests.putBack(w)

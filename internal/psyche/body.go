@@ -54,7 +54,7 @@ func ReadBody(raw []byte) (*Body, error) { return readBodyOf(chatForm, raw) }
 func readBodyOf(f *form, raw []byte) (*Body, error) {
 	var b *Body
 	var err error
-	onOwnStack(func() { b, err = scanBody(f, raw) })
+	prepares(len(raw), func() { b, err = scanBody(f, raw) })
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -38,7 +38,7 @@ func (b *finder) affect(ctx context.Context, agent string) (dream.Affect, error)
 	if now.Before(f.until) {
 		return f.cached, nil
 	}
-	affect, err := b.Memory.Affect(ctx, agent)
+	affect, err := readOnOwnStack(func() (dream.Affect, error) { return b.Memory.Affect(ctx, agent) })
 	if err == nil {
 		f.cached, f.until = affect, now.Add(believedMood)
 	}

@@ -63,7 +63,9 @@ func (t *knownOwners) alone(ctx context.Context, agent, owner string) (bool, err
 	existing, ok := t.read[agent]
 	t.mu.Unlock()
 	if now := t.now(); !ok || now.Sub(existing.at) >= believed || now.Before(existing.at) {
-		notes, err := t.memory.Notes(ctx, agent, "", ownerNotes)
+		notes, err := readOnOwnStack(func() (map[string][]byte, error) {
+			return t.memory.Notes(ctx, agent, "", ownerNotes)
+		})
 		if err != nil {
 			return false, fmt.Errorf("read who talked: %w", err)
 		}

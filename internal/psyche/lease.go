@@ -21,11 +21,13 @@ type clientLease struct {
 
 	waking sync.Mutex // one wake at a time
 
-	mu     sync.Mutex
-	busy   int       // turns and streams under way
-	until  time.Time // end of the lease that the store has granted; zero: none was granted
-	wanted time.Time // how long the lease should last
-	woken  WakeResult
+	mu          sync.Mutex
+	busy        int       // turns and streams under way
+	until       time.Time // end of the lease that the store has granted; zero: none was granted
+	confirmedAt time.Time // when the store last said that it holds; zero: it was not asked since a notice of a change
+	doubts      int       // number of such notices
+	wanted      time.Time // how long the lease should last
+	woken       WakeResult
 }
 
 // clientLeases are the leases by which this process holds agents awake.
@@ -91,6 +93,50 @@ func (v *clientLease) forget() {
 	v.until, v.wanted = time.Time{}, time.Time{}
 }
 
+// doubt makes the next turn with an agent ask the store whether its lease still holds.
+func (l *clientLeases) doubt(agent string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, each := range l.all {
+		if each.agent == agent {
+			each.doubt()
+		}
+	}
+}
+
+func (v *clientLease) doubt() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.confirmedAt = time.Time{}
+	v.doubts++
+}
+
+// doubted is how many notices of a change there were.
+func (v *clientLease) doubted() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.doubts
+}
+
+// confirmed notes that the store, asked at a time after so many notices, said that the lease holds.
+func (v *clientLease) confirmed(at time.Time, doubts int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.doubts == doubts {
+		v.confirmedAt = at
+	}
+}
+
+// leaseBelieved is how long turns rely on what the store has said of a lease, unless a wake notice tells of a change.
+const leaseBelieved = time.Second
+
+// believed reports whether the store said a moment ago that the lease holds.
+func (v *clientLease) believed(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return now.Sub(v.confirmedAt) < leaseBelieved
+}
+
 // drop drops every lease of an agent.
 func (l *clientLeases) drop(agent string) {
 	l.mu.Lock()
@@ -103,7 +149,8 @@ func (l *clientLeases) drop(agent string) {
 }
 
 // connect renews or takes the client's lease and wakes the agent if need be. While two thirds of a granted lease
-// remain it is not renewed; the store is only asked whether somebody else has ended it. The lease must be released.
+// remain it is not renewed; the store is only asked, once a second, whether somebody else has ended it. The lease must
+// be released.
 func (l *clientLeases) connect(ctx context.Context, agent, client string) (*clientLease, WakeResult, error) {
 	v, woken, err := l.connecting(ctx, agent, client)
 	if err != nil {
@@ -123,13 +170,16 @@ func (l *clientLeases) connecting(ctx context.Context, agent, client string) (
 	v *clientLease, woken func() (WakeResult, error), err error,
 ) {
 	v = l.of(agent, client)
-	if _, held := v.fresh(l.now(), l.hold); held {
-		var w WakeResult
+	now := l.now()
+	if w, held := v.fresh(now, l.hold); held {
+		if v.believed(now) {
+			return v, func() (WakeResult, error) { return w, nil }, nil
+		}
 		var lost error
 		wait := beside(func() { w, lost = l.acquire(ctx, v) })
 		return v, func() (WakeResult, error) { wait(); return w, lost }, nil
 	}
-	w, err := l.acquire(ctx, v)
+	w, err := readOnOwnStack(func() (WakeResult, error) { return l.acquire(ctx, v) })
 	if err != nil {
 		l.release(v)
 		return nil, nil, err
@@ -138,12 +188,13 @@ func (l *clientLeases) connecting(ctx context.Context, agent, client string) (
 }
 
 func (l *clientLeases) acquire(ctx context.Context, v *clientLease) (WakeResult, error) {
-	if w, ok := v.fresh(l.now(), l.hold); ok && !l.endedElsewhere(ctx, v) {
+	now := l.now()
+	if w, ok := v.fresh(now, l.hold); ok && (v.believed(now) || !l.endedElsewhere(ctx, v)) {
 		return w, nil
 	}
 	v.waking.Lock()
 	defer v.waking.Unlock()
-	now := l.now()
+	now = l.now()
 	if w, ok := v.fresh(now, l.hold); ok { // another request woke it meanwhile
 		return w, nil
 	}
@@ -242,7 +293,9 @@ const leaseAnswerWithin = 100 * time.Millisecond
 func (l *clientLeases) endedElsewhere(ctx context.Context, v *clientLease) bool {
 	ctx, cancel := context.WithTimeout(ctx, leaseAnswerWithin)
 	defer cancel()
-	if !l.endedByOthers(ctx, v, l.now()) {
+	now, doubts := l.now(), v.doubted()
+	if !l.endedByOthers(ctx, v, now) {
+		v.confirmed(now, doubts)
 		return false
 	}
 	v.forget()

@@ -21,6 +21,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/openaigw"
@@ -427,10 +428,22 @@ func TestALeaseEndedElsewhereIsNoticedByTheNextTurn(t *testing.T) {
 	_, report := r.talk(turn(ann, chat("Hi again")))
 	require.Equal(t, 1, r.nights.woken(), "the lease is fresh and still held")
 	require.False(t, report.Woke)
-	_, err := r.store.Dismiss(t.Context(), r.agent.ID, r.clock.now())
-	require.NoError(t, err)
+	ended := func() int64 {
+		status, err := r.store.Dismiss(t.Context(), r.agent.ID, r.clock.now())
+		require.NoError(t, err)
+		return status.Epoch
+	}
+	r.Reread(presence.WakeNotice{Agent: r.agent.ID, Epoch: ended()})
 	_, report = r.talk(turn(ann, chat("Hi once more")))
-	require.Equal(t, 2, r.nights.woken(), "another process ended the lease")
+	require.Equal(t, 2, r.nights.woken(), "another process ended the lease, and told")
+	require.True(t, report.Woke)
+
+	r.talk(turn(ann, chat("How are you?")))
+	ended()
+	_, report = r.talk(turn(ann, chat("And now?")))
+	require.False(t, report.Woke, "the notice was lost, and the store was asked a moment ago")
+	r.clock.pass(time.Second)
+	_, report = r.talk(turn(ann, chat("And now?")))
 	require.True(t, report.Woke)
 }
 

@@ -25,7 +25,7 @@ func (s *Service) Chat(ctx context.Context, t Turn) (*Reply, error) {
 	var err error
 	var worst spend.Worst
 	var r inference.RelayRequest
-	onOwnStack(func() {
+	prepares(len(t.Body.raw), func() {
 		err = u.begin(ctx)
 		if err == nil {
 			worst, r = u.request(ctx)
@@ -73,9 +73,28 @@ type turn struct {
 	hidden bool        // the client did not ask for the usage that the provider is asked for
 }
 
-// onOwnStack runs a function on a goroutine of its own and waits for it. Parsing a body and searching memory grow a
+// onOwnStack runs a function on a goroutine of its own and waits for it. Parsing a large body and reading a store grow a
 // stack, which the goroutine of a stream would keep for as long as the stream lasts.
 func onOwnStack(do func()) { beside(do)() }
+
+// readOnOwnStack is onOwnStack for a function that reads something.
+func readOnOwnStack[T any](read func() (T, error)) (value T, err error) {
+	onOwnStack(func() { value, err = read() })
+	return value, err
+}
+
+// smallBody is how many bytes a body has that is prepared on the goroutine of its request: a second goroutine would
+// take longer than reading it.
+const smallBody = 16 << 10
+
+// prepares runs what parses a body of so many bytes.
+func prepares(size int, do func()) {
+	if size <= smallBody {
+		do()
+		return
+	}
+	onOwnStack(do)
+}
 
 // beside runs a function on a goroutine of its own. wait, which is called once, waits for it and panics as it did.
 func beside(do func()) (wait func()) {

@@ -174,7 +174,7 @@ func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *Body,
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, talkWithin, errors.New("the store took too long"))
 	defer cancel()
-	kept, err := store.Backgrounds(ctx, t.agent, t.id)
+	kept, err := readOnOwnStack(func() ([]memory.Background, error) { return store.Backgrounds(ctx, t.agent, t.id) })
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package messageshttp
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -169,7 +168,8 @@ func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the pieces
 	p.w.WriteHeader(http.StatusOK)
 	p.answer.Begin()
-	if !p.send() {
+	if _, err := p.w.Write(p.answer.Events()); err != nil {
+		p.ClientGone = true
 		return
 	}
 	stop := p.ping()
@@ -250,7 +250,7 @@ func (p *passage) send() bool {
 	if len(events) == 0 {
 		return true
 	}
-	if p.First == 0 && !bytes.HasPrefix(events, []byte("event: message_start")) {
+	if p.First == 0 {
 		p.NoteFirst()
 	}
 	p.writing.Lock()
@@ -267,18 +267,25 @@ func (p *passage) write(events []byte) bool {
 	return true
 }
 
-// ping writes a ping again and again, so that nothing between takes the connection for dead, until stop.
+// ping sends the beginning of a stream whose first piece is late, and writes a ping again and again, so that nothing
+// between takes the connection for dead, until stop.
 func (p *passage) ping() (stop func()) {
 	p.writing.Lock()
 	defer p.writing.Unlock()
+	waited := false // for the first piece
 	var timer *time.Timer
-	timer = time.AfterFunc(pingEvery, func() {
+	timer = time.AfterFunc(turnhttp.HeadWithin, func() {
 		p.writing.Lock()
 		defer p.writing.Unlock()
 		if p.ended {
 			return
 		}
-		if _, err := io.WriteString(p.w, messages.Ping); err == nil && p.control.Flush() == nil {
+		var err error
+		if waited {
+			_, err = io.WriteString(p.w, messages.Ping)
+		}
+		waited = true
+		if err == nil && p.control.Flush() == nil {
 			timer.Reset(pingEvery)
 		}
 	})

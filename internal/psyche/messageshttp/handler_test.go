@@ -356,3 +356,20 @@ func TestWhatHadNoEffectIsNamed(t *testing.T) {
 	res, _ := h.send(path, asking(`"model":"iris","context_management":{},"thinking":{"type":"adaptive"}`))
 	require.Equal(t, "context_management, thinking", res.Header.Get("X-Oneiros-Ignored"))
 }
+
+// A stream begins with the first word, so that both go in one packet, and without one soon after.
+func TestAStreamWhoseFirstWordIsLateBegins(t *testing.T) {
+	t.Parallel()
+	from, provider := io.Pipe()
+	h := open(t)
+	h.answers(http.StatusOK, "text/event-stream", from)
+	answer, err := http.Post(h.url+"/v1/messages", "application/json", strings.NewReader(asking(`"model":"iris","stream":true,"max_tokens":9`)))
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	const first = "event: message_start\n"
+	begins := make([]byte, len(first))
+	_, err = io.ReadFull(answer.Body, begins)
+	require.NoError(t, err)
+	require.Equal(t, first, string(begins))
+	require.NoError(t, provider.Close())
+}

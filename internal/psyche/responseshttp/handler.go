@@ -154,6 +154,7 @@ type creation struct {
 	handler *Handler
 	w       http.ResponseWriter
 	control *http.ResponseController
+	head    *turnhttp.Head // of a stream
 	q       *responses.Request
 	caller  psyche.Caller
 }
@@ -179,9 +180,12 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 		h.Set("X-Accel-Buffering", "no") // nginx would buffer the events
 		c.w.WriteHeader(http.StatusOK)
 		a.Begin()
-		if !c.send(a) {
+		if _, err := c.w.Write(a.Events()); err != nil {
+			c.ClientGone = true
 			return
 		}
+		c.head = turnhttp.HoldHead(c.control)
+		defer c.head.Release()
 	}
 	for first := true; ; first = false {
 		pieces, err := from.Next()
@@ -249,6 +253,7 @@ func (c *creation) send(a *responses.Answer) bool {
 	if len(events) == 0 {
 		return true
 	}
+	c.head.Release()
 	_, err := c.w.Write(events)
 	if err != nil || c.control.Flush() != nil {
 		c.ClientGone = true

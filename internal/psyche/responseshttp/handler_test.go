@@ -275,3 +275,21 @@ func TestAClientThatHangsUpStopsTheProvider(t *testing.T) {
 		}
 	}
 }
+
+// A stream begins with the first word, so that both go in one packet, and without one soon after.
+func TestAStreamWhoseFirstWordIsLateBegins(t *testing.T) {
+	t.Parallel()
+	from, provider := io.Pipe()
+	s := open(t, "text/event-stream", "")
+	s.body = from
+	answer, err := http.Post(s.url+"/v1/responses", "application/json",
+		strings.NewReader(`{"model":"iris","stream":true,"input":"Hi"}`))
+	require.NoError(t, err)
+	defer func() { _ = answer.Body.Close() }()
+	const first = "event: response.created\n"
+	begins := make([]byte, len(first))
+	_, err = io.ReadFull(answer.Body, begins)
+	require.NoError(t, err)
+	require.Equal(t, first, string(begins))
+	require.NoError(t, provider.Close())
+}

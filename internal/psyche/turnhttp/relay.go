@@ -19,9 +19,6 @@ type Relay struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	event   func(f *psyche.Fault) []byte // of a stream that broke off
-
-	head   sync.Mutex // held to send the headers of a stream
-	headed bool       // they are sent, or will be with the first piece
 }
 
 // NewRelay passes a response on to w. event is the last event of a stream that broke off.
@@ -54,16 +51,52 @@ var (
 	lumps  = sync.Pool{New: func() any { return new([large]byte) }}
 )
 
-// headWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most
+// HeadWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most
 // providers send them together. A client that waits for the first word does not notice.
-const headWithin = 5 * time.Millisecond
+const HeadWithin = 5 * time.Millisecond
+
+// Head is the beginning of a stream, which is held back until its first piece, HeadWithin at most: the headers, and
+// what was written after them.
+type Head struct {
+	control *http.ResponseController
+	late    *time.Timer
+
+	mu   sync.Mutex // held to send it
+	over bool       // it is sent, or will be with the first piece
+}
+
+// HoldHead holds the beginning of a stream back that was written and not flushed. Release must be called before more is
+// written.
+func HoldHead(control *http.ResponseController) *Head {
+	h := &Head{control: control}
+	h.late = time.AfterFunc(HeadWithin, h.send)
+	return h
+}
+
+// send sends a head whose first piece is late.
+func (h *Head) send() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.over {
+		h.over = true
+		_ = h.control.Flush() // a client that has hung up ends the request
+	}
+}
+
+// Release leaves the head to the next flush; afterwards nothing else writes.
+func (h *Head) Release() {
+	h.late.Stop()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+}
 
 // stream passes events on as they come. A stream that breaks off ends with an error event.
 func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 	p.w.Header().Set("X-Accel-Buffering", "no") // nginx would buffer the pieces
 	p.w.WriteHeader(reply.Status)
-	alone := time.AfterFunc(headWithin, p.sendHead)
-	defer p.holdHead(alone)
+	head := HoldHead(p.control)
+	defer head.Release()
 	piece := pieces.Get().(*[ordinary]byte)
 	defer pieces.Put(piece)
 	var lump *[large]byte
@@ -75,7 +108,7 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 		if n > 0 {
 			if !begun {
 				begun = true
-				p.holdHead(alone)
+				head.Release()
 				p.NoteFirst()
 			}
 			if _, fault := p.w.Write(buffer[:n]); fault != nil || p.control.Flush() != nil {
@@ -90,7 +123,7 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 		}
 		if err != nil {
 			if p.broke(r, err) {
-				p.holdHead(alone)
+				head.Release()
 				p.endWithError(r, last, err)
 			}
 			return
@@ -104,24 +137,6 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 			lump, buffer = nil, piece[:]
 		}
 	}
-}
-
-// sendHead sends the headers of a stream whose first piece is late.
-func (p *Relay) sendHead() {
-	p.head.Lock()
-	defer p.head.Unlock()
-	if !p.headed {
-		p.headed = true
-		_ = p.control.Flush() // a client that has hung up ends the request
-	}
-}
-
-// holdHead keeps the headers for the next write; afterwards nothing else writes.
-func (p *Relay) holdHead(alone *time.Timer) {
-	alone.Stop()
-	p.head.Lock()
-	defer p.head.Unlock()
-	p.headed = true
 }
 
 // broke notes whether a response broke off by the provider's fault, and reports whether the client is to be shown an
