@@ -41,8 +41,15 @@ func stopwatch(w http.ResponseWriter, r *http.Request) {
 	send(w, q.Pieces, time.Duration(q.Each)*time.Microsecond)
 }
 
-// send sends pieces that contain the time.
+// send sends pieces of a chat completion that contain the time.
 func send(w http.ResponseWriter, pieces int, each time.Duration) {
+	sendAs(w, pieces, each,
+		"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"talker\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"},\"finish_reason\":null}]}\n\n",
+		"data: [DONE]\n\n")
+}
+
+// sendAs sends pieces in a form that has the place of the time as %d, and the end of a stream.
+func sendAs(w http.ResponseWriter, pieces int, each time.Duration, piece, end string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	control := http.NewResponseController(w)
 	began := time.Now()
@@ -50,16 +57,12 @@ func send(w http.ResponseWriter, pieces int, each time.Duration) {
 		if wait := time.Until(began.Add(time.Duration(i) * each)); wait > 0 {
 			time.Sleep(wait)
 		}
-		_, err := fmt.Fprintf(
-			w,
-			"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"talker\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"%d \"},\"finish_reason\":null}]}\n\n",
-			time.Since(epoch),
-		)
+		_, err := fmt.Fprintf(w, piece, time.Since(epoch))
 		if err != nil || control.Flush() != nil {
 			return
 		}
 	}
-	_, _ = io.WriteString(w, "data: [DONE]\n\n")
+	_, _ = io.WriteString(w, end)
 }
 
 // measured is what one stream measured.

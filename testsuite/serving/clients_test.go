@@ -62,7 +62,7 @@ func slowly(a talker.Request) string {
 	text, answered := spoken(a)
 	found := long.FindStringSubmatch(text)
 	switch {
-	case text == "as JSON" && strings.Contains(string(a.Body), `"response_format":{"type":"json_schema"`):
+	case text == "as JSON" && strings.Contains(string(a.Body), `"type":"json_schema"`):
 		return `{"answer":"yes"}`
 	case strings.HasSuffix(strings.TrimRight(text, "\"\n"), "count slowly"): // OpenCode quotes it
 		return strings.Repeat("and one ", 5000)
@@ -101,6 +101,28 @@ var checked = regexp.MustCompile(`(?m)^([^:\n]+): ([^:\n]+): ok \(\d+ ms\)$`)
 // otherClient is a script of clients/, its row in the table, and the agent that it talks to.
 type otherClient struct{ script, row, agent, key string }
 
+// translatedClients talk to a provider that speaks chat completions alone.
+var translatedClients = []otherClient{
+	{script: "openai.mjs", row: "OpenAI's library, chat completions"},
+	{script: "responses.mjs", row: "OpenAI's library, responses"},
+	{script: "agents.mjs", row: "OpenAI's Agents SDK"},
+	{script: "anthropic.mjs", row: "Anthropic's SDK"},
+	{script: "aisdk.mjs", row: "AI SDK, compatible"},
+	{script: "airesponses.mjs", row: "AI SDK, `openai()`"},
+	{script: "aianthropic.mjs", row: "AI SDK, `anthropic()`"},
+	{script: "codex.mjs", row: "Codex"},
+	{script: "claudecode.mjs", row: "Claude Code"},
+	{script: "opencode.mjs", row: "OpenCode"},
+}
+
+// nativeClients talk to a provider that speaks their own wire.
+var nativeClients = []otherClient{
+	{script: "responses.mjs", row: "OpenAI's library, responses, passed on"},
+	{script: "anthropic.mjs", row: "Anthropic's SDK, passed on"},
+	{script: "codex.mjs", row: "Codex, passed on"},
+	{script: "claudecode.mjs", row: "Claude Code, passed on"},
+}
+
 // tableRow says which of the columns a script's output shows to be checked.
 func (c otherClient) tableRow(output string) string {
 	row := "| " + c.row + " |"
@@ -117,32 +139,48 @@ func (c otherClient) tableRow(output string) string {
 }
 
 // TestTheClientsOfOthersTalkToAnAgent runs the clients that clients/ installs, each with an agent of its own and a paid
-// model: what each was tried with stands in the table of docs/clients.md. make clients runs it.
+// model, first with every wire translated to chat completions, then with the wires passed on to a provider that speaks
+// them: what each was tried with stands in the table of docs/clients.md. make clients runs it.
 func TestTheClientsOfOthersTalkToAnAgent(t *testing.T) {
 	t.Parallel()
-	folder, err := filepath.Abs(filepath.Join(root, "clients"))
-	require.NoError(t, err)
-	node := os.Getenv("ONEIROS_CLIENTS")
-	if node == "" {
+	if os.Getenv("ONEIROS_CLIENTS") == "" {
 		t.Skip("make clients installs the clients of others and runs this")
+	}
+	table := []string{"| client |", "|---|"}
+	for _, column := range columns {
+		table[0] += " " + column[0] + " |"
+		table[1] += "---|"
+	}
+	table = append(table, runClients(t, translatedClients, false)...)
+	table = append(table, runClients(t, nativeClients, true)...)
+	t.Log("\n" + strings.Join(table, "\n"))
+	if os.Getenv("ONEIROS_CLIENT") == "" {
+		page, err := os.ReadFile(filepath.Join(root, "docs", "clients.md"))
+		require.NoError(t, err)
+		require.Contains(t, string(page), strings.Join(table, "\n"), "the table of docs/clients.md")
+	}
+}
+
+// runClients runs clients on one deployment and returns their rows. ONEIROS_CLIENT is a part of the names of those that
+// are run alone; names of native ones begin with native/.
+func runClients(t *testing.T, clients []otherClient, native bool) (rows []string) {
+	t.Helper()
+	only, folder := os.Getenv("ONEIROS_CLIENT"), ""
+	if native {
+		folder = "native/"
+	}
+	clients = slices.DeleteFunc(slices.Clone(clients), func(c otherClient) bool {
+		return !strings.Contains(folder+c.script, only)
+	})
+	if len(clients) == 0 {
+		return nil
 	}
 	h := build(t, talker.Options{Each: 2 * time.Millisecond, Call: handsWhenAsked, Say: slowly},
 		provider.Options{Each: 30 * time.Millisecond, AtLeast: 60},
 		`serve: {listen: "127.0.0.1:0", model: paid/talker, rate: 0, recall_budget: 5s}
 agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
+	h.native = native
 	h.talksPaid()
-	clients := []otherClient{
-		{script: "openai.mjs", row: "OpenAI's library, chat completions"},
-		{script: "responses.mjs", row: "OpenAI's library, responses"},
-		{script: "agents.mjs", row: "OpenAI's Agents SDK"},
-		{script: "anthropic.mjs", row: "Anthropic's SDK"},
-		{script: "aisdk.mjs", row: "AI SDK, compatible"},
-		{script: "airesponses.mjs", row: "AI SDK, `openai()`"},
-		{script: "aianthropic.mjs", row: "AI SDK, `anthropic()`"},
-		{script: "codex.mjs", row: "Codex"},
-		{script: "claudecode.mjs", row: "Claude Code"},
-		{script: "opencode.mjs", row: "OpenCode"},
-	}
 	h.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	for i := range clients {
 		clients[i].agent = fmt.Sprintf("iris%02d", i+1)
@@ -150,23 +188,9 @@ agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
 		h.must("memory", "import", "--agent", clients[i].agent, diary(t))
 	}
 	h.begin("up")
-	run := func(script string, more ...string) string {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), node, filepath.Join(folder, script))
-		cmd.Env = append(append(os.Environ(), "ONEIROS_BASE="+h.base, "ONEIROS_AGENT=iris", "ONEIROS_KEY=",
-			"ONEIROS_TALKER="+h.talker.URL+"/begun",
-			"ONEIROS_BIN="+filepath.Join(h.dir, "oneiros"),
-			"ONEIROS_CONFIG="+filepath.Join(h.dir, "oneiros.yaml"),
-			"ONEIROS_DATA_DIR="+filepath.Join(h.dir, ".local", "share", "oneiros")), more...)
-		var out output
-		both := io.MultiWriter(&out, t.Output())
-		cmd.Stdout, cmd.Stderr = both, both
-		require.NoError(t, cmd.Run(), "%s\n%s\n%s", script, &out, &h.err)
-		return out.String()
-	}
-	only := os.Getenv("ONEIROS_CLIENT")
-	if only == "" {
-		run("mcp/run.mjs")
+	defer h.end()
+	if only == "" && !native {
+		h.runClient("mcp/run.mjs")
 	}
 	key := func(name string, flags ...string) string {
 		var made struct{ Secret string }
@@ -183,35 +207,43 @@ agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)
 		with, _, _ := h.ask(http.MethodGet, "/v1/models", "", "Authorization", "Bearer "+operator)
 		return without == http.StatusUnauthorized && with == http.StatusOK
 	}, 10*time.Second, 50*time.Millisecond, "the server has heard of the keys")
-	table := []string{"| client |", "|---|"}
-	for _, column := range columns {
-		table[0] += " " + column[0] + " |"
-		table[1] += "---|"
-	}
 	for _, client := range clients {
-		if only != "" && only != client.script {
-			continue
-		}
 		dropped := h.talker.Dropped()
-		out := run(client.script, "ONEIROS_KEY="+client.key, "ONEIROS_AGENT="+client.agent,
+		out := h.runClient(client.script, "ONEIROS_KEY="+client.key, "ONEIROS_AGENT="+client.agent,
 			"ONEIROS_OPERATOR_KEY="+operator)
 		require.Eventually(t, func() bool { return h.talker.UnderWay() == 0 }, 5*time.Second, 10*time.Millisecond,
 			"a client that has gone stops the model")
 		require.Greater(t, h.talker.Dropped(), dropped, "%s ended a stream in the middle", client.script)
 		h.keptWhatItHeard(client, out)
-		table = append(table, client.tableRow(out))
+		rows = append(rows, client.tableRow(out))
 	}
 	for _, request := range h.talker.Requests() {
 		require.Equal(t, "talker", request.Model)
-		require.NotContains(t, request.Header.Get("Authorization"), "oneiros_",
-			"no key of a client goes to the provider")
+		require.Equal(t, native, request.Path != "/v1/chat/completions", "%s: passed on as it came, or translated",
+			request.Path)
+		for _, header := range []string{"Authorization", "X-Api-Key"} {
+			require.NotContains(t, request.Header.Get(header), "oneiros_", "no key of a client goes to the provider")
+		}
 	}
-	t.Log("\n" + strings.Join(table, "\n"))
-	if only == "" {
-		page, err := os.ReadFile(filepath.Join(root, "docs", "clients.md"))
-		require.NoError(t, err)
-		require.Contains(t, string(page), strings.Join(table, "\n"), "the table of docs/clients.md")
-	}
+	return rows
+}
+
+// runClient runs a script of clients/ and returns what it printed.
+func (h *deployment) runClient(script string, more ...string) string {
+	h.Helper()
+	folder, err := filepath.Abs(filepath.Join(root, "clients"))
+	require.NoError(h, err)
+	cmd := exec.CommandContext(h.Context(), os.Getenv("ONEIROS_CLIENTS"), filepath.Join(folder, script))
+	cmd.Env = append(append(os.Environ(), "ONEIROS_BASE="+h.base, "ONEIROS_AGENT=iris", "ONEIROS_KEY=",
+		"ONEIROS_TALKER="+h.talker.URL+"/begun",
+		"ONEIROS_BIN="+filepath.Join(h.dir, "oneiros"),
+		"ONEIROS_CONFIG="+filepath.Join(h.dir, "oneiros.yaml"),
+		"ONEIROS_DATA_DIR="+filepath.Join(h.dir, ".local", "share", "oneiros")), more...)
+	var out output
+	both := io.MultiWriter(&out, h.Output())
+	cmd.Stdout, cmd.Stderr = both, both
+	require.NoError(h, cmd.Run(), "%s\n%s\n%s", script, &out, &h.err)
+	return out.String()
 }
 
 // keptWhatItHeard looks for what a client said before it hung up or was killed: it is remembered, the answer that was

@@ -28,7 +28,8 @@ const rounds = 9
 // schedule is how a question tells the provider how many pieces to send, and how far apart.
 var schedule = regexp.MustCompile(`(\d+) pieces every (\d+) us`)
 
-// metronome is stopwatch for requests on every wire: it finds its schedule in the text of the question.
+// metronome is stopwatch for requests on every wire: it finds its schedule in the text of the question. It answers with a
+// chat completion, and below /native in the form of the wire that it is asked on.
 func metronome(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	sum := schedule.FindSubmatch(body)
@@ -38,7 +39,19 @@ func metronome(w http.ResponseWriter, r *http.Request) {
 	}
 	pieces, _ := strconv.Atoi(string(sum[1]))
 	each, _ := strconv.Atoi(string(sum[2]))
-	send(w, pieces, time.Duration(each)*time.Microsecond)
+	apart := time.Duration(each) * time.Microsecond
+	switch r.URL.Path {
+	case "/native/responses":
+		sendAs(w, pieces, apart,
+			"event: response.output_text.delta\ndata: {\"type\":\"response.output_text.delta\",\"item_id\":\"i\",\"output_index\":0,\"content_index\":0,\"delta\":\"%d \"}\n\n",
+			"event: response.completed\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"object\":\"response\",\"status\":\"completed\",\"output\":[],\"usage\":{\"input_tokens\":9,\"output_tokens\":9}}}\n\n")
+	case "/native/messages":
+		sendAs(w, pieces, apart,
+			"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"%d \"}}\n\n",
+			"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n")
+	default:
+		send(w, pieces, apart)
+	}
 }
 
 // sentAt finds the time in a piece of an answer on any wire.
@@ -118,8 +131,15 @@ agent: {client_timeout: 1h}`)
     profile: generic
     base_url: %s
     models: [{name: talker, price: {in: "0.01", out: "0.01"}, context: 100000}]
-`, upstream.URL)
+  native:
+    profile: generic
+    base_url: %s/native
+    local: true
+    wires: [chat, responses, messages]
+    models: [{name: talker, context: 100000}]
+`, upstream.URL, upstream.URL)
 	h.write()
+	h.must("agents", "add", "native", "--model", "generator=native/talker")
 	h.must("agents", "add", "plain", "--model", "generator=talk/talker")
 	h.must("agents", "add", "priced", "--model", "generator=dear/talker")
 	h.must("agents", "add", "full", "--model", "generator=talk/talker")
@@ -150,11 +170,21 @@ agent: {client_timeout: 1h}`)
 		wire.filler = strings.Repeat("The lamp in the harbour flickered all evening. ", 850)
 		b.Run("40kB"+wire.path, func(b *testing.B) { a.row(b, "plain", wire, 1, 30) })
 	}
+	native := *a
+	native.direct = upstream.URL + "/native"
+	native.copied, native.copier = startCopier(b, native.direct)
+	for _, wire := range []question{responses, messages} {
+		b.Run("native"+wire.path, func(b *testing.B) { native.row(b, "native", wire, 1, 60) })
+	}
 	recall := chat
 	recall.header = map[string]string{"X-Oneiros-Store": "off"}
 	b.Run("recall", func(b *testing.B) { a.row(b, "full", recall, 1, 30) })
 	b.Run("anchors", func(b *testing.B) { a.row(b, "full", a.anchored(chat), 1, 60) })
 	b.Run("reservation", func(b *testing.B) { a.row(b, "priced", chat, 1, 60) })
+	for _, wire := range []question{responses, messages} {
+		wire.pieces, wire.each = 30, 10*time.Millisecond
+		b.Run("native/pieces"+wire.path, func(b *testing.B) { native.row(b, "native", wire, 1, 1) })
+	}
 	for _, wire := range []question{chat, responses, messages} {
 		wire.pieces, wire.each = 30, 10*time.Millisecond
 		b.Run("pieces"+wire.path, func(b *testing.B) { a.row(b, "plain", wire, 1, 1) })

@@ -11,6 +11,7 @@ type scripted struct {
 	model, text, tool, arguments string
 	usage                        bool
 	prompt                       int // tokens
+	sent                         int // events of a response
 }
 
 func quoted(s string) string {

@@ -26,17 +26,28 @@ var (
 	messages = &speech{
 		read: readMessages,
 		whole: func(s *scripted) string {
-			return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[{"type":"text","text":%s}],`+
-				`"stop_reason":"end_turn","stop_sequence":null,"usage":{"input_tokens":%d,"output_tokens":%d}}`,
-				quoted(s.model), quoted(s.text), s.prompt, len(s.words()))
+			block, stop := fmt.Sprintf(`{"type":"text","text":%s}`, quoted(s.text)), "end_turn"
+			if s.tool != "" {
+				block, stop = s.toolUse(s.arguments), "tool_use"
+			}
+			return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[%s],`+
+				`"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":%d,"output_tokens":%d}}`,
+				quoted(s.model), block, stop, s.prompt, len(s.words()))
 		},
 		pieces: func(s *scripted) []string {
 			pieces := []string{
 				event("message_start",
 					`"message":{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[],`+
-						`"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}`, quoted(s.model), s.prompt),
-				event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`),
+						`"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":%d,"output_tokens":1}}`,
+					quoted(s.model), s.prompt),
 			}
+			if s.tool != "" {
+				first, second := s.halves()
+				return append(pieces,
+					event("content_block_start", `"index":0,"content_block":%s`, s.toolUse("{}")),
+					messageArguments(first), messageArguments(second))
+			}
+			pieces = append(pieces, event("content_block_start", `"index":0,"content_block":{"type":"text","text":""}`))
 			for _, word := range s.words() {
 				pieces = append(pieces, messageText(word))
 			}
@@ -44,11 +55,14 @@ var (
 		},
 		more: func(*scripted) string { return messageText(" on") },
 		end: func(s *scripted) []string {
+			stop := "end_turn"
+			if s.tool != "" {
+				stop = "tool_use"
+			}
 			return []string{
 				event("content_block_stop", `"index":0`),
-				event("message_delta",
-					`"delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":%d}`,
-					len(s.words())),
+				event("message_delta", `"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d}`,
+					stop, len(s.words())),
 				event("message_stop", `"end":true`),
 			}
 		},
@@ -59,21 +73,37 @@ var (
 			return s.response("completed")
 		},
 		pieces: func(s *scripted) []string {
-			pieces := []string{
-				event("response.created", `"response":%s`, s.response("in_progress")),
-				event("response.output_item.added",
-					`"output_index":0,"item":{"id":%q,"type":"message","status":"in_progress","role":"assistant","content":[]}`, itemID),
+			pieces := []string{s.next("response.created", `"response":%s`, s.response("in_progress"))}
+			if s.tool != "" {
+				first, second := s.halves()
+				return append(pieces,
+					s.next("response.output_item.added", `"output_index":0,"item":%s`, s.functionCall("in_progress", "")),
+					s.responseArguments(first), s.responseArguments(second))
 			}
+			pieces = append(pieces,
+				s.next("response.output_item.added",
+					`"output_index":0,"item":{"id":%q,"type":"message","status":"in_progress","role":"assistant","content":[]}`, itemID),
+				s.next("response.content_part.added",
+					`"item_id":%q,"output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}`, itemID))
 			for _, word := range s.words() {
-				pieces = append(pieces, responseText(word))
+				pieces = append(pieces, s.responseText(word))
 			}
 			return pieces
 		},
-		more: func(*scripted) string { return responseText(" on") },
+		more: func(s *scripted) string { return s.responseText(" on") },
 		end: func(s *scripted) []string {
+			var done string
+			if s.tool != "" {
+				done = s.next("response.function_call_arguments.done", `"item_id":%q,"output_index":0,"arguments":%s`,
+					itemID, quoted(s.arguments))
+			} else {
+				done = s.next("response.output_text.done",
+					`"item_id":%q,"output_index":0,"content_index":0,"text":%s`, itemID, quoted(s.text))
+			}
 			return []string{
-				event("response.output_item.done", `"output_index":0,"item":%s`, s.item()),
-				event("response.completed", `"response":%s`, s.response("completed")),
+				done,
+				s.next("response.output_item.done", `"output_index":0,"item":%s`, s.item()),
+				s.next("response.completed", `"response":%s`, s.response("completed")),
 			}
 		},
 	}
@@ -89,16 +119,48 @@ func event(kind, format string, args ...any) string {
 	return fmt.Sprintf("event: %s\ndata: {\"type\":%q,%s}\n\n", kind, kind, fmt.Sprintf(format, args...))
 }
 
+// next is the next event of a response, with its number.
+func (s *scripted) next(kind, format string, args ...any) string {
+	s.sent++
+	return event(kind, `"sequence_number":%d,%s`, s.sent-1, fmt.Sprintf(format, args...))
+}
+
+func (s *scripted) halves() (first, second string) {
+	half := len(s.arguments) / 2
+	return s.arguments[:half], s.arguments[half:]
+}
+
 func messageText(word string) string {
 	return event("content_block_delta", `"index":0,"delta":{"type":"text_delta","text":%s}`, quoted(word))
 }
 
-func responseText(word string) string {
-	return event("response.output_text.delta", `"item_id":%q,"output_index":0,"content_index":0,"delta":%s`, itemID,
+func messageArguments(part string) string {
+	return event("content_block_delta", `"index":0,"delta":{"type":"input_json_delta","partial_json":%s}`, quoted(part))
+}
+
+func (s *scripted) toolUse(input string) string {
+	return fmt.Sprintf(`{"type":"tool_use","id":"toolu_1","name":%s,"input":%s}`, quoted(s.tool), input)
+}
+
+func (s *scripted) responseText(word string) string {
+	return s.next("response.output_text.delta", `"item_id":%q,"output_index":0,"content_index":0,"delta":%s`, itemID,
 		quoted(word))
 }
 
+func (s *scripted) responseArguments(part string) string {
+	return s.next("response.function_call_arguments.delta", `"item_id":%q,"output_index":0,"delta":%s`, itemID,
+		quoted(part))
+}
+
+func (s *scripted) functionCall(status, arguments string) string {
+	return fmt.Sprintf(`{"id":%q,"type":"function_call","status":%q,"call_id":"call_1","name":%s,"arguments":%s}`, itemID,
+		status, quoted(s.tool), quoted(arguments))
+}
+
 func (s *scripted) item() string {
+	if s.tool != "" {
+		return s.functionCall("completed", s.arguments)
+	}
 	return fmt.Sprintf(`{"id":%q,"type":"message","status":"completed","role":"assistant","content":[{"type":"output_text",`+
 		`"text":%s,"annotations":[]}]}`, itemID, quoted(s.text))
 }
@@ -106,34 +168,71 @@ func (s *scripted) item() string {
 func (s *scripted) response(status string) string {
 	output, usage := "", "null"
 	if status == "completed" {
-		output, usage = s.item(), fmt.Sprintf(`{"input_tokens":%d,"output_tokens":%d}`, s.prompt, len(s.words()))
+		output = s.item()
+		usage = fmt.Sprintf(`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":0},"output_tokens":%d,`+
+			`"output_tokens_details":{"reasoning_tokens":0},"total_tokens":%d}`, s.prompt, len(s.words()), s.prompt+len(s.words()))
 	}
-	return fmt.Sprintf(`{"id":%q,"object":"response","status":%q,"model":%s,"store":false,"previous_response_id":null,`+
-		`"output":[%s],"usage":%s}`, responseID, status, quoted(s.model), output, usage)
+	return fmt.Sprintf(`{"id":%q,"object":"response","created_at":1,"status":%q,"model":%s,"store":false,`+
+		`"previous_response_id":null,"error":null,"output":[%s],"usage":%s}`, responseID, status, quoted(s.model), output, usage)
 }
 
-// readMessages reads a request of Anthropic's Messages.
+// readMessages reads a request of Anthropic's Messages. A message with the result of a tool has the role tool.
 func readMessages(h http.Header, body []byte) (a Request, usage bool) {
 	a, _ = read(h, body)
-	var q struct{ System json.RawMessage }
-	if json.Unmarshal(body, &q) == nil && q.System != nil {
+	var q struct {
+		System   json.RawMessage
+		Messages []struct{ Content json.RawMessage }
+		Tools    []struct{ Name string }
+	}
+	if json.Unmarshal(body, &q) != nil {
+		return a, true
+	}
+	a.Tools = nil
+	for _, tool := range q.Tools {
+		a.Tools = append(a.Tools, tool.Name)
+	}
+	for i, m := range q.Messages {
+		var blocks []struct {
+			Type    string
+			Content json.RawMessage
+		}
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			continue
+		}
+		for _, block := range blocks {
+			if block.Type == "tool_result" {
+				a.Messages[i] = Message{Role: "tool", Text: textOf(block.Content)}
+			}
+		}
+	}
+	if q.System != nil {
 		a.Messages = append([]Message{{Role: "system", Text: textOf(q.System)}}, a.Messages...)
 	}
 	return a, true
 }
 
-// readResponses reads a request of OpenAI's Responses.
+// readResponses reads a request of OpenAI's Responses. The result of a tool has the role tool.
 func readResponses(h http.Header, body []byte) (a Request, usage bool) {
 	a, _ = read(h, body)
 	var q struct {
 		Input []struct {
-			Role    string
-			Content json.RawMessage
+			Type, Role      string
+			Content, Output json.RawMessage
 		}
+		Tools []struct{ Name string }
 	}
 	_ = json.Unmarshal(body, &q)
+	a.Tools = nil
+	for _, tool := range q.Tools {
+		a.Tools = append(a.Tools, tool.Name)
+	}
 	for _, m := range q.Input {
-		a.Messages = append(a.Messages, Message{Role: m.Role, Text: textOf(m.Content)})
+		switch {
+		case m.Output != nil:
+			a.Messages = append(a.Messages, Message{Role: "tool", Text: textOf(m.Output)})
+		case m.Role != "":
+			a.Messages = append(a.Messages, Message{Role: m.Role, Text: textOf(m.Content)})
+		}
 	}
 	return a, true
 }
