@@ -28,6 +28,7 @@ type Body struct {
 	options  span     // value of "stream_options" if it is an object; else zero
 	usage    span     // value of its "include_usage"; zero when absent
 	others   []string // names of members of messages whose content is not text
+	sent     naming   // how errors name fields
 	caches   bool     // some object asks the provider to cache a part of the prompt, which costs more than reading it
 }
 

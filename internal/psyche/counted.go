@@ -136,6 +136,7 @@ type limits struct {
 	allowed  map[string]bool // fields beyond tokens that the deployment allows, by inference.FieldKey
 	thinking int64           // the most tokens for thinking beside the answer
 	thorough bool            // texts of every length are counted by the tokenizer, and the tools too
+	sent     naming          // of the body
 }
 
 // window is the most tokens of prompt and answer together; 0 when unknown.
@@ -162,6 +163,7 @@ type costBound struct {
 // its value and what would be right.
 func (b *Body) costBound(l *limits) (costBound, error) {
 	d := costBound{choices: 1, times: 1}
+	l.sent = b.sent
 	if b.native() {
 		return b.nativeBound(l)
 	}
@@ -231,10 +233,11 @@ func (b *Body) wholeNumber(name string) (int64, error) {
 	}
 	n, ok := wholeNumber(v)
 	if !ok {
+		at := b.sent.of(name)
 		return 0,
-			invalidRequest(badValue, name,
+			invalidRequest(badValue, at.Path,
 				"%s is %s; it must be a whole number from 1, written in digits, or be left out.",
-				name, kindOf(v))
+				at.Name, kindOf(v))
 	}
 	return n, nil
 }
@@ -306,9 +309,37 @@ func (l *limits) allows(f inference.BeyondTokens) error {
 	if l.allowed[inference.FieldKey(f.Name)] {
 		return nil
 	}
-	return invalidRequest("field_not_allowed", f.Name,
-		"%s is not passed on to a paid model: %s. Leave it out, or have it allowed by the setting serve.allow_fields.",
-		f.Name, f.Why)
+	at := l.sent.of(f.Name)
+	return invalidRequest("field_not_allowed", at.Path,
+		"%s is not passed on to a paid model: %s. Leave it out, or have %s allowed by the setting serve.allow_fields.",
+		at.Name, f.Why, f.Name)
+}
+
+// SentAs says what a client of another wire sent, where this body has a field or a type of a part.
+type SentAs struct {
+	Path string // in the client's body
+	Name string // as an error's subject
+}
+
+// naming finds what a client of another wire sent, by the name that it has in the body; nil: it is as the client sent it.
+type naming func(name string) SentAs
+
+// NameAs has errors about a body name what the client sent. sent finds it by the name that it has in the body.
+func NameAs(b *Body, sent func(name string) SentAs) { b.sent = sent }
+
+func (n naming) of(name string) SentAs {
+	if n == nil {
+		return SentAs{Path: name, Name: name}
+	}
+	return n(name)
+}
+
+// mostName is the field that bounds the answer of a body, as the client names it.
+func mostName(b *Body) string {
+	if b.form.most != "" {
+		return b.form.most
+	}
+	return b.sent.of("max_tokens").Name
 }
 
 // plainText reports whether a list of modalities asks for text alone.
@@ -427,10 +458,11 @@ func (b *Body) bounded(l *limits, name string) (int64, error) {
 		return 0, err
 	}
 	if window := l.window(); window > 0 && n > window {
+		at := b.sent.of(name)
 		return 0,
-			invalidRequest(badValue, name,
+			invalidRequest(badValue, at.Path,
 				"%s is %s; it must be at most %d, which is the window of the model %s, prompt and answer together.",
-				name, shownNumber(b.given(name)), window, l.spec.Name)
+				at.Name, shownNumber(b.given(name)), window, l.spec.Name)
 	}
 	return n, nil
 }

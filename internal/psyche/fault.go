@@ -146,11 +146,14 @@ func capOf(o *spend.OverCap) string {
 }
 
 // relayFault is why a call was not made, or failed before the provider had answered.
-func relayFault(ctx context.Context, err error) error {
+func relayFault(ctx context.Context, err error) error { return relayFaultOf(ctx, err, "max_tokens") }
+
+// relayFaultOf is relayFault of a request whose answer is bounded by a field of the name most.
+func relayFaultOf(ctx context.Context, err error, most string) error {
 	if over, ok := spend.AsOverCap(err); ok {
 		return Refuse(http.StatusTooManyRequests, "insufficient_quota", "",
-			"This request may cost %s, with the longest answer that it allows, and of the %s %s is left. A smaller max_tokens asks for less.",
-			over.Asks, capOf(over), max(0, over.Limit-over.Counted)).From(err)
+			"This request may cost %s, with the longest answer that it allows, and of the %s %s is left. A smaller %s asks for less.",
+			over.Asks, capOf(over), max(0, over.Limit-over.Counted), most).From(err)
 	}
 	f, ok := inference.AsFailure(err)
 	if ctx.Err() != nil && (!ok || errors.Is(err, context.Cause(ctx))) {

@@ -1,6 +1,8 @@
 package psyche
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -272,10 +274,20 @@ func toolsOf(own, begins string) func(*limits, []byte) error {
 			case slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(kind, p) }):
 				return nil
 			}
-			return l.allows(f)
+			return l.allowsTool(kind)
 		})
 	}
 	return bound
+}
+
+// allowsTool refuses a tool of a type that the provider runs itself, unless the deployment allows such tools.
+func (l *limits) allowsTool(kind string) error {
+	f, _ := inference.FieldBeyondTokens("tools")
+	err := l.allows(f)
+	if refused, is := errors.AsType[*Fault](err); is && kind != "" {
+		refused.Message = fmt.Sprintf("tools has one of the type %q. ", clippedText(kind)) + refused.Message
+	}
+	return err
 }
 
 // nativePartMembers are those of blocks and parts that are read here, or whose bytes bound their tokens.

@@ -155,7 +155,7 @@ func (t *turn) run(ctx context.Context, worst spend.Worst, r inference.RelayRequ
 	woken, asleep := t.woken()
 	switch {
 	case err != nil:
-		return nil, relayFault(ctx, err)
+		return nil, relayFaultOf(ctx, err, mostName(t.Body))
 	case asleep != nil:
 		t.service.settled(res.Body)
 		return nil, asleep

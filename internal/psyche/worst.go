@@ -128,9 +128,13 @@ func (b *Body) prompt(l *limits, d *costBound) error {
 	}
 	window := l.window()
 	if window == 0 {
-		return invalidRequest("uncountable_content", "messages",
-			"messages hold %q, whose tokens cannot be counted, and the window of the model %s is not known. State it as context under providers.%s.models, or leave that content out. A picture in the body itself, as a data: address, can be counted.",
-			clippedText(c.unknown), l.spec.Name, l.spec.Provider)
+		path, unknown := "messages", b.sent.of(clippedText(c.unknown))
+		if b.sent != nil {
+			path = unknown.Path
+		}
+		return invalidRequest("uncountable_content", path,
+			"The tokens of %s cannot be counted, and the window of the model %s is not known. State it as context under providers.%s.models, or leave that content out. A picture in the body itself, as a data: address, can be counted.",
+			unknown.Name, l.spec.Name, l.spec.Provider)
 	}
 	d.in = plus(max(d.in, window), c.pictures*imageTokens)
 	return nil

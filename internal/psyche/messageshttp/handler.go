@@ -101,7 +101,29 @@ func (h *Handler) ask(r *http.Request) (*question, error) {
 		return nil, fault(err)
 	}
 	t.Body, err = psyche.ReadBody(body)
+	if err == nil {
+		psyche.NameAs(t.Body, words.Sent(raw))
+	}
 	return &question{Request: translated, turn: t, ignored: translated.Ignored()}, err
+}
+
+// words are those of this wire for what its translation names otherwise.
+var words = &turnhttp.Vocabulary{
+	Fields: map[string]string{
+		"max_completion_tokens": "max_tokens",
+		"stop":                  "stop_sequences",
+		"user":                  "metadata.user_id",
+		"response_format":       "output_config.format",
+		"reasoning_effort":      "thinking",
+		"reasoning":             "thinking",
+		"parallel_tool_calls":   "tool_choice",
+	},
+	Parts: map[string]turnhttp.Part{
+		"file":      {Type: "document", Source: "base64"},
+		"image_url": {Type: "image", Source: "url"},
+	},
+	Element: func(path string, i int) string { return path + "." + strconv.Itoa(i) },
+	Kept:    "messages",
 }
 
 // path is the wire's path, below a provider's address and as figures name it.

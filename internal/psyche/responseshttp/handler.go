@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -131,9 +132,33 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, err
 	}
-	t.Body, err = psyche.ReadBody(body)
 	t.Path = "/chat/completions"
+	t.Body, err = psyche.ReadBody(body)
+	if err == nil {
+		psyche.NameAs(t.Body, words.Sent(raw))
+	}
 	return q, t, err
+}
+
+// words are those of this wire for what its translation names otherwise.
+var words = &turnhttp.Vocabulary{
+	Fields: map[string]string{
+		"messages":              "input",
+		"max_tokens":            "max_output_tokens",
+		"max_completion_tokens": "max_output_tokens",
+		"response_format":       "text.format",
+		"verbosity":             "text.verbosity",
+		"reasoning_effort":      "reasoning.effort",
+		"logprobs":              "include",
+	},
+	Parts: map[string]turnhttp.Part{
+		"file":        {Type: "input_file"},
+		"image_url":   {Type: "input_image"},
+		"input_audio": {Type: "input_audio"},
+		"refusal":     {Type: "refusal"},
+	},
+	Element: func(path string, i int) string { return fmt.Sprintf("%s[%d]", path, i) },
+	Kept:    "previous_response_id",
 }
 
 // context are the items that a request goes on from. It puts those that the input refers to in their places.
