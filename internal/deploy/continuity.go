@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -79,28 +78,6 @@ func remember[T any](c config.Config, file, store string, what T) error {
 	return err
 }
 
-// keepPurchases writes what this process has bought beside what others of its data folder had. The next process looks
-// for it if the store was put back meanwhile.
-func (h *Deployment) keepPurchases() {
-	all := h.guard.Purchases()
-	own := map[string]bool{}
-	key := func(p spend.Purchase) string { return p.Ask.Step + p.Ask.At.UTC().Format(time.RFC3339Nano) }
-	for _, p := range all {
-		own[key(p)] = true
-	}
-	others, err := readRemembered[[]spend.Purchase](h.config, purchasesFile, h.store.name)
-	others = slices.DeleteFunc(others, func(p spend.Purchase) bool { return own[key(p)] })
-	all = append(others, all...)
-	slices.SortStableFunc(all, func(a, b spend.Purchase) int { return a.Bill.At.Compare(b.Bill.At) })
-	all = all[max(0, len(all)-spend.KeptPurchases):]
-	if len(all) > 0 {
-		err = errors.Join(err, remember(h.config, purchasesFile, h.store.name, all))
-	}
-	if err != nil {
-		h.log.Warn("what was bought last could not be noted in the data folder", "error", err)
-	}
-}
-
 // storeWatch notices that the store went back to an earlier state.
 type storeWatch struct {
 	*engine
@@ -110,6 +87,7 @@ type storeWatch struct {
 	begun   bool
 	run     string // of the store's server when it was last asked
 	pending bool   // purchases of this process are to be compared with the ledger
+	moved   bool   // the newest writes of this process are to be looked for on another run of the server
 	fault   string // the last error, which is logged once
 }
 
@@ -128,8 +106,8 @@ func watchStore(ctx context.Context, e *engine) {
 	w.seen, err = readRemembered[memory.Mark](h.config, markFile, h.store.name)
 	e.warn(ctx, err, "the last mark cannot be read: that the store was put back is not noticed", "file", markFile)
 	w.beginFrom(w.seen)
-	earlier, err := readRemembered[[]spend.Purchase](h.config, purchasesFile, h.store.name)
-	e.warn(ctx, err, "earlier purchases cannot be read", "file", purchasesFile)
+	earlier, err := h.journalPurchases()
+	e.warn(ctx, err, "purchases are not kept: those of a process that is killed may be missing if the store goes back")
 	h.guard.Remember(earlier)
 	e.marks = true
 	for {
@@ -177,9 +155,11 @@ func (w *storeWatch) look(ctx context.Context) error {
 		}
 	}
 	// Another run of the server may lack writes that no mark shows: of less than the time between two marks.
-	if s, served := store.store.(interface{ ServerRun() string }); served {
+	if s, served := store.store.(runs); served {
 		run := s.ServerRun()
-		w.pending = w.pending || w.run != "" && run != w.run
+		if w.run != "" && run != w.run {
+			w.pending, w.moved = true, true
+		}
 		w.run = run
 	}
 	before := w.seen
@@ -203,17 +183,23 @@ func (w *storeWatch) look(ctx context.Context) error {
 	return errors.Join(err, w.reenter(ctx, memory.Loss{Since: retained, Noticed: now.UTC()}))
 }
 
-// reenter enters what this process has bought and the store has lost. Where no mark is missing, this is what shows the
-// loss.
+// runs is a store on a server, of which another run may lack the newest writes.
+type runs interface {
+	ServerRun() string
+	MissingWrite(ctx context.Context) (last time.Time, err error)
+}
+
+// reenter enters what this process has bought and the store has lost, and looks for what else it has written. Where no
+// mark is missing, this is what shows the loss.
 func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	if !w.pending {
 		return nil
 	}
+	last, fault := w.missingWrite(ctx)
+	loss.Last = last
 	entered, err := w.deployment.guard.Reenter(ctx)
-	w.pending = err != nil
-	if len(entered) == 0 {
-		return err
-	}
+	w.pending = err != nil || fault != nil
+	err = errors.Join(err, fault)
 	loss.Reentered.Calls = len(entered)
 	for _, one := range entered {
 		loss.Reentered.Amount = spend.Add(loss.Reentered.Amount, one.Counts())
@@ -221,8 +207,11 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 			loss.Last = one.Bill.At.UTC()
 		}
 	}
-	w.log.Warn("purchases that the store had lost are in its ledger again", "calls", loss.Reentered.Calls, "amount",
-		loss.Reentered.Amount)
+	if loss.Last.IsZero() {
+		return err
+	}
+	w.log.Warn("the store lacks what this process has written; purchases are in its ledger again", "last", loss.Last,
+		"calls", loss.Reentered.Calls, "amount", loss.Reentered.Amount)
 	state, counted := w.deployment.store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
 		s.Continuity = s.Continuity.With(loss)
 		return s, nil
@@ -231,6 +220,18 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 		w.newest = state.Continuity.Newest().Noticed
 	}
 	return errors.Join(err, counted)
+}
+
+// missingWrite returns when the last write to memory of this process was acknowledged that another run of the server
+// lacks; the zero time when none is missing.
+func (w *storeWatch) missingWrite(ctx context.Context) (last time.Time, err error) {
+	s, served := w.deployment.store.store.(runs)
+	if !served || !w.moved {
+		return last, nil
+	}
+	last, err = s.MissingWrite(ctx)
+	w.moved = err != nil
+	return last.UTC(), err
 }
 
 // errHeld says that another process compares.

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
+	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
@@ -205,4 +207,61 @@ func TestAnotherRunOfTheServerIsAskedForThePurchases(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, memory.Reentered{Calls: 1, Amount: 60}, state.Continuity.Newest().Reentered)
 	require.False(t, state.Continuity.Newest().Since.IsZero())
+}
+
+// A failover between two marks takes a write and no purchase: the process that made it tells the loss, once, and what
+// the other server has is none.
+func TestAWriteThatAnotherRunOfTheServerLacksIsALoss(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t, redis.Fsync("always"))
+	s, err := openRedis(t.Context(), config.Config{Store: config.Store{URL: server.URL}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	h := &Deployment{config: config.Config{DataDir: t.TempDir()}, store: s, Holder: "one"}
+	h.guard = &spend.Guard{Ledger: s.ledger, Now: time.Now}
+	e := &engine{deployment: h}
+	e.writeLog(t.Output())
+	w := &storeWatch{engine: e, every: time.Hour} // no mark falls into the loss
+	require.NoError(t, w.look(t.Context()))
+	remember := func(id string) {
+		_, err := s.Commit(t.Context(), memory.Write{Agent: "iris", Cause: "import", Add: []dream.Item{&dream.Episode{
+			Head: dream.Head{
+				ID:    id,
+				Agent: "iris",
+				Kind:  dream.KindEpisode,
+				At:    time.Now(),
+				State: dream.Live,
+				Taint: dream.FromHuman,
+			},
+			Content: id,
+		}}})
+		require.NoError(t, err)
+	}
+	moved := func() {
+		server.Restart()
+		run := w.run
+		require.Eventually(t, func() bool { return w.look(t.Context()) == nil && w.run != run && !w.pending },
+			time.Minute, 10*time.Millisecond)
+	}
+	remember("kept")
+	written, kept := filepath.Join(server.Dir, "appendonlydir"), t.TempDir()
+	server.Kill()
+	moved()
+	require.Equal(t, Well, lookForLosses(t.Context(), h).State, "the next run has the write")
+
+	require.NoError(t, os.CopyFS(kept, os.DirFS(written)))
+	remember("lost")
+	server.Kill()
+	require.NoError(t, os.RemoveAll(written))
+	require.NoError(t, os.CopyFS(written, os.DirFS(kept)))
+	moved()
+	require.Equal(t, Warning, lookForLosses(t.Context(), h).State)
+	state, err := s.Swept(t.Context())
+	require.NoError(t, err)
+	require.Len(t, state.Continuity.Losses, 1)
+	require.False(t, state.Continuity.Newest().Since.IsZero())
+	require.Zero(t, state.Continuity.Newest().Reentered)
+	again, err := s.store.(runs).MissingWrite(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, again, "a write is missed once")
 }

@@ -83,6 +83,7 @@ type Deployment struct {
 	model   inference.Model
 	relay   inference.Relay
 	guard   *spend.Guard
+	journal *purchaseJournal // of purchases; nil where the store is not watched
 	log     *slog.Logger
 	tracing *telemetry.Tracing          // nil when traces go nowhere
 	wants   error                       // providers and hooks that cannot be used as configured, such as one whose key is not set

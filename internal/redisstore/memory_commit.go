@@ -28,6 +28,9 @@ func (s items) Commit(ctx context.Context, w memory.Write) (memory.Receipt, erro
 	if err == nil {
 		args, err = s.apply(ctx, commitScript, w.Agent, p.plan, p.blobs...)
 	}
+	if err == nil {
+		s.acknowledged.note(p.plan.Token)
+	}
 	if err == nil && len(w.Events) > 0 {
 		s.log.waiters.Notify(w.Agent)
 	}

@@ -105,6 +105,8 @@ type server struct {
 	late   error // the cause of a context that ended by the store's own timeout
 	closed chan struct{}
 	latest atomic.Pointer[string] // id of the server's run at the newest connection
+
+	acknowledged acknowledgements
 }
 
 // Option adjusts Open.

@@ -23,11 +23,31 @@ func (p Purchase) Counts() budget.Micros { return p.Bill.Counts(p.Ask.Amount) }
 // KeptPurchases is how many of its newest purchases a guard remembers: 3 MB.
 const KeptPurchases = 4096
 
+// Journal is told what a process buys while it buys it, so that a later process knows it however this one ends.
+type Journal interface {
+	// Began is told of a reservation; key is that of its attempt.
+	Began(key string, a Ask)
+	// Ended is told how the attempt ended. The bill has no answer.
+	Ended(key string, b Bill)
+}
+
 // purchases are the newest purchases of a process, oldest first.
 type purchases struct {
-	mu   sync.Mutex
-	open map[string]Ask // by the key of the attempt
-	all  []Purchase
+	mu      sync.Mutex
+	open    map[string]Ask // by the key of the attempt
+	all     []Purchase
+	journal Journal // nil: none
+}
+
+// KeepIn tells a journal of what is bought from now on, and of what is being bought.
+func (g *Guard) KeepIn(j Journal) {
+	p := &g.purchases
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.journal = j
+	for key, ask := range p.open {
+		j.Began(key, ask)
+	}
 }
 
 // begin remembers a reservation.
@@ -38,6 +58,9 @@ func (p *purchases) begin(h Hold, a Ask) {
 		p.open = map[string]Ask{}
 	}
 	p.open[h.Key()] = a
+	if p.journal != nil {
+		p.journal.Began(h.Key(), a)
+	}
 }
 
 // end remembers how an attempt ended, and returns what was asked for it; false when that is not known.
@@ -47,6 +70,9 @@ func (p *purchases) end(h Hold, b Bill) (Purchase, bool) {
 	ask, found := p.open[h.Key()]
 	delete(p.open, h.Key())
 	b.Answer = nil
+	if found && p.journal != nil {
+		p.journal.Ended(h.Key(), b)
+	}
 	one := Purchase{Ask: ask, Bill: b}
 	if found && b.State != Refused {
 		p.keep(one)

@@ -104,3 +104,36 @@ func TestAPhaseThatWasCompletedFromItsWorkflowIsNotEnteredAgain(t *testing.T) {
 	n, _ := b.entered(behind.ledger)
 	require.Zero(t, n)
 }
+
+// diary is a journal in memory.
+type diary map[string]spend.Purchase
+
+func (d diary) Began(key string, a spend.Ask) { d[key] = spend.Purchase{Ask: a} }
+
+func (d diary) Ended(key string, b spend.Bill) { d[key] = spend.Purchase{Ask: d[key].Ask, Bill: b} }
+
+func TestAJournalIsToldOfEveryPurchaseWhileItIsMade(t *testing.T) {
+	t.Parallel()
+	answer := turn{answer: answerOf(15, 10, 10, inference.ByProvider)}
+	b, kept := open(t, answer, answer), diary{}
+	b.model.hook = func() { // the first call runs already
+		b.KeepIn(kept)
+		require.Len(t, kept, 1)
+	}
+	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
+	require.NoError(t, err)
+	c := charge()
+	c.Step = "second"
+	b.model.hook = func() {
+		require.Equal(t, "second", kept["second#1"].Ask.Step, "before it is sent")
+		require.Empty(t, kept["second#1"].Bill)
+	}
+	_, err = b.Generate(t.Context(), c, request("p/model"), func(string) bool { return true })
+	require.NoError(t, err)
+	require.Len(t, kept, 2)
+	for _, one := range b.Purchases() {
+		require.Equal(t, one, kept[one.Ask.Step+"#1"])
+		require.Nil(t, one.Bill.Answer)
+		require.Equal(t, budget.Micros(35), one.Counts())
+	}
+}
