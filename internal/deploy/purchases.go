@@ -36,7 +36,8 @@ type purchaseJournal struct {
 	file   *os.File
 	ended  int                      // attempts in the file
 	open   map[string]*journaledAsk // attempts that have not ended
-	failed error                    // why nothing is written any more
+	torn   bool                     // the last line is not whole
+	closed bool
 }
 
 // journaledAsk, and an end of it, are the lines of a journal.
@@ -87,20 +88,22 @@ func (j *purchaseJournal) Ended(key string, b spend.Bill) {
 	delete(j.open, key)
 	j.write(journaledEnd{Key: key, Bill: &b})
 	j.ended++
-	if j.ended >= spend.KeptPurchases && j.failed == nil {
-		j.failed = j.renew()
+	if j.ended >= spend.KeptPurchases && !j.closed {
+		_ = j.renew() // on a full disk: with the next one
 	}
 }
 
+// write adds a line. On a full disk it is missing, and the ledger alone has the purchase.
 func (j *purchaseJournal) write(line any) {
-	if j.failed != nil {
+	text, err := json.Marshal(line)
+	if err != nil || j.closed {
 		return
 	}
-	text, err := json.Marshal(line)
-	if err == nil {
-		_, err = j.file.Write(append(text, '\n'))
+	if j.torn {
+		text = append([]byte{'\n'}, text...)
 	}
-	j.failed = err
+	_, err = j.file.Write(append(text, '\n'))
+	j.torn = err != nil
 }
 
 // renew puts the file aside, in the place of the one before it, and begins another one with what has not ended.
@@ -120,22 +123,19 @@ func (j *purchaseJournal) renew() error {
 		return errors.Join(err, next.Close())
 	}
 	before := j.file
-	j.file, j.ended = next, 0
+	j.file, j.ended, j.torn = next, 0, false
 	for _, line := range j.open {
 		j.write(line)
 	}
-	return errors.Join(j.failed, before.Close())
+	return before.Close()
 }
 
 // end removes the file, once everything in it is kept elsewhere.
 func (j *purchaseJournal) end() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	err := j.failed
-	if err == nil {
-		j.failed = fs.ErrClosed
-	}
-	return errors.Join(err, removeJournal(j.path, j.file))
+	j.closed = true
+	return removeJournal(j.path, j.file)
 }
 
 func removeJournal(path string, f *os.File) error {

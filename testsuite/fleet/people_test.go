@@ -30,6 +30,7 @@ type exchange struct {
 	Answered           bool   // the client got 200 and everything up to the end
 	Fault              string // what it got instead
 	Status             int
+	RetryAfter         string
 }
 
 // person is a user of a key, who talks with all agents.
@@ -169,6 +170,7 @@ func (p *person) exchange(e *exchange, streamed bool) {
 	var all bytes.Buffer
 	_, err = io.Copy(&all, res.Body)
 	e.Status, e.Server = res.StatusCode, res.Header.Get(servedBy)
+	e.RetryAfter = res.Header.Get("Retry-After")
 	whole := strings.Contains(all.String(), `"finish_reason":"stop"`)
 	if streamed {
 		whole = strings.HasSuffix(all.String(), "data: [DONE]\n\n")

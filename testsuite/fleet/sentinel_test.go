@@ -27,7 +27,7 @@ func TestSentinelsPromoteAReplicaUnderATeamsDeployment(t *testing.T) {
 	for _, s := range sentinels[1:] {
 		query.Add("addr", s.Address)
 	}
-	r := openTrialOn(t, sentinels[0].URL+"?"+query.Encode(), 9, 2)
+	r := openTrialOn(t, site{redis: sentinels[0].URL + "?" + query.Encode(), commands: places}, 9, 2)
 	r.calm()
 	began := time.Now()
 	r.through(trouble{"Sentinels promote a replica", func() {

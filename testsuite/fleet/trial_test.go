@@ -75,7 +75,7 @@ const settingsOfTheTrial = `providers:
     models:
       - {name: script, price: {in: "0.15", cached_in: "0.075", out: "0.60"}, context: 32000, json: json_schema}
 roles: {generator: night/script, observer: night/script, replay: night/script, imagination: night/script, integration: night/script}
-store: {url: %q}
+store: %s
 temporal: {address: %q, namespace: %q, task_queue: %q, child: never}
 serve: {listen: "127.0.0.1:0", model: talk/script, rate: 0}
 consent: {auto_paid: true}
@@ -129,13 +129,29 @@ func openTrial(tt *testing.T, agents, principals int) *trial {
 	skipShort(tt)
 	store := redis.Start(tt)
 	name := newRelay(tt, store.Address)
-	t := openTrialOn(tt, name.url(), agents, principals)
+	t := openTrialOn(tt, site{redis: name.url(), commands: places}, agents, principals)
 	t.store, t.name = store, name
 	return t
 }
 
-// openTrialOn opens one on the store at an address.
-func openTrialOn(tt *testing.T, store string, agents, principals int) *trial {
+// site is where a deployment of the trial lies, and what it consists of.
+type site struct {
+	redis    string // the address of the store
+	file     string // the file of the store, where there is no address
+	dir      string // of the folders of all processes; empty: one of the test
+	commands []string
+	worker   string // settings of the workers
+}
+
+func (s site) storeSettings() string {
+	if s.file != "" {
+		return fmt.Sprintf("{path: %q}", s.file)
+	}
+	return fmt.Sprintf("{url: %q}", s.redis)
+}
+
+// openTrialOn opens one on a store, and starts its processes.
+func openTrialOn(tt *testing.T, at site, agents, principals int) *trial {
 	tt.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	tt.Cleanup(cancel)
@@ -156,7 +172,8 @@ func openTrialOn(tt *testing.T, store string, agents, principals int) *trial {
 	require.NoError(t, err)
 	t.Cleanup(t.night.Close)
 	t.reader, err = testdeploy.Open(ctx, testdeploy.Config{
-		Redis:       store,
+		Store:       at.file,
+		Redis:       at.redis,
 		Prefix:      "oneiros:",
 		Address:     t.cluster.Address,
 		Namespace:   t.cluster.Namespace,
@@ -166,10 +183,12 @@ func openTrialOn(tt *testing.T, store string, agents, principals int) *trial {
 	}, t.cluster.Dial(tt))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(tt, t.reader.Close()) })
+	if at.dir == "" {
+		at.dir = tt.TempDir()
+	}
 	t.fleet = &soak.Fleet{
-		Program: program.Oneiros(tt), Dir: tt.TempDir(), Commands: places,
-		Settings: fmt.Sprintf(settingsOfTheTrial, t.talk.URL, t.night.URL, store, t.cluster.Address,
-			t.cluster.Namespace, t.cluster.TaskQueue),
+		Program: program.Oneiros(tt), Dir: at.dir, Commands: at.commands,
+		Settings: t.settings(at),
 	}
 	t.Cleanup(t.fleet.KillAll)
 	t.Cleanup(func() {
@@ -186,7 +205,7 @@ func openTrialOn(tt *testing.T, store string, agents, principals int) *trial {
 		}
 		t.agents = append(t.agents, a)
 	}
-	for place := range places {
+	for place := range at.commands {
 		require.NoError(t, t.fleet.Start(place))
 	}
 	for p := range principals {
@@ -195,6 +214,12 @@ func openTrialOn(tt *testing.T, store string, agents, principals int) *trial {
 	t.addKey(operations, "--role", "operator")
 	t.base = proxied(tt, t.fleet)
 	return t
+}
+
+// settings are those of every process.
+func (t *trial) settings(at site) string {
+	return fmt.Sprintf(settingsOfTheTrial, t.talk.URL, t.night.URL, at.storeSettings(), t.cluster.Address,
+		t.cluster.Namespace, t.cluster.TaskQueue) + at.worker
 }
 
 func (t *trial) addKey(name string, flags ...string) {

@@ -40,6 +40,7 @@ func (t *trial) troubles() []trouble {
 		{"an archive is put back under the running Temporal", t.restore},
 		{"Redis is full", t.fill},
 		{"the clocks of two workers are wrong", t.skew},
+		{"a server is killed while Redis fails over without its newest writes", t.killAndFailOver},
 	}
 	if only := os.Getenv("ONEIROS_TROUBLE"); only != "" {
 		return slices.DeleteFunc(all, func(one trouble) bool { return !strings.Contains(one.name, only) })
@@ -165,8 +166,10 @@ func (t *trial) restore() {
 	t.beginDreams(2)
 }
 
-// failOver lets a replica take over that has not responses of the newest writes.
-func (t *trial) failOver() {
+// failOver lets a replica take over that lacks the newest writes.
+func (t *trial) failOver() { t.failOverWhile(func() {}) }
+
+func (t *trial) failOverWhile(happen func()) {
 	replica := redis.Start(t.T, redis.ReplicaOf(t.store))
 	client := replica.Dial(t)
 	require.Eventually(t, func() bool {
@@ -177,11 +180,19 @@ func (t *trial) failOver() {
 	lost := gap{from: time.Now()}
 	replica.Promote()
 	t.answered(2 * t.principals)
+	happen()
 	t.store.Kill()
 	t.name.to(replica.Address)
 	t.store = replica
 	lost.to = time.Now()
 	t.gaps = append(t.gaps, lost)
+}
+
+// killAndFailOver kills a server with the primary. Only its journal knows what it had bought last.
+func (t *trial) killAndFailOver() {
+	place := firstServer + t.dice.IntN(servers)
+	t.failOverWhile(func() { t.fleet.Kill(place) })
+	require.NoError(t, t.fleet.Start(place))
 }
 
 // fill leaves Redis no memory for anything more.
@@ -190,28 +201,37 @@ func (t *trial) fill() {
 	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory-policy", "noeviction").Err())
 	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory", "1mb").Err())
 	for place := firstServer; place < len(places); place++ {
-		base := t.fleet.At(place).Base
-		require.Eventually(t, func() bool {
-			r, err := http.NewRequestWithContext(t.ctx, http.MethodGet, base+"/readyz", nil)
-			if err != nil {
-				return false
-			}
-			res, err := http.DefaultClient.Do(r)
-			if err != nil {
-				return false
-			}
-			_ = res.Body.Close()
-			return res.StatusCode == http.StatusServiceUnavailable
-		}, time.Minute, often, "a full store is ready")
+		require.Eventually(t, func() bool { return t.readiness(place) == http.StatusServiceUnavailable }, time.Minute,
+			often, "a full store is ready")
 	}
+	t.requireRefused()
+	t.requireNamed("doctor", "redis")
+	t.requireNamed("health", "redis")
+	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory", "0").Err())
+}
+
+// readiness is what /readyz of a server answers; 0 when it does not.
+func (t *trial) readiness(place int) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.ctx, http.MethodGet, t.fleet.At(place).Base+"/readyz", nil)
+	require.NoError(t, err)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
+// requireRefused requires that a store that takes no writes is told to clients, and that what only reads works.
+func (t *trial) requireRefused() {
+	t.Helper()
 	p := &person{t: t, dice: t.dice, http: &http.Client{}}
 	refused := p.say(0)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Status, refused.Fault)
-	t.requireNamed("doctor", "redis")
-	t.requireNamed("health", "redis")
+	require.NotEmpty(t, refused.RetryAfter, refused.Fault)
 	_, err := t.fleet.Ask(t.ctx, "--json", "dreams", "list", "--all")
 	require.NoError(t, err, "what only reads works on a full store")
-	require.NoError(t, client.ConfigSet(t.ctx, "maxmemory", "0").Err())
 }
 
 // finding is a line of doctor or health.

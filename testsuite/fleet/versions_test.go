@@ -1,0 +1,126 @@
+package fleet_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	"github.com/seed-56a03226/oneiros/testsuite/program"
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
+	"github.com/seed-56a03226/oneiros/testsuite/soak"
+)
+
+// versioned are the settings of workers of a build under Worker Versioning.
+func versioned(build string) string {
+	return fmt.Sprintf("worker: {deployment: oneiros, build_id: %q}\n", build)
+}
+
+// Workers of two builds run side by side under Worker Versioning, as docs/upgrading.md says: a dream ends on the build
+// that began it, later ones run on the new one, and the old workers go once none of their dreams is left.
+func TestATeamMovesToAnotherBuildByWorkerVersions(t *testing.T) {
+	t.Parallel()
+	skipShort(t)
+	if !full {
+		t.Skip("runs in full with PROVE=full")
+	}
+	name := newRelay(t, redis.Start(t).Address)
+	at := site{redis: name.url(), commands: places, worker: versioned("one")}
+	r := openTrialOn(t, at, 9, 2)
+	r.makeCurrent("one")
+	r.calm()
+	began := time.Now()
+	r.through(trouble{"all workers are replaced under Worker Versioning", func() { r.rollByVersions(at) }})
+	t.Logf("all workers are replaced under Worker Versioning: sound after %s; %d exchanges, %d of them lost; %d dreams",
+		time.Since(began).Round(100*time.Millisecond), len(r.crowd.exchanges()), r.figures.lost, len(r.requested))
+	require.Zero(t, r.figures.lost)
+	require.NoError(t, r.fleet.Panics())
+}
+
+// rollByVersions starts workers of another build beside those that run, makes it the current one, and stops the others
+// once none of their dreams runs. Then the servers follow.
+func (t *trial) rollByVersions(at site) {
+	var first map[string]string // run by dream
+	require.Eventually(t, func() bool {
+		first = t.runsOn("one")
+		return len(first) > 0
+	}, time.Minute, often, "no dream runs on the first build")
+	at.worker = versioned("two")
+	second := &soak.Fleet{
+		Program: program.Stamped(t, "v9.9.9-next"), Dir: t.TempDir(), Commands: places[:firstServer],
+		Settings: t.settings(at),
+	}
+	t.Cleanup(second.KillAll)
+	for place := range firstServer {
+		require.NoError(t, second.Start(place))
+	}
+	for id, run := range t.runsOn("one") {
+		first[id] = run
+	}
+	t.makeCurrent("two")
+	late := t.beginDreams(2)
+	require.NotEmpty(t, late, "%v", t.figures.refused)
+	var on map[string]string
+	require.Eventually(t, func() bool {
+		on = t.runsOn("two")
+		return slices.ContainsFunc(late, func(id string) bool { return on[id] != "" })
+	}, time.Minute, often, "no later dream runs on the second build")
+	require.Eventually(t, func() bool { return len(t.runsOn("one")) == 0 }, settledWithin, 200*time.Millisecond,
+		"dreams of the first build do not end")
+	for id, run := range first {
+		require.Equal(t, "one", t.buildOf(id, run), "%s has left the build that began it", id)
+	}
+	for _, id := range late {
+		require.Equal(t, "two", t.buildOf(id, ""), id)
+	}
+	for place := range firstServer {
+		require.NoError(t, t.fleet.End(place))
+	}
+	t.fleet.Program, t.fleet.Settings = second.Program, second.Settings
+	for place := firstServer; place < len(places); place++ {
+		require.NoError(t, t.fleet.End(place))
+		require.NoError(t, t.fleet.Start(place))
+	}
+	t.Cleanup(func() { require.NoError(t, second.Panics()) })
+	t.Logf("%d runs of dreams ended on the build that began them", len(first))
+}
+
+// makeCurrent makes a build the current one of the Worker Deployment, once a worker of it has polled.
+func (t *trial) makeCurrent(build string) {
+	t.Helper()
+	handle := t.reader.Client.WorkerDeploymentClient().GetHandle("oneiros")
+	var err error
+	require.Eventually(t, func() bool {
+		_, err = handle.SetCurrentVersion(t.ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: build})
+		return err == nil
+	}, 2*time.Minute, 50*time.Millisecond, "%v", err)
+}
+
+// runsOn returns the runs of dreams that are running on a build.
+func (t *trial) runsOn(build string) map[string]string {
+	t.Helper()
+	found, err := t.reader.Client.ListWorkflow(t.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Namespace: t.cluster.Namespace, Query: `WorkflowType = "Dream" AND ExecutionStatus = "Running"`,
+	})
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, w := range found.GetExecutions() {
+		id, run := w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId()
+		if t.buildOf(id, run) == build {
+			all[id] = run
+		}
+	}
+	return all
+}
+
+// buildOf is the build that a run is on; empty before its first task has ended.
+func (t *trial) buildOf(workflow, run string) string {
+	t.Helper()
+	found, err := t.reader.Client.DescribeWorkflowExecution(t.ctx, workflow, run)
+	require.NoError(t, err)
+	return found.GetWorkflowExecutionInfo().GetVersioningInfo().GetDeploymentVersion().GetBuildId()
+}
