@@ -146,6 +146,7 @@ func (d *fixture) run(width int, args ...string) int {
 			Fleet:      d.store,
 			Ledger:     d.store.Ledger(),
 			Balances:   d.store.Ledger(),
+			Days:       d.store.Ledger(),
 			Events:     d.store,
 			Catalog:    models,
 			Caps:       dream.DefaultCaps,

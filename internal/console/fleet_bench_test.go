@@ -17,7 +17,9 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/fabric"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/console"
@@ -149,7 +151,7 @@ func BenchmarkFleet(b *testing.B) {
 			s, err := sqlitestore.Open(b.Context(), filepath.Join(b.TempDir(), "oneiros.db"))
 			require.NoError(b, err)
 			b.Cleanup(func() { require.NoError(b, s.Close()) })
-			return fleetOf{s, &deploy.Deployment{Ledger: s.Ledger(), Balances: s.Ledger(), Events: s, Wakes: s}, nil}
+			return fleetOf{s, deploymentOf(s, s.Ledger()), nil}
 		},
 		"Redis": func(b *testing.B) fleetOf {
 			b.Helper()
@@ -161,18 +163,45 @@ func BenchmarkFleet(b *testing.B) {
 			client := server.Dial(b)
 			return fleetOf{
 				s,
-				&deploy.Deployment{Ledger: s.Ledger(), Balances: s.Ledger(), Events: s, Wakes: s},
+				deploymentOf(s, s.Ledger()),
 				func() time.Duration { return redisUsed(b, client) },
 			}
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			f := open(b)
-			f.deployment.Store, f.deployment.Fleet, f.deployment.Feeds = f.store, f.store, f.store
-			f.deployment.Catalog, f.deployment.Knobs = models, dream.DefaultKnobs()
 			f.fillAll(b)
 			f.lines(b)
 		})
+	}
+}
+
+// deploymentOf is a deployment on a store and its ledger.
+func deploymentOf(
+	s interface {
+		memory.Store
+		memory.Fleet
+		memory.Feeds
+		fabric.Log
+		presence.Store
+	},
+	ledger interface {
+		spend.Ledger
+		spend.Balances
+		spend.DayTotals
+	},
+) *deploy.Deployment {
+	return &deploy.Deployment{
+		Store:    s,
+		Fleet:    s,
+		Feeds:    s,
+		Ledger:   ledger,
+		Balances: ledger,
+		Days:     ledger,
+		Events:   s,
+		Wakes:    s,
+		Catalog:  models,
+		Knobs:    dream.DefaultKnobs(),
 	}
 }
 

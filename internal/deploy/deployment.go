@@ -50,6 +50,7 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 		Fleet:        store,
 		Ledger:       store.ledger,
 		Balances:     store.ledger,
+		Days:         store.ledger,
 		Events:       store,
 		Wakes:        store,
 		Feeds:        store,

@@ -40,11 +40,12 @@ type store interface {
 	Close() error
 }
 
-// foldingLedger is a spend ledger whose rows of the past are summed up, and that returns many balances at once.
+// foldingLedger is a spend ledger whose rows of the past are summed up, and that returns many balances and totals at once.
 type foldingLedger interface {
 	spend.Ledger
 	spend.Folder
 	spend.Balances
+	spend.DayTotals
 }
 
 // openedStore is an open store with its ledger and the name shown to users.

@@ -35,7 +35,8 @@ type Deployment struct {
 	Store    memory.Store
 	Fleet    memory.Fleet // the same store, of many agents at once
 	Ledger   spend.Ledger
-	Balances spend.Balances // of the same ledger
+	Balances spend.Balances  // of the same ledger
+	Days     spend.DayTotals // of the same ledger
 	Events   fabric.Log
 	Wakes    presence.Store
 	Feeds    memory.Feeds

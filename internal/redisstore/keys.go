@@ -58,6 +58,7 @@ const (
 	unrecordedKey   = "unheard"      // set of the agents with a wake that no workflow has recorded
 	schemaKey       = "schema"       // number of the schema, or the mark of an import
 	sortedKey       = "sorted"       // 1 once the orders of schema 6 are whole
+	summedKey       = "summed"       // 1 once the totals by day of schema 7 are whole
 	raisedKey       = "raised"       // for an hour after keys of an older schema were opened
 	keysRequiredKey = "keysrequired" // 1 or 0; when it is missing, keys are required if there are any
 )

@@ -63,7 +63,7 @@ func storeAsk(a store.Attempt) (kept []byte, name string, err error) {
 	return kept, hex.EncodeToString(sum[:10]), nil
 }
 
-// endFields are the fields of an ended attempt that no script reads, with their values.
+// endFields are the fields of an ended attempt that a script does not compute, with their values; tokens come first.
 func endFields(a store.Attempt) ([]any, error) {
 	tokens, err := json.Marshal(a.Tokens)
 	return []any{"tokens", tokens, "finish", a.Finish}, err
@@ -165,7 +165,7 @@ func (s ledger) Settle(ctx context.Context, h spend.Hold, b spend.Bill) error {
 		var reply any
 		reply, err = s.run(ctx, settleScript, nil, append([]any{
 			h.Step, h.Attempt, string(b.State), int64(b.Amount), date(b.At), answered, b.Answer,
-		}, fields...)...)
+		}, fields[1:]...)...)
 		if err == nil && reply == "missing" {
 			err = spend.ErrUnknownHold
 		}

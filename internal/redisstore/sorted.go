@@ -27,29 +27,40 @@ var dreamStatuses = []string{
 }
 
 // sortDreams makes the orders of schema 6 whole, once, which an older program has not written, and reports whether they
-// are. For an hour after the keys were raised it does not, since processes of the older program may run beside this one.
-// Where the server takes no writes, or anything else goes wrong, the orders are not whole, and are not needed: what they
-// tell stands in the records, too.
+// are.
 func (s fleet) sortDreams(ctx context.Context) bool {
-	var sorted, raised *redis.IntCmd
+	return s.whole(ctx, sortedKey, func() error {
+		agents, err := ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
+			return s.client.HKeys(ctx, s.root(agentsKey)).Result()
+		})
+		if err != nil {
+			return err
+		}
+		return s.sortAll(ctx, agents)
+	})
+}
+
+// whole reports whether what a newer schema keeps is whole, which a key of the deployment says once complete has made it
+// so. For an hour after the keys were raised it does not try, since processes of the older program may run beside this
+// one. Where the server takes no writes, or anything else goes wrong, it is not whole, and not needed: it can be read
+// elsewhere, more slowly.
+func (s *server) whole(ctx context.Context, key string, complete func() error) bool {
+	var done, raised *redis.IntCmd
 	err := s.exchange(ctx, func(ctx context.Context) error {
 		_, err := s.client.Pipelined(ctx, func(p redis.Pipeliner) error {
-			sorted, raised = p.Exists(ctx, s.root(sortedKey)), p.Exists(ctx, s.root(raisedKey))
+			done, raised = p.Exists(ctx, s.root(key)), p.Exists(ctx, s.root(raisedKey))
 			return nil
 		})
 		return err
 	})
-	if err != nil || sorted.Val() == 1 || raised.Val() == 1 {
-		return err == nil && sorted.Val() == 1
+	if err != nil || done.Val() == 1 || raised.Val() == 1 {
+		return err == nil && done.Val() == 1
 	}
-	agents, err := ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
-		return s.client.HKeys(ctx, s.root(agentsKey)).Result()
-	})
-	if err != nil || s.sortAll(ctx, agents) != nil {
+	if complete() != nil {
 		return false
 	}
 	return s.exchange(ctx, func(ctx context.Context) error {
-		return s.client.Set(ctx, s.root(sortedKey), 1, 0).Err()
+		return s.client.Set(ctx, s.root(key), 1, 0).Err()
 	}) == nil
 }
 

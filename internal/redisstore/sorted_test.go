@@ -55,7 +55,7 @@ func TestDreamsOfAnOlderProgramAreListedByTheirStatus(t *testing.T) {
 	require.NoError(t, client.Set(t.Context(), prefix+"schema", 5, 0).Err())
 	newer := open(t, redis.Shared(t).URL, prefix)
 	require.NoError(t, newer.Close())
-	require.Equal(t, "6", client.Get(t.Context(), prefix+"schema").Val())
+	require.Equal(t, "7", client.Get(t.Context(), prefix+"schema").Val())
 	listed()
 	require.Zero(t, client.Exists(t.Context(), bad, waits).Val(), "processes of the older program may still write")
 

@@ -40,7 +40,15 @@ func (s archives) Verify(ctx context.Context) (memory.Integrity, error) {
 	found.Faults = append(found.Faults, unpersisted(parseInfo(info.Val()))...)
 	found.Faults = append(found.Faults, crossCheck("agent", agents.Val(), handles.Val(), "Handle")...)
 	found.Faults = append(found.Faults, crossCheck("key", keys.Val(), hashes.Val(), "Hash")...)
-	faults, err := s.verifyRooms(ctx)
+	summed, faults, err := ledger{s.server}.verifySpent(ctx)
+	if err != nil {
+		return found, store.Wrap(err, "verify ", s.name)
+	}
+	found.Faults = append(found.Faults, faults...)
+	if summed {
+		found.Checked = append(found.Checked, store.DayChecked)
+	}
+	faults, err = s.verifyRooms(ctx)
 	found.Faults = append(found.Faults, faults...)
 	found.Checked = append(found.Checked, "schema "+mark.Val(), "persistence", "names of agents and keys", rooms.Checked)
 	return found, store.Wrap(err, "verify ", s.name)

@@ -31,7 +31,7 @@ func (s archives) Export(ctx context.Context) memory.Records {
 var tables = []string{
 	"feeds", "agents", "keys", "access_settings", "lives", "presences", "leases", "slots", "affects", "items",
 	"revisions", "vectors", "moves", "events", "notes", "room_records",
-	"attempts", "sums", "accounts", "answers", "allowances",
+	"attempts", "sums", "spent", "accounts", "answers", "allowances",
 }
 
 // importCache is the page cache during an import, in KiB: it holds most of the indexes of 100,000 memories.

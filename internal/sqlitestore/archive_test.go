@@ -155,7 +155,8 @@ func TestEveryColumnIsArchivedOrRecomputed(t *testing.T) {
 		responses.agent responses.at responses.body responses.id responses.key responses.previous responses.scope
 		responses.until responses.user revisions.agent revisions.at revisions.body revisions.cause revisions.id revisions.kind revisions.number
 		revisions.packed room_records.body room_records.name slots.agent slots.cluster slots.dream slots.epoch slots.mood slots.run slots.since
-		slots.workflow sums.agent sums.body sums.day sums.dream sweeps.body sweeps.one vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
+		slots.workflow spent.agent spent.cached spent.calls spent.day spent.out spent.reserved spent.settled spent.tokens spent.unknown
+		sums.agent sums.body sums.day sums.dream sweeps.body sweeps.one vectors.agent vectors.id vectors.key vectors.kind vectors.live vectors.numbers vectors.space
 		vectors.v`)
 	require.Equal(t, archived, columns)
 }

@@ -112,8 +112,14 @@ func (s *file) step(ctx context.Context, version int, script string) error {
 				d.fail(err)
 			}
 		}
+		if version == schemaOfSpent {
+			book{d}.addFolded()
+		}
 	})
 }
+
+// schemaOfSpent is the schema that brings the totals by day.
+const schemaOfSpent = 20
 
 // busy reports whether another connection holds the lock.
 func busy(err error) bool {

@@ -101,6 +101,7 @@ func (d book) sortedSums() []store.Sum {
 func (f *importer) sum(s memory.KeptSum) {
 	g := store.SumGroup{Agent: s.Agent, Day: s.Day, Dream: s.Dream}
 	f.putSums(g, store.AddSum(f.sums(" WHERE agent = ? AND day = ? AND dream = ?", g.Agent, g.Day, g.Dream), s))
+	f.addSpent(s)
 	for _, scope := range s.Scopes {
 		f.count(scope, "spent", s.Counted)
 	}

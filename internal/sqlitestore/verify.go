@@ -86,6 +86,10 @@ func (l *dbConn) verify(ctx context.Context, found *memory.Integrity) error {
 	if err != nil {
 		return err
 	}
+	err = check(store.DayChecked, func(d *tx) []string { return book{d}.verifySpent() })
+	if err != nil {
+		return err
+	}
 	return check(rooms.Checked, func(d *tx) []string {
 		faults, err := rooms.Verify(roomView{d})
 		d.fail(err)

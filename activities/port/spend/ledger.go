@@ -8,9 +8,12 @@
 package spend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -159,6 +162,63 @@ type Folder interface {
 	// read or does not exist is left out, and so is every attempt of a step of which rows do not have all attempts. It
 	// is one step, and returns how many attempts it has folded.
 	Fold(ctx context.Context, rows []Row) (int, error)
+}
+
+// DayTotal is what the attempts of an agent's day count for together, those that were folded included.
+type DayTotal struct {
+	Agent, Day string
+	Calls      int64
+	Reserved   budget.Micros // open attempts
+	Settled    budget.Micros // known ends, and partial ones at their full reservation
+	Unknown    budget.Micros // lost attempts
+	In         int64         // tokens
+	Cached     int64
+	Out        int64
+}
+
+// Add adds a row of the same agent and day.
+func (t *DayTotal) Add(r Row) {
+	t.Calls += int64(r.Calls())
+	switch r.State {
+	case Open:
+		t.Reserved = Add(t.Reserved, r.Counted)
+	case Lost:
+		t.Unknown = Add(t.Unknown, r.Counted)
+	case Settled, Partial, Refused:
+		t.Settled = Add(t.Settled, r.Counted)
+	}
+	t.In, t.Cached, t.Out = t.In+r.Tokens.In, t.Cached+r.Tokens.Cached, t.Out+r.Tokens.Out
+}
+
+// TotalByDay adds up rows by agent and day, in that order.
+func TotalByDay(rows []Row) []DayTotal {
+	type key struct{ agent, day string }
+	places := map[key]int{}
+	var all []DayTotal
+	for _, r := range rows {
+		k := key{r.Agent, r.Day}
+		i, found := places[k]
+		if !found {
+			i = len(all)
+			places[k] = i
+			all = append(all, DayTotal{Agent: r.Agent, Day: r.Day})
+		}
+		all[i].Add(r)
+	}
+	slices.SortFunc(all, DayTotal.Compare)
+	return all
+}
+
+// Compare orders totals by agent and day.
+func (t DayTotal) Compare(other DayTotal) int {
+	return cmp.Or(strings.Compare(t.Agent, other.Agent), strings.Compare(t.Day, other.Day))
+}
+
+// DayTotals is a ledger that keeps the totals of every agent's days beside its attempts.
+type DayTotals interface {
+	// DayTotals returns what TotalByDay makes of all rows of an agent, of a day, or of everybody and always where these
+	// are empty. It takes time for the days, and none for their attempts.
+	DayTotals(ctx context.Context, agent, day string) ([]DayTotal, error)
 }
 
 // Balances is a ledger that returns the balances of many accounts at once.

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,18 +48,13 @@ type spendLine struct {
 	Out     int64         `json:"tokens_out"`
 }
 
-func (s *spendLine) count(r spend.Row) {
-	s.Attempts += r.Calls()
-	switch r.State {
-	case spend.Open:
-		s.Reserved += r.Counted
-	case spend.Lost:
-		s.Unknown += r.Counted
-	case spend.Settled, spend.Partial, spend.Refused:
-		s.Settled += r.Counted
-	}
-	s.Total += r.Counted
-	s.In, s.Cached, s.Out = s.In+r.Tokens.In, s.Cached+r.Tokens.Cached, s.Out+r.Tokens.Out
+func (s *spendLine) count(t spend.DayTotal) {
+	s.Attempts += int(t.Calls)
+	s.Reserved += t.Reserved
+	s.Settled += t.Settled
+	s.Unknown += t.Unknown
+	s.Total += t.Reserved + t.Settled + t.Unknown
+	s.In, s.Cached, s.Out = s.In+t.In, s.Cached+t.Cached, s.Out+t.Out
 }
 
 // Spend builds the command oneiros spend.
@@ -75,7 +71,7 @@ counted in full. The total is never below what a provider bills.
 
 With --all it shows one line for each agent: what counts under its caps of a day (today, or --day) and of
 that month, those that have spent most first. It is read from the balances of the caps, and takes no longer
-when the ledger is long.`,
+when the ledger is long. Nor does what is shown by agent and day: the ledger keeps these totals.`,
 	}
 	view.AddAgentFlag(app, cmd)
 	cmd.Flags().StringSliceVar(&by, "by", []string{"agent", "day"},
@@ -112,11 +108,12 @@ when the ledger is long.`,
 		if err != nil {
 			return err
 		}
-		rows, err := app.Ledger.Rows(cmd.Context(), q)
+		sums := sums{by: by, handles: handles, lines: map[string]*spendLine{}}
+		err = sums.read(cmd.Context(), app, q)
 		if err != nil {
 			return fmt.Errorf("read the ledger: %w", err)
 		}
-		return showSpend(app, grouped(rows, by, handles), by)
+		return showSpend(app, sums.sorted(), by)
 	}
 	return cmd
 }
@@ -173,49 +170,87 @@ func resolveDream(ctx context.Context, app *cli.App, all []dream.Agent, q *spend
 	return err
 }
 
-// grouped sums rows by the named fields, in their order.
-func grouped(rows []spend.Row, by []string, handles map[string]string) []spendLine {
-	sums := map[string]*spendLine{}
-	var keys []string
+// sums adds up the ledger by the named fields.
+type sums struct {
+	by      []string
+	handles map[string]string // by the agent's id
+	lines   map[string]*spendLine
+}
+
+// read adds up what a query selects: the totals that the ledger keeps by agent and day, or its rows where these say more.
+func (s sums) read(ctx context.Context, app *cli.App, q spend.Query) error {
+	byDay := q.Phase == "" && q.Model == "" && q.Dream == ""
+	for _, name := range s.by {
+		byDay = byDay && (name == "agent" || name == "day")
+	}
+	if byDay {
+		days, err := app.Days.DayTotals(ctx, q.Agent, q.Day)
+		for _, t := range days {
+			s.add(spendLine{Agent: t.Agent, Day: t.Day}, t)
+		}
+		return err
+	}
+	rows, err := app.Ledger.Rows(ctx, q)
 	for _, r := range rows {
-		line := spendLine{}
-		for _, name := range by {
-			switch name {
-			case "agent":
-				line.Agent = r.Agent
-				if handle := handles[r.Agent]; handle != "" {
-					line.Agent = handle
-				}
-			case "day":
-				line.Day = r.Day
-			case "phase":
-				line.Phase = cli.OrDash(r.Phase)
-			case "model":
-				line.Model = r.Model
-			case "dream":
-				line.Dream = cli.OrDash(r.Dream)
+		var t spend.DayTotal
+		t.Add(r)
+		s.add(spendLine{
+			Agent: r.Agent,
+			Day:   r.Day,
+			Phase: cli.OrDash(r.Phase),
+			Model: r.Model,
+			Dream: cli.OrDash(r.Dream),
+		}, t)
+	}
+	return err
+}
+
+// add counts a total in the line of its fields.
+func (s sums) add(of spendLine, t spend.DayTotal) {
+	if handle := s.handles[of.Agent]; handle != "" {
+		of.Agent = handle
+	}
+	key := strings.Join(of.labels(s.by), "\x00")
+	if s.lines[key] == nil {
+		for _, name := range groupings {
+			if !slices.Contains(s.by, name) {
+				*of.label(name) = ""
 			}
 		}
-		key := strings.Join(line.labels(by), "\x00")
-		if sums[key] == nil {
-			sums[key] = &line
-			keys = append(keys, key)
-		}
-		sums[key].count(r)
+		s.lines[key] = &of
 	}
-	sort.Strings(keys)
-	list := make([]spendLine, len(keys))
-	for i, key := range keys {
-		list[i] = *sums[key]
+	s.lines[key].count(t)
+}
+
+// sorted returns the lines in the order of their fields.
+func (s sums) sorted() []spendLine {
+	list := make([]spendLine, 0, len(s.lines))
+	for _, key := range slices.Sorted(maps.Keys(s.lines)) {
+		list = append(list, *s.lines[key])
 	}
 	return list
 }
 
-func (s spendLine) labels(by []string) []string {
-	all := map[string]string{"agent": s.Agent, "day": s.Day, "phase": s.Phase, "model": s.Model, "dream": s.Dream}
-	labels := make([]string, len(by))
+// label is the field of a line with one of the names of groupings.
+func (s *spendLine) label(name string) *string {
+	switch name {
+	case "agent":
+		return &s.Agent
+	case "day":
+		return &s.Day
+	case "phase":
+		return &s.Phase
+	case "model":
+		return &s.Model
+	default:
+		return &s.Dream
+	}
+}
+
+func (s *spendLine) labels(by []string) []string {
+	labels := make([]string, len(by), len(by)+figuresShown)
 	for i, name := range by {
-		labels[i] = all[name]
+		labels[i] = *s.label(name)
 	}
 	return labels
 }
@@ -228,7 +263,8 @@ func showSpend(app *cli.App, list []spendLine, by []string) error {
 	t.Columns = append(t.Columns, cli.Columns("CALLS,right,drop=2", "RESERVED,right,drop=1", "SETTLED,right",
 		"UNKNOWN,right", "TOTAL,right", "TOKENS IN,right,drop=3", "CACHED,right,drop=4", "OUT,right,drop=3")...)
 	var all spendLine
-	for _, s := range list {
+	for i := range list {
+		s := &list[i]
 		t.Add(append(s.labels(by), s.figures()...)...)
 		all.Attempts += s.Attempts
 		all.Reserved += s.Reserved
@@ -250,9 +286,12 @@ func showSpend(app *cli.App, list []spendLine, by []string) error {
 	return app.Rows(list, t, "Nothing was spent.")
 }
 
-func (s spendLine) figures() []string {
+// figuresShown is how many columns figures fills.
+const figuresShown = 8
+
+func (s *spendLine) figures() []string {
 	return []string{
-		fmt.Sprint(s.Attempts), cli.Money(s.Reserved), cli.Money(s.Settled), cli.Money(s.Unknown), s.Total.String(),
-		fmt.Sprint(s.In), fmt.Sprint(s.Cached), fmt.Sprint(s.Out),
+		strconv.Itoa(s.Attempts), cli.Money(s.Reserved), cli.Money(s.Settled), cli.Money(s.Unknown), s.Total.String(),
+		strconv.FormatInt(s.In, 10), strconv.FormatInt(s.Cached, 10), strconv.FormatInt(s.Out, 10),
 	}
 }

@@ -8,13 +8,50 @@
 --
 -- Rows of the past are folded: m:sums is a hash of <agent>:<day>:<dream> -> packed sums, the lists of a dream and of a day
 -- begin with "=" and such a name for each, and no row is left up to m:folded.
+--
+-- m:spent:<agent> is a hash of a day -> what its rows and sums count for together, as numbers in a text: calls, amounts of
+-- open rows, of lost ones and of the others, and tokens (in, cached, out). m:spenders is the set of agents that have one.
+-- Folding changes nothing of it.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
 
--- end_row replaces what an attempt counted by its final amount, in every account.
-local function end_row(seq, state, counted, at)
-  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step')
+-- places of the amounts in a total of a day, by state; 4 is that of the others
+local PLACE = {open = 2, unknown = 3}
+
+-- count_day changes the total of a day. was and is are a state, its amount and its tokens; was is nil for a new row.
+local function count_day(agent, day, was, is)
+  local key = P .. 'spent:' .. agent
+  local kept = redis.call('HGET', key, day)
+  local t = {}
+  for number in string.gmatch(kept or '0 0 0 0 0 0 0', '%S+') do t[#t + 1] = number end
+  local tokens = {0, 0, 0}
+  if was then
+    local place = PLACE[was.state] or 4
+    t[place] = spell(minus(money(t[place]), was.amount))
+    for i = 1, 3 do tokens[i] = is.tokens[i] - was.tokens[i] end
+  else
+    t[1] = string.format('%.0f', tonumber(t[1]) + 1)
+    for i = 1, 3 do tokens[i] = is.tokens[i] end
+  end
+  local place = PLACE[is.state] or 4
+  t[place] = spell(add(money(t[place]), is.amount))
+  for i = 1, 3 do
+    if tokens[i] ~= 0 then t[4 + i] = string.format('%.0f', tonumber(t[4 + i]) + tokens[i]) end
+  end
+  redis.call('HSET', key, day, table.concat(t, ' '))
+  if not kept then redis.call('SADD', P .. 'spenders', agent) end
+end
+
+-- tokens_of reads the tokens of a row: in, cached, out.
+local function tokens_of(text)
+  local read = cjson.decode(text or '{}')
+  return {read['in'] or 0, read.cached or 0, read.out or 0}
+end
+
+-- end_row replaces what an attempt counted by its final amount, in every account and in the total of its day.
+local function end_row(seq, state, counted, at, tokens)
+  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step', 'tokens')
   local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
   local booked = {}
   for _, account in ipairs(ask.accounts or {}) do
@@ -31,6 +68,8 @@ local function end_row(seq, state, counted, at)
       redis.call('HSET', key, 'reserved', spell(reserved), 'spent', spell(plus(spent, counted)))
     end
   end
+  count_day(ask.agent or '', ask.day or '', {state = now[1], amount = before, tokens = tokens_of(now[6])},
+    {state = state, amount = counted, tokens = tokens})
   if now[1] == 'open' then
     local dream = ask.dream or ''
     redis.call('SREM', P .. 'opens:' .. dream, seq)

@@ -8,7 +8,7 @@ if #open == 0 then return {'0', '0'} end
 local sum = {0, 0}
 for _, seq in ipairs(open) do
   local counted = money(redis.call('HGET', row(seq), 'counted'))
-  end_row(seq, 'unknown', counted, at)
+  end_row(seq, 'unknown', counted, at, {0, 0, 0})
   sum = plus(sum, counted)
 end
 local answer = {tostring(#open), spell(sum)}

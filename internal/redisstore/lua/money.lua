@@ -20,11 +20,15 @@ local function above(a, b)
   return a[2] > b[2]
 end
 
--- Addition stops at the largest value.
-local function plus(a, b)
+local function add(a, b)
   local high, low = a[1] + b[1], a[2] + b[2]
   if low >= BASE then high, low = high + 1, low - BASE end
-  local sum = {high, low}
+  return {high, low}
+end
+
+-- plus is an addition that stops at the largest value.
+local function plus(a, b)
+  local sum = add(a, b)
   if above(sum, MOST) then return MOST end
   return sum
 end

@@ -34,6 +34,7 @@ else
   redis.call('HSETNX', P .. 'asks', ARGV[10], ask)
   redis.call('HSET', row(seq), 'asked', ARGV[10], 'model', ARGV[11], 'at', ARGV[12])
 end
+count_day(agent, day, nil, {state = 'open', amount = amount, tokens = {0, 0, 0}})
 redis.call('SADD', P .. 'opens:' .. dream, seq)
 redis.call('SADD', P .. 'open', dream)
 redis.call('RPUSH', P .. 'day:' .. day .. ':' .. agent, seq)

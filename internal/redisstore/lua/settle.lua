@@ -1,5 +1,5 @@
--- ARGV: prefix, step, attempt, state, amount, at, answered (0 or 1), answer, and further fields of the row with their values. A
--- second call changes nothing.
+-- ARGV: prefix, step, attempt, state, amount, at, answered (0 or 1), answer, tokens in JSON, and further fields of the row with
+-- their values. A second call changes nothing.
 local step, attempt, state, amount = ARGV[2], tonumber(ARGV[3]), ARGV[4], money(ARGV[5])
 local seq = attempt >= 1 and redis.call('LINDEX', P .. 'step:' .. step, attempt - 1)
 if not seq then return 'missing' end
@@ -10,7 +10,7 @@ if state == 'refused' then
 elseif state ~= 'settled' and above(money(now[2]), amount) then
   amount = money(now[2]) -- an unknown amount never counts less than was reserved
 end
-end_row(seq, state, amount, ARGV[6])
-redis.call('HSET', row(seq), unpack(ARGV, 9))
+end_row(seq, state, amount, ARGV[6], tokens_of(ARGV[9]))
+redis.call('HSET', row(seq), 'tokens', ARGV[9], unpack(ARGV, 10))
 if ARGV[7] == '1' and not now[3] then redis.call('SETNX', P .. 'answer:' .. step, ARGV[8]) end
 return 'settled'
