@@ -306,17 +306,22 @@ func Unquoted(b []byte) string {
 }
 
 // Quoted encodes a string as JSON.
-func Quoted(text string) []byte {
-	whole := append(append(append(make([]byte, 0, len(text)+2), '"'), text...), '"')
+func Quoted(text string) []byte { return AppendQuoted(make([]byte, 0, len(text)+2), text) }
+
+// AppendQuoted appends a text as Quoted writes it.
+func AppendQuoted(to []byte, text string) []byte {
+	from := len(to)
+	to = append(append(append(to, '"'), text...), '"')
 	// encoding/json escapes line separators, U+2028 and U+2029, as well
-	if plain(whole[1:]) == len(text) && utf8.ValidString(text) && !strings.Contains(text, "\xe2\x80") {
-		return whole
+	if plain(to[from+1:]) == len(text) && utf8.ValidString(text) && !strings.Contains(text, "\xe2\x80") {
+		return to
 	}
+	to = to[:from]
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if e.Encode(text) != nil { // never fails for a string
-		return []byte(`""`)
+		return append(to, `""`...)
 	}
-	return bytes.TrimRight(b.Bytes(), "\n")
+	return append(to, bytes.TrimRight(b.Bytes(), "\n")...)
 }

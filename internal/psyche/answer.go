@@ -68,6 +68,7 @@ type answerStream struct {
 }
 
 func (l *answerStream) Read(p []byte) (int, error) {
+	l.compact()
 	if l.sifts == nil {
 		n, err := l.from.Read(p)
 		return n, l.noteRead(p[:n], err)
@@ -81,6 +82,13 @@ func (l *answerStream) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	return 0, l.err
+}
+
+// compact parses what was read before: by now it is with its reader.
+func (l *answerStream) compact() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ear.compact()
 }
 
 // noteRead notes the bytes read, and returns the error for the reader.
@@ -194,11 +202,18 @@ func (e *answerReader) read(b []byte) {
 		return
 	}
 	e.raw = append(e.raw, b...)
-	if e.stream && len(e.raw) >= compactAt {
+	if e.stream && len(e.raw) >= 2*compactAt { // the reader does not wait for more
 		e.events(false)
 	}
 	if len(e.raw) > mostHeard {
 		e.deaf, e.raw = true, nil
+	}
+}
+
+// compact parses a stream as far as it was read.
+func (e *answerReader) compact() {
+	if e.stream && len(e.raw) >= compactAt {
+		e.events(false)
 	}
 }
 

@@ -18,17 +18,31 @@ type sieve struct {
 }
 
 // outlet holds what is ready to be passed on.
-type outlet struct{ out []byte }
+type outlet struct {
+	out   []byte
+	taken int // bytes at its beginning
+}
 
-func (o *outlet) empty() bool { return len(o.out) == 0 }
+// mostReused is how many bytes of memory a stream that waits for its next piece holds on to.
+const mostReused = 1 << 10
+
+func (o *outlet) empty() bool { return o.taken == len(o.out) }
 
 func (o *outlet) take(p []byte) int {
-	n := copy(p, o.out)
-	o.out = o.out[n:]
-	if len(o.out) == 0 {
-		o.out = nil
+	n := copy(p, o.out[o.taken:])
+	o.taken += n
+	if o.empty() {
+		o.out, o.taken = reused(o.out), 0
 	}
 	return n
+}
+
+// reused empties a buffer, and drops it when it is large.
+func reused(b []byte) []byte {
+	if cap(b) > mostReused {
+		return nil
+	}
+	return b[:0]
 }
 
 // envelope are the fields that all events of one answer share.
@@ -47,14 +61,24 @@ type counted struct {
 }
 
 func (s *sieve) push(b []byte, end bool) {
-	s.wait = append(s.wait, b...)
+	rest := b
+	if len(s.wait) > 0 {
+		s.wait = append(s.wait, b...)
+		rest = s.wait
+	}
 	for !s.open {
-		at := eventEnd(s.wait)
+		at := eventEnd(rest)
 		if at < 0 {
 			break
 		}
-		s.pass(s.wait[:at])
-		s.wait = s.wait[at:]
+		s.pass(rest[:at])
+		rest = rest[at:]
+	}
+	switch {
+	case len(s.wait) == 0:
+		s.wait = append(s.wait, rest...)
+	case len(rest) < len(s.wait):
+		s.wait = append(reused(s.wait), rest...)
 	}
 	s.open = s.open || len(s.wait) > mostHeard
 	if s.open || end {

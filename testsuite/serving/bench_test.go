@@ -123,6 +123,10 @@ const (
 	ways
 )
 
+// scanned is one more way of BenchmarkAdded: through a process that reads the body and the events, and does nothing else
+// of what a server does. No server that edits requests and reads answers can add less.
+const scanned = ways
+
 // measureStreams runs concurrent streams, each so many times over, and returns what they measured: directly first,
 // then through the server, then through the bare proxy. They begin one after the other within apart, so that each
 // begins while others run.
@@ -285,14 +289,23 @@ agent: {client_timeout: 1h}`)
 	h.end()
 }
 
-// barely is the environment variable that makes this program a bare proxy to the address in it.
-const barely = "ONEIROS_BARE_PROXY"
+// barely is the environment variable that makes this program a bare proxy to the address in it; reading makes it one
+// that reads what it passes on.
+const (
+	barely  = "ONEIROS_BARE_PROXY"
+	reading = "ONEIROS_READING_PROXY"
+)
 
 // startCopier starts a bare proxy, a process of its own as the server is one, and returns its address and process id.
 func startCopier(b *testing.B, upstream string) (address string, pid int) {
 	b.Helper()
+	return startProxy(b, barely, upstream)
+}
+
+func startProxy(b *testing.B, kind, upstream string) (address string, pid int) {
+	b.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), barely+"="+upstream)
+	cmd.Env = append(os.Environ(), kind+"="+upstream)
 	cmd.Stderr = os.Stderr
 	says, err := cmd.StdoutPipe()
 	require.NoError(b, err)

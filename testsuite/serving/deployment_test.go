@@ -24,6 +24,9 @@ import (
 const root = "../.."
 
 func TestMain(m *testing.M) {
+	if upstream := os.Getenv(reading); upstream != "" {
+		panic(runReader(upstream))
+	}
 	if upstream := os.Getenv(barely); upstream != "" {
 		panic(runCopier(upstream))
 	}

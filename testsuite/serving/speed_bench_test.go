@@ -2,8 +2,10 @@ package serving_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/internal/exchange"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
@@ -116,10 +120,11 @@ func (q *question) ask(client *http.Client, base, model string) (l legs, err err
 	}
 }
 
-// BenchmarkAdded measures what `oneiros up` adds to a streamed answer, and what a process that only copies adds, each
-// against the provider asked directly. The three are asked in turn, in nine rounds, of which the medians are reported:
+// BenchmarkAdded measures what `oneiros up` adds to a streamed answer, and what two small proxies add, each against the
+// provider asked directly. The four are asked in turn, in nine rounds, of which the medians are reported:
 // of the first byte, of the part of it that passes before the provider begins to answer, of every later piece, and of
-// the CPU of a request. -ratio is what is added by the server over what is added by copying.
+// the CPU of a request. -ratio is what is added by the server over what is added by copying, and -floor-ratio what is
+// added by a process that also reads the body and each event, over the same.
 func BenchmarkAdded(b *testing.B) {
 	upstream := httptest.NewServer(http.HandlerFunc(metronome))
 	b.Cleanup(upstream.Close)
@@ -149,6 +154,7 @@ agent: {client_timeout: 1h}`)
 	a := &adding{TB: b, client: client, direct: upstream.URL}
 	a.served, a.up = h.base, h.up.Process.Pid
 	a.copied, a.copier = startCopier(b, upstream.URL)
+	a.read, a.reader = startProxy(b, reading, upstream.URL)
 
 	off := map[string]string{"X-Oneiros-Recall": "off", "X-Oneiros-Store": "off"}
 	chat := question{
@@ -199,9 +205,9 @@ agent: {client_timeout: 1h}`)
 // adding is the deployment of BenchmarkAdded with its three ways to the provider.
 type adding struct {
 	testing.TB
-	client                 *http.Client
-	direct, served, copied string
-	up, copier             int // process ids
+	client                       *http.Client
+	direct, served, copied, read string
+	up, copier, reader           int // process ids
 }
 
 // anchored is a question that goes on in a talk of five turns, of which each was given memories.
@@ -247,7 +253,7 @@ func (a *adding) row(b *testing.B, agent string, q question, streams, times int)
 		}
 		for name, values := range all {
 			b.ReportMetric(quantile(values, .5), name)
-			if strings.HasSuffix(name, "-ratio") {
+			if strings.HasSuffix(name, "-ratio") && !strings.HasSuffix(name, "-floor-ratio") {
 				b.ReportMetric(quantile(values, 0), name+"-least")
 				b.ReportMetric(quantile(values, 1), name+"-most")
 			}
@@ -263,8 +269,8 @@ func (q question) once(client *http.Client, base, model string) (legs, error) {
 
 // round measures every way once.
 func (a *adding) round(b *testing.B, agent string, q question, streams, times, round int) figures {
-	var first, ahead, pieces [ways][]float64
-	var cpu [ways]float64
+	var first, ahead, pieces [scanned + 1][]float64
+	var cpu [scanned + 1]float64
 	measure := func(way int, apart time.Duration) {
 		base, model, pid := a.direct, "talker", 0
 		switch way {
@@ -272,6 +278,8 @@ func (a *adding) round(b *testing.B, agent string, q question, streams, times, r
 			base, model, pid = a.served, agent, a.up
 		case carried:
 			base, pid = a.copied, a.copier
+		case scanned:
+			base, pid = a.read, a.reader
 		}
 		before := onCPU(b, pid)
 		var mu sync.Mutex
@@ -293,13 +301,14 @@ func (a *adding) round(b *testing.B, agent string, q question, streams, times, r
 		cpu[way] += float64(onCPU(b, pid)-before) / float64(time.Microsecond)
 	}
 	for i := range times {
-		for way := range ways { // none always comes after the same one
-			measure((way+i+round)%ways, time.Duration(min(streams-1, 1))*200*time.Millisecond)
+		for way := range scanned + 1 { // none always comes after the same one
+			measure((way+i+round)%(scanned+1), time.Duration(min(streams-1, 1))*200*time.Millisecond)
 		}
 	}
 	f := figures{}
 	requests := float64(streams * times)
 	f["cpu-us"], f["bare-cpu-us"] = cpu[served]/requests, cpu[carried]/requests
+	f["floor-cpu-us"] = cpu[scanned] / requests
 	f.added("first", &first)
 	f["ahead-ms"] = quantile(ahead[served], .5) - quantile(ahead[carried], .5)
 	if q.pieces > 1 {
@@ -309,10 +318,55 @@ func (a *adding) round(b *testing.B, agent string, q question, streams, times, r
 }
 
 // added notes by how much the server and the bare proxy are above the direct way, in the median, and their ratio.
-func (f figures) added(what string, of *[ways][]float64) {
+func (f figures) added(what string, of *[scanned + 1][]float64) {
 	alone := quantile(of[direct], .5)
 	byServer, byCopying := quantile(of[served], .5)-alone, quantile(of[carried], .5)-alone
+	f[what+"-floor-ratio"] = (quantile(of[scanned], .5) - alone) / byCopying
 	f[what+"-added-ms"], f[what+"-bare-ms"], f[what+"-ratio"] = byServer, byCopying, byServer/byCopying
+}
+
+// runReader is a proxy that reads what it passes on: a body whole and as JSON, and of an answer every event.
+func runReader(upstream string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println("http://" + l.Addr().String())
+	away := &http.Transport{MaxIdleConnsPerHost: 1000}
+	return http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || jsonscan.Members(body, func(_, _ []byte) error { return nil }) != nil {
+			return
+		}
+		on, err := http.NewRequestWithContext(r.Context(), r.Method, upstream+r.URL.Path, bytes.NewReader(body))
+		if err != nil {
+			return
+		}
+		on.Header = r.Header
+		res, err := away.RoundTrip(on)
+		if err != nil {
+			return
+		}
+		defer func() { _ = res.Body.Close() }()
+		w.Header().Set("Content-Type", res.Header.Get("Content-Type"))
+		control, piece := http.NewResponseController(w), make([]byte, 4<<10)
+		events := exchange.Events{Limit: exchange.EventLimit}
+		for {
+			n, err := res.Body.Read(piece)
+			_ = events.Push(piece[:n])
+			for data, found := events.Pop(); found; data, found = events.Pop() {
+				_ = jsonscan.Members(data, func(_, _ []byte) error { return nil })
+			}
+			if n > 0 {
+				if _, err := w.Write(piece[:n]); err != nil || control.Flush() != nil {
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}))
 }
 
 // onCPU is how long the threads of a process have run; 0 without a process.

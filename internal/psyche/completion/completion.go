@@ -114,7 +114,11 @@ func (r *Reader) whole() ([]Piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.read(raw)
+	e, err := readEvent(raw)
+	if err != nil {
+		return nil, err
+	}
+	return r.pieces(raw, e)
 }
 
 // fill reads more.
@@ -179,12 +183,15 @@ func (r *Reader) take(line []byte) (pieces []Piece, complete bool, err error) {
 		r.data = append(r.data, '\n')
 	}
 	r.data = append(r.data, value...)
-	if !jsonscan.Valid(r.data) {
+	raw := bytes.Clone(r.data)
+	e, err := readEvent(raw)
+	if err != nil && !jsonscan.Valid(raw) {
 		return nil, false, nil
 	}
-	raw := bytes.Clone(r.data)
 	r.data = r.data[:0]
-	pieces, err = r.read(raw)
+	if err == nil {
+		pieces, err = r.pieces(raw, e)
+	}
 	return pieces, true, err
 }
 
@@ -203,20 +210,30 @@ func members(raw []byte, names ...string) ([]json.RawMessage, error) {
 	return values, err
 }
 
-// read is what an event says, or an answer in one piece.
-func (r *Reader) read(raw []byte) ([]Piece, error) {
-	var choices []json.RawMessage
+// event has the members that are read of an event, or of an answer in one piece.
+type event struct {
+	failure, usage json.RawMessage
+	choices        []json.RawMessage
+}
+
+func readEvent(raw []byte) (e event, err error) {
 	a, err := members(raw, "error", "choices", "usage")
 	if err == nil && a[1] != nil {
-		choices, err = jsonscan.Elements(a[1])
+		e.choices, err = jsonscan.Elements(a[1])
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the answer is no chat completion: %w", err)
+		return e, fmt.Errorf("the answer is no chat completion: %w", err)
 	}
-	failure, usage := a[0], a[2]
+	e.failure, e.usage = a[0], a[2]
+	return e, nil
+}
+
+// pieces are what an event says, or an answer in one piece.
+func (r *Reader) pieces(raw []byte, e event) ([]Piece, error) {
 	var pieces []Piece
-	if failure != nil {
-		return append(pieces, Piece{Kind: Failure, Raw: failure}), nil
+	var err error
+	if e.failure != nil {
+		return append(pieces, Piece{Kind: Failure, Raw: e.failure}), nil
 	}
 	if r.event {
 		return append(pieces, Piece{Kind: Failure, Raw: raw}), nil
@@ -225,14 +242,14 @@ func (r *Reader) read(raw []byte) ([]Piece, error) {
 		r.begun = true
 		pieces = append(pieces, Piece{Kind: Head, Raw: raw})
 	}
-	for _, each := range choices {
+	for _, each := range e.choices {
 		pieces, err = r.choice(pieces, each)
 		if err != nil {
 			return pieces, err
 		}
 	}
-	if usage != nil {
-		pieces = append(pieces, Piece{Kind: UsageCount, Raw: usage})
+	if e.usage != nil {
+		pieces = append(pieces, Piece{Kind: UsageCount, Raw: e.usage})
 	}
 	return pieces, nil
 }

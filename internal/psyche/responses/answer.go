@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -87,10 +88,10 @@ func (q *Request) Answer(id string, created time.Time) *Answer {
 	}
 }
 
-// Events takes the events that were written since the last call.
+// Events takes the events that were written since the last call. The next one to be written reuses their memory.
 func (a *Answer) Events() []byte {
 	out := a.out
-	a.out = nil
+	a.out = a.out[:0]
 	return out
 }
 
@@ -99,14 +100,10 @@ func (a *Answer) event(kind string, members []byte) {
 	if !a.events {
 		return
 	}
-	a.out = fmt.Appendf(
-		a.out,
-		"event: %s\ndata: {\"type\":%q,\"sequence_number\":%d%s}\n\n",
-		kind,
-		kind,
-		a.number,
-		members,
-	)
+	out := append(append(a.out, "event: "...), kind...)
+	out = append(append(out, "\ndata: {\"type\":\""...), kind...)
+	out = strconv.AppendInt(append(out, `","sequence_number":`...), int64(a.number), 10)
+	a.out = append(append(out, members...), "}\n\n"...)
 	a.number++
 }
 
@@ -181,7 +178,11 @@ func (a *Answer) announce(o *output) {
 
 // at are the members that name a part of an item.
 func (o *output) at(index string, n int) []byte {
-	return fmt.Appendf(nil, `,"item_id":%q,"output_index":%d,%q:%d`, o.id, o.place, index, n)
+	out := append(make([]byte, 0, 256), `,"item_id":`...)
+	out = append(jsonscan.AppendQuoted(out, o.id), `,"output_index":`...)
+	out = append(strconv.AppendInt(out, int64(o.place), 10), ',')
+	out = append(jsonscan.AppendQuoted(out, index), ':')
+	return strconv.AppendInt(out, int64(n), 10)
 }
 
 // part is the part of an item being written, which is begun if the last one is of another kind.
@@ -310,7 +311,8 @@ func (a *Answer) say(kind, text string) {
 		a.event("response.refusal.delta", fmt.Appendf(at, `,"delta":%s`, jsonscan.Quoted(text)))
 		return
 	}
-	a.event("response.output_text.delta", fmt.Appendf(at, `,"delta":%s,"logprobs":[]`, jsonscan.Quoted(text)))
+	at = jsonscan.AppendQuoted(append(at, `,"delta":`...), text)
+	a.event("response.output_text.delta", append(at, `,"logprobs":[]`...))
 }
 
 // probabilities adds the log-probabilities of a text, which come beside it.

@@ -3,7 +3,10 @@ package messages
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // Usage counts the tokens of an answer, as Anthropic divides them.
@@ -265,23 +268,23 @@ func (a *Answer) write(b *block, text string) {
 }
 
 func (a *Answer) delta(b *block, text string) {
+	if !a.stream {
+		return
+	}
+	delta := ""
 	switch b.kind {
 	case "text":
-		a.change(struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		}{"text_delta", text})
+		delta = `{"type":"text_delta","text":`
 	case "thinking":
-		a.change(struct {
-			Type string `json:"type"`
-			Text string `json:"thinking"`
-		}{"thinking_delta", text})
+		delta = `{"type":"thinking_delta","thinking":`
 	case "tool_use":
-		a.change(struct {
-			Type string `json:"type"`
-			Text string `json:"partial_json"`
-		}{"input_json_delta", text})
+		delta = `{"type":"input_json_delta","partial_json":`
 	}
+	// a stream consists of such events: they are written without reflection
+	out := append(a.events, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":"...)
+	out = append(strconv.AppendInt(out, int64(a.open), 10), `,"delta":`...)
+	out = jsonscan.AppendQuoted(append(out, delta...), text)
+	a.events = append(out, "}}\n\n"...)
 }
 
 // change writes a change of the open block.
