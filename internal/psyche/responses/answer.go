@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -220,7 +221,7 @@ func (a *Answer) closePart(o *output) {
 	case "output_text":
 		a.event(
 			"response.output_text.done",
-			fmt.Appendf(bytes.Clone(at), `,"text":%s,"logprobs":[%s]`, text, p.logprobs),
+			fmt.Appendf(bytes.Clone(at), `,"text":%s,"logprobs":[%s]`, text, withoutBytes(p.logprobs)),
 		)
 	case "refusal":
 		a.event("response.refusal.done", fmt.Appendf(bytes.Clone(at), `,"refusal":%s`, text))
@@ -230,6 +231,26 @@ func (a *Answer) closePart(o *output) {
 		a.event("response.reasoning_summary_text.done", fmt.Appendf(bytes.Clone(at), `,"text":%s`, text))
 	}
 	a.event(over, fmt.Appendf(bytes.Clone(at), `,"part":%s`, p.json(false)))
+}
+
+// withoutBytes are log probabilities as events have them, which do not spell their tokens out in bytes.
+func withoutBytes(logprobs []byte) []byte {
+	if len(logprobs) == 0 {
+		return nil
+	}
+	type token struct {
+		Token   json.RawMessage `json:"token"`
+		Logprob json.RawMessage `json:"logprob"`
+	}
+	var all []struct {
+		token
+		Top []token `json:"top_logprobs"`
+	}
+	if json.Unmarshal(slices.Concat([]byte("["), logprobs, []byte("]")), &all) != nil {
+		return nil
+	}
+	text, _ := json.Marshal(all)
+	return text[1 : len(text)-1]
 }
 
 // close ends an item.
@@ -547,7 +568,7 @@ func (a *Answer) Response() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(
 		&b,
-		`{"id":%q,"object":"response","created_at":%d,"status":%q,"background":false`,
+		`{"id":%q,"object":"response","created_at":%d,"status":%q,"access_programs":null,"background":false`,
 		a.id,
 		a.created.Unix(),
 		a.status,

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/completion"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
@@ -304,8 +306,38 @@ func (c *creation) refused(r *http.Request, reply *psyche.Reply) {
 	for name, values := range reply.Header {
 		h[name] = values
 	}
+	text := completed(body.Bytes(), reply.Status)
+	h.Set("Content-Type", "application/json")
 	c.w.WriteHeader(reply.Status)
-	if _, err := c.w.Write(body.Bytes()); err != nil {
+	if _, err := c.w.Write(text); err != nil {
 		c.ClientGone = true
 	}
+}
+
+// completed is a provider's refusal with the members that OpenAI's errors have. One that has them stays as it is.
+func completed(body []byte, status int) []byte {
+	var outer struct {
+		Error json.RawMessage `json:"error"`
+	}
+	_ = json.Unmarshal(body, &outer)
+	members := map[string]json.RawMessage{}
+	if json.Unmarshal(outer.Error, &members) != nil || len(members) == 0 {
+		message := fmt.Sprintf("The model's provider refused the request (HTTP %d).", status)
+		_ = json.Unmarshal(outer.Error, &message)
+		members = map[string]json.RawMessage{"message": jsonscan.Quoted(message)}
+	}
+	kind := psyche.Refuse(status, "", "", "").Type
+	lacked := false
+	for name, value := range map[string][]byte{
+		"message": []byte(`""`), "type": jsonscan.Quoted(kind), "param": []byte("null"), "code": []byte("null"),
+	} {
+		if members[name] == nil || name == "type" && string(members[name]) == "null" {
+			members[name], lacked = value, true
+		}
+	}
+	if !lacked {
+		return body
+	}
+	text, _ := json.Marshal(map[string]any{"error": members})
+	return append(text, '\n')
 }

@@ -223,7 +223,13 @@ func TestARefusalOfTheProviderIsPassedOn(t *testing.T) {
 	answer, text := s.create(`{"model":"iris","input":"x","stream":true}`)
 	require.Equal(t, http.StatusTooManyRequests, answer.StatusCode)
 	require.Equal(t, "7", answer.Header.Get("Retry-After"))
-	require.JSONEq(t, `{"error":{"message":"too many"}}`, text)
+	require.JSONEq(t, `{"error":{"message":"too many","type":"rate_limit_error","param":null,"code":null}}`, text)
+
+	const whole = `{"error":{"message":"m","type":"t","param":null,"code":7},"more":1.50}`
+	s = open(t, written, whole)
+	s.status = http.StatusTooManyRequests
+	_, text = s.create(`{"model":"iris","input":"x"}`)
+	require.Equal(t, whole, text, "one that lacks nothing stays as it is")
 }
 
 func TestWhatIsWrongIsRefusedBeforeATurn(t *testing.T) {

@@ -15,6 +15,47 @@ type Usage struct {
 	CacheWrites int64 `json:"cache_creation_input_tokens"`
 	CacheReads  int64 `json:"cache_read_input_tokens"`
 	Output      int64 `json:"output_tokens"` // thoughts included
+	// Thoughts is absent where the provider did not count them.
+	Thoughts *thoughtUsage `json:"output_tokens_details"`
+	Tools    absent        `json:"server_tool_use"`
+}
+
+type thoughtUsage struct {
+	Tokens int64 `json:"thinking_tokens"`
+}
+
+// absent is a member that every answer of this wire has, and for which a chat completion has nothing.
+type absent struct{}
+
+// MarshalJSON writes null.
+func (absent) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+// wholeUsage is the usage of a message.
+type wholeUsage struct {
+	Usage
+	Creation absent `json:"cache_creation"`
+	Place    absent `json:"inference_geo"`
+	Tier     absent `json:"service_tier"`
+	Speed    absent `json:"speed"`
+}
+
+// stopDetails say more of why an answer ended; there are some of refusals alone.
+type stopDetails struct {
+	Type        string `json:"type"`
+	Category    absent `json:"category"`
+	Explanation absent `json:"explanation"`
+}
+
+func detailsOf(reason string) *stopDetails {
+	if reason == "refusal" {
+		return &stopDetails{Type: reason}
+	}
+	return nil
+}
+
+// caller is who called a tool: the model itself.
+type caller struct {
+	Type string `json:"type"`
 }
 
 // ReadUsage reads the usage of a chat completion. It is zero where there is none.
@@ -26,28 +67,38 @@ func ReadUsage(raw []byte) Usage {
 			Cached int64 `json:"cached_tokens"`
 			Writes int64 `json:"cache_write_tokens"`
 		} `json:"prompt_tokens_details"`
+		Answer struct {
+			Reasoning *int64 `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
 	}
 	if json.Unmarshal(raw, &u) != nil {
 		return Usage{}
 	}
-	return Usage{
+	usage := Usage{
 		Input:       max(0, u.Prompt-u.Details.Cached-u.Details.Writes),
 		CacheWrites: u.Details.Writes,
 		CacheReads:  u.Details.Cached,
 		Output:      u.Completion,
 	}
+	if n := u.Answer.Reasoning; n != nil {
+		usage.Thoughts = &thoughtUsage{*n}
+	}
+	return usage
 }
 
 // Message is an answer, as far as it has come.
 type message struct {
-	ID         string  `json:"id"`
-	Type       string  `json:"type"`
-	Role       string  `json:"role"`
-	Model      string  `json:"model"`
-	Content    []block `json:"content"`
-	StopReason *string `json:"stop_reason"`
-	StopText   *string `json:"stop_sequence"` // always null: a chat completion does not name it
-	Usage      Usage   `json:"usage"`
+	ID          string       `json:"id"`
+	Type        string       `json:"type"`
+	Role        string       `json:"role"`
+	Model       string       `json:"model"`
+	Content     []block      `json:"content"`
+	StopReason  *string      `json:"stop_reason"`
+	StopText    absent       `json:"stop_sequence"` // a chat completion does not name it
+	StopDetails *stopDetails `json:"stop_details"`
+	Container   absent       `json:"container"`
+	Diagnostics absent       `json:"diagnostics"`
+	Usage       wholeUsage   `json:"usage"`
 }
 
 // block is a block of an answer: its members depend on its type.
@@ -69,13 +120,17 @@ func (b *block) MarshalJSON() ([]byte, error) {
 		}{b.kind, b.text.String(), b.signature}), nil
 	case "tool_use":
 		return marshalled(struct {
-			Type  string          `json:"type"`
-			ID    string          `json:"id"`
-			Name  string          `json:"name"`
-			Input json.RawMessage `json:"input"`
-		}{b.kind, b.id, b.name, inputOf(b.text.String())}), nil
+			Type   string          `json:"type"`
+			ID     string          `json:"id"`
+			Name   string          `json:"name"`
+			Input  json.RawMessage `json:"input"`
+			Caller caller          `json:"caller"`
+		}{b.kind, b.id, b.name, inputOf(b.text.String()), caller{"direct"}}), nil
 	}
-	return marshalled(textBlock{b.kind, b.text.String()}), nil
+	return marshalled(struct {
+		textBlock
+		Citations absent `json:"citations"`
+	}{textBlock: textBlock{b.kind, b.text.String()}}), nil
 }
 
 // Answer makes a message of the pieces of a chat completion, in the order in which they come. As a stream it makes
@@ -132,7 +187,7 @@ const Ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 // Begin writes the first events of a stream.
 func (a *Answer) Begin() {
 	m := a.message()
-	m.StopReason = nil
+	m.StopReason, m.StopDetails = nil, nil
 	a.event("message_start", struct {
 		Type    string  `json:"type"`
 		Message message `json:"message"`
@@ -147,9 +202,10 @@ func (a *Answer) message() message {
 		Role:    "assistant",
 		Model:   a.request.Model,
 		Content: []block{},
-		Usage:   a.usage,
+		Usage:   wholeUsage{Usage: a.usage},
 	}
 	m.StopReason = new(a.reason())
+	m.StopDetails = detailsOf(*m.StopReason)
 	return m
 }
 
@@ -357,14 +413,16 @@ func (a *Answer) End() {
 	a.closeAll()
 	m := a.message()
 	type delta struct {
-		StopReason *string `json:"stop_reason"`
-		StopText   *string `json:"stop_sequence"`
+		StopReason  *string      `json:"stop_reason"`
+		StopText    absent       `json:"stop_sequence"`
+		StopDetails *stopDetails `json:"stop_details"`
+		Container   absent       `json:"container"`
 	}
 	a.event("message_delta", struct {
 		Type  string `json:"type"`
 		Delta delta  `json:"delta"`
 		Usage Usage  `json:"usage"`
-	}{"message_delta", delta{m.StopReason, nil}, a.usage})
+	}{"message_delta", delta{StopReason: m.StopReason, StopDetails: m.StopDetails}, a.usage})
 	a.events = append(a.events, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
 }
 
