@@ -15,7 +15,7 @@ import (
 
 // ledger exports the ledger.
 func (r *reader) ledger(c inventory) {
-	r.watch(r.ledgerKey("rows"), r.ledgerKey("folded"), r.ledgerKey("open"))
+	r.watch(r.ledgerKey("rows"), r.ledgerKey("folded"), r.ledgerKey(unfoldedKey), r.ledgerKey("open"))
 	steps := r.attempts()
 	r.sums()
 	r.accounts(c.accounts)
@@ -31,25 +31,40 @@ func (r *reader) attempts() (steps []string) {
 	r.fail(ignoreMissing(err))
 	folded, err := r.tx.Get(r.ctx, r.ledgerKey("folded")).Int64()
 	r.fail(ignoreMissing(err))
+	stayed, err := r.tx.ZRange(r.ctx, r.ledgerKey(unfoldedKey), 0, -1).Result()
+	r.fail(err)
+	for some := range slices.Chunk(stayed, keysAtOnce) {
+		steps = r.exportRows(steps, some)
+	}
 	for from := folded + 1; r.err == nil && from <= last; from += keysAtOnce {
-		keys := []string{}
-		for seq := from; seq < min(from+keysAtOnce, last+1); seq++ {
-			keys = append(keys, r.ledgerKey("row:", strconv.FormatInt(seq, 10)))
+		numbers := make([]string, 0, keysAtOnce)
+		for n := from; n < min(from+keysAtOnce, last+1); n++ {
+			numbers = append(numbers, strconv.FormatInt(n, 10))
 		}
-		for i, row := range r.asks(r.rows(keys)) {
-			if len(row) == 0 {
-				continue // it was folded
-			}
-			a, err := readAttempt(row)
-			if err != nil {
-				r.fail(fmt.Errorf("row %d: %w", from+int64(i), err))
-			}
-			steps = append(steps, a.Step)
-			r.hold(memory.Record{Attempt: &a}, 500)
-		}
+		steps = r.exportRows(steps, numbers)
 	}
 	slices.Sort(steps)
 	return slices.Compact(steps)
+}
+
+// exportRows exports the rows of these numbers, and appends their steps.
+func (r *reader) exportRows(steps, numbers []string) []string {
+	keys := make([]string, len(numbers))
+	for i, number := range numbers {
+		keys[i] = r.ledgerKey("row:", number)
+	}
+	for i, row := range r.asks(r.rows(keys)) {
+		if len(row) == 0 {
+			continue // it was folded
+		}
+		a, err := readAttempt(row)
+		if err != nil {
+			r.fail(fmt.Errorf("row %s: %w", numbers[i], err))
+		}
+		steps = append(steps, a.Step)
+		r.hold(memory.Record{Attempt: &a}, 500)
+	}
+	return steps
 }
 
 // asks adds to each row the ask that it shares. An ask never changes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
@@ -160,4 +161,8 @@ func BenchmarkThousandRings(b *testing.B) {
 	slices.Sort(slowest)
 	b.ReportMetric(float64(slowest[len(slowest)/2])/1e6, "slowest-p50-ms")
 	b.ReportMetric(float64(slowest[len(slowest)-1])/1e6, "slowest-max-ms")
+}
+
+func BenchmarkFolding(b *testing.B) {
+	spendtest.BenchmarkFolding(b, open(b, redis.Start(b, redis.Fsync("everysec")).URL, "oneiros:").Ledger())
 }

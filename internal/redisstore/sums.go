@@ -11,12 +11,18 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-var foldScript = script("money", "book", "fold")
+var (
+	foldScript   = script("money", "book", "fold")
+	rowsOfScript = script("money", "book", "rowsof")
+)
 
 var _ spend.Folder = Ledger{}
 
 // sumsKey is the ledger's hash of sums; book.lua says what else is kept of them.
 const sumsKey = "sums"
+
+// unfoldedKey is the ledger's sorted set of rows that stayed while later ones were folded (book.lua).
+const unfoldedKey = "unfolded"
 
 // groupName names a group of sums in the hash.
 func groupName(g store.SumGroup) string {
@@ -113,26 +119,38 @@ func (s ledger) Fold(ctx context.Context, rows []spend.Row) (int, error) {
 
 // unchanged returns the rows that may be folded and are kept as they were read.
 func (s ledger) unchanged(ctx context.Context, rows []spend.Row) ([]spend.Row, error) {
+	was := map[spend.Hold]spend.Row{} // by step and attempt
 	counts := map[string]int{}
-	var kept []spend.Row
+	var steps []any
 	for _, r := range rows {
-		if _, read := counts[r.Step]; read || r.Folded > 0 {
+		if r.Folded > 0 {
 			continue
 		}
-		n := 0
-		_, err := s.page(ctx, "step:"+r.Step, 0, rowsAtOnce, func(now spend.Row) {
-			n++
-			if slices.ContainsFunc(rows, func(was spend.Row) bool {
-				return was.Step == now.Step && was.Attempt == now.Attempt && was.State == now.State &&
-					was.Counted == now.Counted
-			}) {
-				kept = append(kept, now)
-			}
-		})
+		was[spend.Hold{Step: r.Step, Attempt: r.Attempt}] = r
+		if _, listed := counts[r.Step]; !listed {
+			counts[r.Step] = 0
+			steps = append(steps, r.Step)
+		}
+	}
+	var kept []spend.Row
+	for some := range slices.Chunk(steps, rowsAtOnce) {
+		reply, err := s.run(ctx, rowsOfScript, nil, some...)
 		if err != nil {
 			return nil, err
 		}
-		counts[r.Step] = n
+		found, _ := reply.([]any)
+		for _, fields := range found {
+			a, err := readAttempt(fieldsOf(fields))
+			if err != nil {
+				return nil, err
+			}
+			now := store.Row(a)
+			counts[now.Step]++
+			before, given := was[spend.Hold{Step: now.Step, Attempt: now.Attempt}]
+			if given && before.State == now.State && before.Counted == now.Counted {
+				kept = append(kept, now)
+			}
+		}
 	}
 	return store.WholeSteps(kept, func(step string) int { return counts[step] }), nil
 }

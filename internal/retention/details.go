@@ -18,6 +18,9 @@ const Cause = "retention"
 // recordsAtOnce is how many records of dreams are read at once.
 const recordsAtOnce = 50
 
+// clocksDiffer is more than the clocks of two workers, which write when dreams began, can be apart.
+const clocksDiffer = 48 * time.Hour
+
 // details discards the fragments and scenarios of dreams that ended long ago, dream by dream in the order that they
 // began. Where a dream is not closed, the next pass begins with that dream again.
 func (p *pass) details(agent string) error {
@@ -43,7 +46,7 @@ func (p *pass) details(agent string) error {
 	if err != nil || cutoff.IsZero() {
 		return err
 	}
-	needed := needs{pass: p, agent: agent}
+	needed := needs{pass: p, agent: agent, from: aged.Details}
 	from, done := aged.Details, aged.Details
 	for closed := true; ; {
 		records, err := p.Store.Find(p.ctx, memory.Query{
@@ -134,6 +137,7 @@ func (p *pass) discard(needed *needs, r *dream.Record, done, cutoff time.Time) e
 type needs struct {
 	*pass
 	agent string
+	from  time.Time // dreams that began before it are not asked about
 	read  bool
 	named map[string]bool // what open predictions, undecided and promoted hypotheses, claims and proposals name
 	taken map[string]bool // dreams that another one took over
@@ -168,8 +172,12 @@ func (n *needs) load() error {
 			}
 		}
 	}
-	records, err := n.Store.Find(n.ctx, memory.Query{
-		Agent: n.agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States,
+	since := n.from
+	if !since.IsZero() {
+		since = since.Add(-clocksDiffer)
+	}
+	records, err := n.Store.Find(n.ctx, memory.Query{ // a dream is taken over after it began
+		Agent: n.agent, Kinds: []dream.Kind{dream.KindRecord}, States: dream.States, Since: since,
 	})
 	for _, r := range memory.As[*dream.Record](records) {
 		if r.Redreams != nil {

@@ -212,3 +212,48 @@ func TestAPassThatWasStoppedIsCompletedByTheNext(t *testing.T) {
 	r.Ledger = r.store.Ledger()
 	require.Equal(t, memory.Removed{Attempts: 9}, r.pass())
 }
+
+// A dream that another one took over keeps what it left, because the other goes on from it.
+func TestWhatAnotherDreamTookOverStays(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := func(n int) string { return fmt.Sprintf("dream/echo/%04d", n) }
+	head := func(name string, kind dream.Kind, n int) dream.Head {
+		return dream.Head{
+			ID:    name,
+			Agent: echo,
+			Kind:  kind,
+			At:    r.now,
+			State: dream.Live,
+			Taint: dream.FromDream,
+			Dream: id(n),
+		}
+	}
+	for n := range 60 {
+		r.now = r.now.AddDate(0, 0, 1)
+		record := &dream.Record{
+			Head: head(id(n), dream.KindRecord, n), Outcome: dream.Completed, Tier: dream.Core, Ended: r.now,
+		}
+		switch n {
+		case 9, 12, 50: // the next day, while the first is not removed yet, and long after
+			record.Redreams = &dream.Redream{Dream: id(map[int]int{9: 8, 12: 3, 50: 20}[n]), From: dream.REM}
+		}
+		_, err := r.store.Commit(t.Context(), memory.Write{
+			Agent: echo, Cause: "import",
+			Add: []dream.Item{record, &dream.Fragment{Head: head(id(n)+"/1", dream.KindFragment, n), Content: "tides"}},
+		})
+		require.NoError(t, err)
+		if n > 30 {
+			r.pass()
+		}
+	}
+	left, err := r.store.Find(t.Context(), memory.Query{
+		Agent: echo, Kinds: []dream.Kind{dream.KindFragment}, Sort: memory.Oldest, Limit: 4,
+	})
+	require.NoError(t, err)
+	var dreams []string
+	for _, item := range left {
+		dreams = append(dreams, item.Header().Dream)
+	}
+	require.Equal(t, []string{id(3), id(8), id(20), id(29)}, dreams)
+}

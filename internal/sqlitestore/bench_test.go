@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/rank"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
+	"github.com/seed-56a03226/oneiros/activities/port/spend/spendtest"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -351,4 +352,8 @@ func BenchmarkCommit(b *testing.B) {
 		items += batch
 	})
 	b.ReportMetric(float64(items)/time.Since(begun).Seconds(), "items/s")
+}
+
+func BenchmarkFolding(b *testing.B) {
+	spendtest.BenchmarkFolding(b, open(b, filepath.Join(b.TempDir(), "oneiros.db")).Ledger())
 }

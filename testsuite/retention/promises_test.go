@@ -481,18 +481,12 @@ func yearOf(t *testing.T, kind string, l span, spoil func(*world)) (*world, erro
 	}
 	w.begin()
 	window := int(l.kept / day)
-	var sizes []int64
 	for today := 0; today < l.days; today++ {
 		w.live(today, today+1, true)
 		if today == l.days-window/2 {
 			w.change("dream/iris00/9004")
 		}
-		if today%window == window-1 {
-			sizes = append(sizes, w.size().Live)
-		}
 	}
-	t.Logf("%s, %d agents, %d nights and %d turns a day: bytes at the end of each %d days: %d", kind, l.agents,
-		l.nights, l.turns, window, sizes)
 	return w, w.broken()
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -90,7 +91,7 @@ type world struct {
 	sweeps *retention.Sweeper
 	open   []foretold          // predictions that are not resolved yet, oldest first
 	spent  map[string]spentSum // by scope of an account, and by "agent day principal"
-	dice   *rand.Rand
+	dice   *rand.Rand          // of an agent's day
 
 	episodes           int      // episodes
 	cameTrue, promoted string   // a fragment and a scenario that something rests on
@@ -121,7 +122,6 @@ func newWorld(t *testing.T, kind string, l span) *world {
 		now:   dawn,
 		night: readNight(t),
 		spent: map[string]spentSum{},
-		dice:  rand.New(rand.NewPCG(1, 2)),
 	}
 	clock := func() time.Time { return w.now }
 	switch kind {
@@ -176,19 +176,59 @@ func (w *world) live(from, to int, sweep bool) {
 	for today := from; today < to; today++ {
 		w.now = dawn.AddDate(0, 0, today)
 		w.resolve()
-		for n := range w.agents {
+		w.everyAgent(func(own *world, n int) {
 			agent := agentID(n)
-			for night := range w.nights {
-				w.dream(agent, w.dreamID(agent, today, night), dream.Completed)
-				w.now = w.now.Add(time.Minute)
+			own.dice = rand.New(rand.NewPCG(uint64(today), uint64(n)))
+			for night := range own.nights {
+				own.dream(agent, own.dreamID(agent, today, night), dream.Completed)
+				own.now = own.now.Add(time.Minute)
 			}
-			for turn := range w.turns {
-				w.turn(agent, fmt.Sprintf("talk/%s/%d/%d", agent, today, turn), fmt.Sprint("ada", turn%2))
+			for turn := range own.turns {
+				own.turn(agent, fmt.Sprintf("talk/%s/%d/%d", agent, today, turn), fmt.Sprint("ada", turn%2))
 			}
-		}
+		})
 		if sweep {
 			_, err := w.sweeps.Pass(w.Context())
 			require.NoError(w, err)
+		}
+		if (today+1)%int(w.kept/day) == 0 {
+			w.Logf("%d agents, %d nights and %d turns a day, on day %d: %s", w.agents, w.nights, w.turns, today+1, w.size())
+		}
+	}
+}
+
+// atOnce is how many agents live at the same time, as in a deployment: their payments share transactions.
+const atOnce = 16
+
+// everyAgent lives a day of every agent, each with a time, dice and books of its own, and adds these to the world's. The
+// clock of the store stands still meanwhile.
+func (w *world) everyAgent(live func(own *world, n int)) {
+	w.Helper()
+	lives := make([]*world, w.agents)
+	free := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for n := range lives {
+		own := *w
+		own.open, own.spent = nil, map[string]spentSum{}
+		lives[n] = &own
+		free <- struct{}{}
+		all.Go(func() { // a failed requirement ends this goroutine only
+			defer func() { <-free }()
+			live(lives[n], n)
+		})
+	}
+	all.Wait()
+	if w.Failed() {
+		w.FailNow()
+	}
+	for _, own := range lives {
+		w.open = append(w.open, own.open...)
+		for name, s := range own.spent {
+			sum := w.spent[name]
+			w.spent[name] = spentSum{sum.calls + s.calls, sum.sum + s.sum}
+		}
+		if own.now.After(w.now) {
+			w.now = own.now
 		}
 	}
 }

@@ -7,7 +7,8 @@
 -- field asked, because all attempts of a phase have the same accounts. Step, model and time are then fields of the row.
 --
 -- Rows of the past are folded: m:sums is a hash of <agent>:<day>:<dream> -> packed sums, the lists of a dream and of a day
--- begin with "=" and such a name for each, and no row is left up to m:folded.
+-- begin with "=" and such a name for each. Of the rows up to the number m:folded only those of the sorted set m:unfolded are
+-- left: rows that had to stay, such as those of a dream that waits, while later ones were folded.
 --
 -- m:spent:<agent> is a hash of a day -> what its rows and sums count for together, as numbers in a text: calls, amounts of
 -- open rows, of lost ones and of the others, and tokens (in, cached, out). m:spenders is the set of agents that have one.
@@ -15,6 +16,21 @@
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
+
+-- fields returns the fields and values of a row, with the ask that it shares as the field ask. asks caches these by name.
+local function fields(seq, asks)
+  local r = redis.call('HGETALL', row(seq))
+  for i = 1, #r, 2 do
+    if r[i] == 'asked' then
+      local name = r[i + 1]
+      asks[name] = asks[name] or redis.call('HGET', P .. 'asks', name)
+      r[#r + 1] = 'ask'
+      r[#r + 1] = asks[name]
+      break
+    end
+  end
+  return r
+end
 
 -- places of the amounts in a total of a day, by state; 4 is that of the others
 local PLACE = {open = 2, unknown = 3}

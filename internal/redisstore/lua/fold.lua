@@ -41,8 +41,18 @@ for dream, unused in pairs(names) do -- what rows of a dream share goes with the
   end
   for name in pairs(unused) do redis.call('HDEL', P .. 'asks', name) end
 end
+local newest = 0
+for _, seq in ipairs(seqs) do
+  newest = math.max(newest, tonumber(seq))
+  redis.call('ZREM', P .. 'unfolded', seq)
+end
 local folded, last = tonumber(redis.call('GET', P .. 'folded') or '0'), tonumber(redis.call('GET', P .. 'rows') or '0')
 local upto = folded
-while upto < last and upto - folded < 1000 and redis.call('EXISTS', row(upto + 1)) == 0 do upto = upto + 1 end
+while upto < last and upto - folded < 5000 do
+  local stays = redis.call('EXISTS', row(upto + 1)) == 1
+  if stays and upto >= newest then break end
+  upto = upto + 1
+  if stays then redis.call('ZADD', P .. 'unfolded', upto, upto) end
+end
 if upto > folded then redis.call('SET', P .. 'folded', upto) end
 return 'ok'

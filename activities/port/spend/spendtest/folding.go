@@ -30,6 +30,7 @@ func RunFolding(t *testing.T, open func(t *testing.T) FoldingLedger) {
 		{"AttemptsThatChangedAreNotFolded", changedIsNotFolded},
 		{"FoldingTwiceChangesNothing", foldedOnce},
 		{"AttemptsAreListedPageByPage", attemptsArePaged},
+		{"WhatStaysIsFoundAtOnce", staysIsFound},
 		{"AFoldedStepCanBeBoughtAgain", foldedIsBoughtAgain},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -222,6 +223,28 @@ func foldedOnce(t *testing.T, l FoldingLedger) {
 	n, err = l.Fold(t.Context(), rows(t, l, spend.Query{})) // sums are folded already
 	require.NoError(t, err)
 	require.Zero(t, n)
+}
+
+// staysIsFound checks that a row that cannot be folded, such as one of a dream that waits for months, does not make every
+// later listing pass over all that were folded since.
+func staysIsFound(t *testing.T, l FoldingLedger) {
+	open := reserve(t, l, ask("open", 5, "day"))
+	for round := range 3 {
+		for n := range 20 {
+			h := reserve(t, l, ask(fmt.Sprint("step ", round, n), 5, "day"))
+			settle(t, l, h, spend.Bill{State: spend.Settled, Amount: 1})
+		}
+		require.Equal(t, 20, fold(t, l))
+		left, next, err := l.Attempts(t.Context(), 0, 9)
+		require.NoError(t, err)
+		require.Zero(t, next, "one page shows all")
+		require.Len(t, left, 1)
+		require.Equal(t, "open", left[0].Step)
+	}
+	settle(t, l, open, spend.Bill{State: spend.Settled, Amount: 1})
+	require.Equal(t, 1, fold(t, l))
+	require.Empty(t, attempts(t, l, 9))
+	require.Equal(t, 61, totals(rows(t, l, spend.Query{})).Calls)
 }
 
 func attemptsArePaged(t *testing.T, l FoldingLedger) {
