@@ -77,6 +77,18 @@ type question struct {
 	filler     string
 }
 
+// arrival notes when the last bytes came: the lines of one packet arrive together, however long they take to read.
+type arrival struct {
+	io.Reader
+	at time.Time
+}
+
+func (a *arrival) Read(p []byte) (int, error) {
+	n, err := a.Reader.Read(p)
+	a.at = time.Now()
+	return n, err
+}
+
 var questions atomic.Int64 // no two questions are the same
 
 func (q *question) ask(client *http.Client, base, model string) (l legs, err error) {
@@ -100,9 +112,10 @@ func (q *question) ask(client *http.Client, base, model string) (l legs, err err
 		answer, _ := io.ReadAll(res.Body)
 		return l, fmt.Errorf("%s: %d: %s", q.path, res.StatusCode, answer)
 	}
-	for lines := bufio.NewReader(res.Body); ; {
+	arriving := &arrival{Reader: res.Body}
+	for lines := bufio.NewReader(arriving); ; {
 		line, err := lines.ReadSlice('\n')
-		now := time.Now()
+		now := arriving.at
 		if sent := sentAt.FindSubmatch(line); sent != nil && !strings.Contains(string(line), ".done") {
 			at, _ := strconv.ParseInt(string(sent[1]), 10, 64)
 			if l.first == 0 {
