@@ -88,7 +88,7 @@ func (h *Handler) ask(r *http.Request) (*question, error) {
 		q := &question{turn: t}
 		t.Path = path
 		t.Header, q.ignored = nativeHeader(r.Header, &spec)
-		t.Body, err = psyche.ReadMessagesBody(raw)
+		t.Body, err = psyche.ReadMessagesBody(messages.Native(raw))
 		return q, err
 	}
 	translated, err := messages.Read(raw)

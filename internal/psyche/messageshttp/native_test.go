@@ -74,6 +74,18 @@ func TestARequestWhoseWireTheProviderSpeaksIsPassedOn(t *testing.T) {
 	require.True(t, strings.HasPrefix(rest, "\n\nevent: error\ndata: {\"type\":\"error\","), rest)
 }
 
+// TestThoughtsThatThisServerSignedStayHere sends a talk on to a provider of this wire that was begun at another one.
+func TestThoughtsThatThisServerSignedStayHere(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.spec = inference.Spec{Price: &budget.Price{}, Wires: inference.ChatWire | inference.MessagesWire}
+	h.answers(http.StatusOK, "application/json", strings.NewReader(`{"type":"message"}`))
+	const begun = `{"model":"iris","max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[`
+	const rest = `{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}`
+	_, answer := h.send(path, begun+`{"type":"thinking","thinking":"hm","signature":"oneiros:reasoning"}, `+rest)
+	require.Equal(t, begun+rest, string((<-h.turns).Body.Bytes()), answer)
+}
+
 func TestOnlyBetasWithoutAPriceGoToAPaidModel(t *testing.T) {
 	t.Parallel()
 	h := open(t)
