@@ -25,7 +25,7 @@ import (
 
 // soundWithin is how long everything may take to be as promised once all dreams have ended. Maintenance looks once a
 // minute, and compares the ledger with Temporal's dreams a minute after a loss was noticed.
-const soundWithin = 150 * time.Second
+const soundWithin = 5 * time.Minute
 
 // slack is how long an exchange may take to be remembered after its answer.
 const slack = 3 * time.Second
