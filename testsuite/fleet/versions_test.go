@@ -1,7 +1,9 @@
 package fleet_test
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -34,23 +36,42 @@ func TestATeamMovesToAnotherBuildByWorkerVersions(t *testing.T) {
 	r.makeCurrent("one")
 	r.calm()
 	began := time.Now()
-	r.through(trouble{"all workers are replaced under Worker Versioning", func() { r.rollByVersions(at) }})
-	t.Logf("all workers are replaced under Worker Versioning: sound after %s; %d exchanges, %d of them lost; %d dreams",
-		time.Since(began).Round(100*time.Millisecond), len(r.crowd.exchanges()), r.figures.lost, len(r.requested))
+	r.beginDreams(1)
+	leave := r.people()
+	r.answered(r.principals)
+	second, first := r.startBeside(at)
+	r.answered(r.principals)
+	leave() // dreams that were woken go on, on the build that they are on
+	r.drain(first)
+	leave = r.people()
+	for place := range firstServer {
+		require.NoError(t, r.fleet.End(place))
+	}
+	r.fleet.Program, r.fleet.Settings = second.Program, second.Settings
+	for place := firstServer; place < len(places); place++ {
+		require.NoError(t, r.fleet.End(place))
+		require.NoError(t, r.fleet.Start(place))
+	}
+	r.answered(r.principals)
+	leave()
+	r.audit()
+	t.Logf("all workers are replaced under Worker Versioning: sound after %s; %d runs of dreams ended on the build that "+
+		"began them; %d exchanges, %d of them lost; %d dreams", time.Since(began).Round(100*time.Millisecond), len(first),
+		len(r.crowd.exchanges()), r.figures.lost, len(r.requested))
 	require.Zero(t, r.figures.lost)
-	require.NoError(t, r.fleet.Panics())
+	require.NoError(t, errors.Join(r.fleet.Panics(), second.Panics()))
 }
 
-// rollByVersions starts workers of another build beside those that run, makes it the current one, and stops the others
-// once none of their dreams runs. Then the servers follow.
-func (t *trial) rollByVersions(at site) {
-	var first map[string]string // run by dream
+// startBeside starts workers of another build beside those that run, and makes it the current one. It returns them, and
+// the runs of dreams, by dream, that were on the first build until then.
+func (t *trial) startBeside(at site) (second *soak.Fleet, first map[string]string) {
+	t.Helper()
 	require.Eventually(t, func() bool {
 		first = t.runsOn("one")
 		return len(first) > 0
 	}, settledWithin, often, "no dream runs on the first build")
 	at.worker = versioned("two")
-	second := &soak.Fleet{
+	second = &soak.Fleet{
 		Program: program.Stamped(t, "v9.9.9-next"), Dir: t.TempDir(), Commands: places[:firstServer],
 		Settings: t.settings(at),
 	}
@@ -58,10 +79,14 @@ func (t *trial) rollByVersions(at site) {
 	for place := range firstServer {
 		require.NoError(t, second.Start(place))
 	}
-	for id, run := range t.runsOn("one") {
-		first[id] = run
-	}
+	maps.Copy(first, t.runsOn("one"))
 	t.makeCurrent("two")
+	return second, first
+}
+
+// drain waits until no dream runs on the first build any more, while later dreams begin on the second.
+func (t *trial) drain(first map[string]string) {
+	t.Helper()
 	t.beginOn("two")
 	late := t.beginDreams(2)
 	require.Eventually(t, func() bool { return len(t.runsOn("one")) == 0 }, settledWithin, 200*time.Millisecond,
@@ -72,16 +97,6 @@ func (t *trial) rollByVersions(at site) {
 	for _, id := range late {
 		require.NotEqual(t, "one", t.buildOf(id, ""), "%s has begun on the build before", id)
 	}
-	for place := range firstServer {
-		require.NoError(t, t.fleet.End(place))
-	}
-	t.fleet.Program, t.fleet.Settings = second.Program, second.Settings
-	for place := firstServer; place < len(places); place++ {
-		require.NoError(t, t.fleet.End(place))
-		require.NoError(t, t.fleet.Start(place))
-	}
-	t.Cleanup(func() { require.NoError(t, second.Panics()) })
-	t.Logf("%d runs of dreams ended on the build that began them", len(first))
 }
 
 // beginOn begins dreams until one of them is on a build: agents with whom people talk begin none.
