@@ -169,7 +169,7 @@ func TestARemovalCoversEveryTableOfAnAgent(t *testing.T) {
 			`SELECT m.name FROM sqlite_schema AS m, pragma_table_info(m.name) AS c WHERE m.type = 'table' AND c.name = 'agent'`)
 	})
 	require.NoError(t, err)
-	counters, money := []string{"lives", "presences"}, []string{"attempts", "sums", "allowances"}
+	counters, money := []string{"lives", "presences"}, []string{"attempts", "sums", "spent", "allowances"}
 	require.ElementsMatch(t, slices.Concat(agentTables, counters, money), tables)
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // agentTables lists the tables whose rows are deleted with an agent: every table with an agent column except those of
-// counters (lives, presences) and of money (attempts, sums, allowances).
+// counters (lives, presences) and of money (attempts, sums, spent, allowances).
 var agentTables = []string{
 	"items", "revisions", "vectors", "moves", "affects", "events", "notes", "backgrounds", "responses", "leases", "slots",
 	"embed_jobs", "item_counts",

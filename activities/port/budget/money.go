@@ -30,11 +30,11 @@ func (m Micros) String() string {
 		sign, m = "-", -m
 	}
 	whole, part := uint64(m)/uint64(Dollar), uint64(m)%uint64(Dollar)
-	frac := strings.TrimRight(fmt.Sprintf("%06d", part), "0")
-	for len(frac) < 2 {
-		frac += "0"
+	frac := strconv.FormatUint(part+uint64(Dollar), 10)[1:] // six digits
+	for len(frac) > 2 && frac[len(frac)-1] == '0' {
+		frac = frac[:len(frac)-1]
 	}
-	return fmt.Sprintf("%s$%d.%s", sign, whole, frac)
+	return sign + "$" + strconv.FormatUint(whole, 10) + "." + frac
 }
 
 // ParseMicros reads dollars: "0.5", "$0.50", "2". More than six decimals, signs, and amounts of ten million dollars

@@ -86,31 +86,39 @@ func (t *Table) Draw(out io.Writer, width int, bold func(string) string) {
 	w := bufio.NewWriter(out)
 	defer func() { _ = w.Flush() }()
 	shown, widths := t.fit(width)
-	var b strings.Builder
+	var b []byte
 	line := func(cells []string, paint func(string) string) {
-		b.Reset()
+		b = b[:0]
+		spaces := 0
 		for i, c := range shown {
 			text := Cut(Flat(cells[c]), widths[i])
-			pad := strings.Repeat(" ", max(0, widths[i]-screenWidth(text)))
-			if i > 0 {
-				b.WriteString(strings.Repeat(" ", gap))
-			}
+			pad := max(0, widths[i]-screenWidth(text))
 			if t.Columns[c].Right {
-				b.WriteString(pad + text)
-			} else {
-				b.WriteString(text + pad)
+				spaces, pad = spaces+pad, 0
 			}
+			if text != "" { // a line has no spaces at its end
+				for range spaces {
+					b = append(b, ' ')
+				}
+				b = append(b, text...)
+				spaces = 0
+			}
+			spaces += pad + gap
 		}
-		fmt.Fprintln(w, paint(strings.TrimRight(b.String(), " ")))
+		if paint == nil {
+			_, _ = w.Write(b)
+		} else {
+			_, _ = w.WriteString(paint(string(b)))
+		}
+		_ = w.WriteByte('\n')
 	}
-	plain := func(s string) string { return s }
 	titles := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		titles[i] = c.Title
 	}
 	line(titles, bold)
 	for _, row := range t.rows {
-		line(row, plain)
+		line(row, nil)
 		for c, column := range t.Columns {
 			if column.Under && !slices.Contains(shown, c) && row[c] != "-" && row[c] != "" {
 				fmt.Fprintln(w, Wrap(Flat(row[c]), width, "  "))

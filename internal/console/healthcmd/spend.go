@@ -108,7 +108,7 @@ when the ledger is long. Nor does what is shown by agent and day: the ledger kee
 		if err != nil {
 			return err
 		}
-		sums := sums{by: by, handles: handles, lines: map[string]*spendLine{}}
+		sums := sums{by: by, handles: handles, lines: map[lineKey]*spendLine{}}
 		err = sums.read(cmd.Context(), app, q)
 		if err != nil {
 			return fmt.Errorf("read the ledger: %w", err)
@@ -174,8 +174,11 @@ func resolveDream(ctx context.Context, app *cli.App, all []dream.Agent, q *spend
 type sums struct {
 	by      []string
 	handles map[string]string // by the agent's id
-	lines   map[string]*spendLine
+	lines   map[lineKey]*spendLine
 }
+
+// lineKey are the fields that tell lines apart; empty are those that do not.
+type lineKey struct{ agent, day, phase, model, dream string }
 
 // read adds up what a query selects: the totals that the ledger keeps by agent and day, or its rows where these say more.
 func (s sums) read(ctx context.Context, app *cli.App, q spend.Query) error {
@@ -186,7 +189,7 @@ func (s sums) read(ctx context.Context, app *cli.App, q spend.Query) error {
 	if byDay {
 		days, err := app.Days.DayTotals(ctx, q.Agent, q.Day)
 		for _, t := range days {
-			s.add(spendLine{Agent: t.Agent, Day: t.Day}, t)
+			s.add(lineKey{agent: t.Agent, day: t.Day}, t)
 		}
 		return err
 	}
@@ -194,41 +197,55 @@ func (s sums) read(ctx context.Context, app *cli.App, q spend.Query) error {
 	for _, r := range rows {
 		var t spend.DayTotal
 		t.Add(r)
-		s.add(spendLine{
-			Agent: r.Agent,
-			Day:   r.Day,
-			Phase: cli.OrDash(r.Phase),
-			Model: r.Model,
-			Dream: cli.OrDash(r.Dream),
-		}, t)
+		s.add(lineKey{r.Agent, r.Day, cli.OrDash(r.Phase), r.Model, cli.OrDash(r.Dream)}, t)
 	}
 	return err
 }
 
 // add counts a total in the line of its fields.
-func (s sums) add(of spendLine, t spend.DayTotal) {
-	if handle := s.handles[of.Agent]; handle != "" {
-		of.Agent = handle
-	}
-	key := strings.Join(of.labels(s.by), "\x00")
-	if s.lines[key] == nil {
-		for _, name := range groupings {
-			if !slices.Contains(s.by, name) {
-				*of.label(name) = ""
+func (s sums) add(all lineKey, t spend.DayTotal) {
+	var of lineKey
+	for _, name := range s.by {
+		switch name {
+		case "agent":
+			of.agent = all.agent
+			if handle := s.handles[all.agent]; handle != "" {
+				of.agent = handle
 			}
+		case "day":
+			of.day = all.day
+		case "phase":
+			of.phase = all.phase
+		case "model":
+			of.model = all.model
+		case "dream":
+			of.dream = all.dream
 		}
-		s.lines[key] = &of
 	}
-	s.lines[key].count(t)
+	line := s.lines[of]
+	if line == nil {
+		line = &spendLine{
+			Agent: of.agent,
+			Day:   of.day,
+			Phase: of.phase,
+			Model: of.model,
+			Dream: of.dream,
+		}
+		s.lines[of] = line
+	}
+	line.count(t)
 }
 
 // sorted returns the lines in the order of their fields.
-func (s sums) sorted() []spendLine {
-	list := make([]spendLine, 0, len(s.lines))
-	for _, key := range slices.Sorted(maps.Keys(s.lines)) {
-		list = append(list, *s.lines[key])
-	}
-	return list
+func (s sums) sorted() []*spendLine {
+	return slices.SortedFunc(maps.Values(s.lines), func(a, b *spendLine) int {
+		for _, name := range s.by {
+			if c := strings.Compare(*a.label(name), *b.label(name)); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
 }
 
 // label is the field of a line with one of the names of groupings.
@@ -255,7 +272,7 @@ func (s *spendLine) labels(by []string) []string {
 	return labels
 }
 
-func showSpend(app *cli.App, list []spendLine, by []string) error {
+func showSpend(app *cli.App, list []*spendLine, by []string) error {
 	t := cli.NewTable()
 	for i, name := range by {
 		t.Columns = append(t.Columns, cli.Column{Title: strings.ToUpper(name), Flex: i > 0, Least: 8})
@@ -263,8 +280,7 @@ func showSpend(app *cli.App, list []spendLine, by []string) error {
 	t.Columns = append(t.Columns, cli.Columns("CALLS,right,drop=2", "RESERVED,right,drop=1", "SETTLED,right",
 		"UNKNOWN,right", "TOTAL,right", "TOKENS IN,right,drop=3", "CACHED,right,drop=4", "OUT,right,drop=3")...)
 	var all spendLine
-	for i := range list {
-		s := &list[i]
+	for _, s := range list {
 		t.Add(append(s.labels(by), s.figures()...)...)
 		all.Attempts += s.Attempts
 		all.Reserved += s.Reserved

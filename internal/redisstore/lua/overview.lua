@@ -25,9 +25,6 @@ end
 
 -- waits reports whether one of the keys of what waits for a review exists.
 local function waits(base)
-  if #plan.waits == 1 then
-    return call('EXISTS', base .. plan.waits[1]) > 0
-  end
   local keys = {}
   for i, key in ipairs(plan.waits) do
     keys[i] = base .. key
@@ -35,17 +32,40 @@ local function waits(base)
   return #keys > 0 and call('EXISTS', unpack(keys)) > 0
 end
 
+-- Most agents have no key of some kinds, such as that of what waits for a review. One command looks for those of several
+-- agents, and only where it finds one are they read one by one.
+local TOGETHER = 25
+local function found(part, first)
+  if not part then
+    return false
+  end
+  local keys = {}
+  for i = first, math.min(first + 2 * TOGETHER - 2, #ARGV), 2 do
+    keys[#keys + 1] = ARGV[i + 1] .. part
+  end
+  return call('EXISTS', unpack(keys)) > 0
+end
+
+local waiting, dated, dreamt = false, false, {}
 for i = 4, #ARGV, 2 do
   local base = ARGV[i + 1]
+  if (i - 4) % (2 * TOGETHER) == 0 then
+    waiting = #plan.waits > 1 or found(plan.waits[1], i)
+    dated = due ~= '' and found('by:due:prediction:live', i)
+    for _, state in ipairs(plan.states) do
+      dreamt[state] = found(plan.by .. state, i)
+    end
+  end
   local a = {
     plan.episodes and call('ZCARD', base .. 'by:newest:episode:live') or 0,
     dreaming[ARGV[i]] and 1 or 0,
-    due == '' and 0 or overdue(base),
-    waits(base) and 1 or 0,
+    dated and overdue(base) or 0,
+    waiting and waits(base) and 1 or 0,
   }
   local rows = base .. 'items'
   for _, state in ipairs(plan.states) do
-    for _, m in ipairs(call('ZRANGE', base .. plan.by .. state, 0, plan.dreams - 1)) do
+    local places = dreamt[state] and call('ZRANGE', base .. plan.by .. state, 0, plan.dreams - 1) or {}
+    for _, m in ipairs(places) do
       local row = call('HGET', rows, sub(m, 45))
       if row then
         a[#a + 1] = state
