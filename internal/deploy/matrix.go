@@ -40,6 +40,7 @@ func (d *Process) Bridge(ctx context.Context, h *Deployment, tell func(string, .
 		return nil, &exit.Error{Code: exit.Usage, Err: h.wants}
 	}
 	e := newEngine(h)
+	e.counts = true
 	reached, err := e.dialIfAny(ctx)
 	if err != nil {
 		return nil, errors.Join(err, e.Stop())
@@ -60,6 +61,9 @@ func (d *Process) Bridge(ctx context.Context, h *Deployment, tell func(string, .
 		return nil, errors.Join(err, closing, being.Close(ctx), e.Stop())
 	}
 	e.bridge.rooms, e.bridge.being, e.bridge.hush = service, being, hush
+	if err := e.serveMetrics(ctx, readyToBridge(e)); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
 	return e, nil
 }
 

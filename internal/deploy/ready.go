@@ -50,6 +50,7 @@ const (
 	partStore    = "store"
 	partTemporal = "temporal"
 	partProvider = "provider"
+	partMatrix   = "matrix"
 )
 
 // readyToTalk is the readiness of a server. Talk needs the store and a provider; without Temporal it works, and nobody
@@ -68,6 +69,18 @@ func readyToTalk(e *engine) *readiness {
 func readyToWork(e *engine) *readiness {
 	r := &readiness{engine: e, needs: []string{partStore, partTemporal}}
 	r.parts = map[string]func(context.Context) string{partStore: r.store, partTemporal: r.temporal}
+	return r
+}
+
+// readyToBridge is the readiness of a process that only bridges Matrix. It answers what it brings, so it needs the store,
+// a provider and the homeserver.
+func readyToBridge(e *engine) *readiness {
+	r := &readiness{engine: e, needs: []string{partStore, partProvider, partMatrix}}
+	r.parts = map[string]func(context.Context) string{
+		partStore:    r.store,
+		partProvider: r.provider,
+		partMatrix:   r.matrix,
+	}
 	return r
 }
 
@@ -131,6 +144,15 @@ func (r *readiness) store(ctx context.Context) string {
 
 func (r *readiness) temporal(ctx context.Context) string {
 	_, err := r.engine.client.CheckHealth(ctx, &client.CheckHealthRequest{})
+	return partWord(err)
+}
+
+// matrix reports whether the homeserver has answered one of the bridge's accounts lately.
+func (r *readiness) matrix(ctx context.Context) string {
+	q, bridges, err := matrixQueue(ctx, r.engine)
+	if err == nil && (!bridges || q.Connected == 0) {
+		return partAway
+	}
 	return partWord(err)
 }
 

@@ -42,6 +42,10 @@ func TestEachProcessIsReadyWithWhatItsWorkNeeds(t *testing.T) {
 			e := &engine{}
 			require.Equal(t, c.talks, readyToTalk(e).status(words), "a server")
 			require.Equal(t, c.works, readyToWork(e).status(words), "a worker")
+			words[partMatrix] = partOK
+			require.Equal(t, c.talks, readyToBridge(e).status(words), "a bridge")
+			words[partMatrix] = partAway
+			require.Equal(t, http.StatusServiceUnavailable, readyToBridge(e).status(words), "a bridge to nowhere")
 		})
 	}
 }

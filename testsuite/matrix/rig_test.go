@@ -72,9 +72,10 @@ type rig struct {
 	mu     sync.Mutex
 	offset time.Duration
 
-	bridge sync.WaitGroup
-	stop   context.CancelFunc
-	ended  error
+	running *matrix.Bridge
+	bridge  sync.WaitGroup
+	stop    context.CancelFunc
+	ended   error
 }
 
 func newRig(t *testing.T, at place, handles ...string) *rig {
@@ -153,6 +154,7 @@ func (r *rig) start() {
 		},
 	}, r.options)
 	require.NoError(r, err)
+	r.running = b
 	ctx, cancel := context.WithCancel(r.Context())
 	r.stop = cancel
 	r.bridge.Go(func() { r.ended = b.Run(ctx) })
