@@ -22,7 +22,7 @@ const recordsAtOnce = 50
 const clocksDiffer = 48 * time.Hour
 
 // details discards the fragments and scenarios of dreams that ended long ago, dream by dream in the order that they
-// began. Where a dream is not closed, the next pass begins with that dream again.
+// began. Where a dream is not closed, the next pass begins with that dream again, and passes the later ones that are done.
 func (p *pass) details(agent string) error {
 	cutoff, some := p.before(p.Ages.Dreams)
 	if !some {
@@ -61,17 +61,35 @@ func (p *pass) details(agent string) error {
 				closed = false
 				continue
 			}
+			name := [2]string{agent, r.ID}
 			if closed {
 				done = r.At.Add(time.Nanosecond) // the dreams that began before it are done
+			} else if p.passed[name] {
+				continue
 			}
 			if err := p.discard(&needed, r, done, cutoff); err != nil {
 				return err
 			}
+			p.remember(name, closed)
 		}
 		if len(records) < recordsAtOnce {
 			return nil
 		}
 		from = records[len(records)-1].Header().At.Add(time.Nanosecond)
+	}
+}
+
+// remember notes a dream that is done, until those before it are as well.
+func (s *Sweeper) remember(dream [2]string, closed bool) {
+	switch {
+	case s.Dry:
+	case closed:
+		delete(s.passed, dream)
+	default:
+		if s.passed == nil {
+			s.passed = map[[2]string]bool{}
+		}
+		s.passed[dream] = true
 	}
 }
 

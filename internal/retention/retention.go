@@ -60,6 +60,9 @@ type Sweeper struct {
 	Pause func(ctx context.Context, took time.Duration) error
 	// Dry counts what a pass would remove, and removes nothing.
 	Dry bool
+
+	// passed are dreams, by agent and id, that are done although an earlier one of their agent is open.
+	passed map[[2]string]bool
 }
 
 // Pass sweeps once. What was done stays when it fails or its process dies: the next pass goes on with the rest. An

@@ -257,3 +257,62 @@ func TestWhatAnotherDreamTookOverStays(t *testing.T) {
 	}
 	require.Equal(t, []string{id(3), id(8), id(20), id(29)}, dreams)
 }
+
+// readStore counts the dreams whose memories are read.
+type readStore struct {
+	retention.Store
+	dreams int
+}
+
+func (s *readStore) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
+	if q.Dream != "" {
+		s.dreams++
+	}
+	return s.Store.Find(ctx, q)
+}
+
+// A dream that waits does not make each pass read the memories of all that were dreamt since.
+func TestDreamsAfterOneThatWaitsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	count := &readStore{Store: r.Store}
+	r.Store = count
+	put := func(n int) *dream.Record {
+		r.now = r.now.AddDate(0, 0, 1)
+		id := fmt.Sprintf("dream/echo/%04d", n)
+		record := &dream.Record{
+			Head: dream.Head{
+				ID:    id,
+				Agent: echo,
+				Kind:  dream.KindRecord,
+				At:    r.now,
+				State: dream.Live,
+				Taint: dream.FromDream,
+				Dream: id,
+			},
+			Outcome: dream.Completed, Tier: dream.Core, Ended: r.now,
+		}
+		if n == 0 {
+			record.Outcome, record.Until = dream.Interrupted, r.now.AddDate(1, 0, 0)
+		}
+		_, err := r.store.Commit(t.Context(), memory.Write{Agent: echo, Cause: "import", Add: []dream.Item{record}})
+		require.NoError(t, err)
+		return record
+	}
+	waits := put(0)
+	for n := range 45 {
+		put(n + 1)
+		r.pass()
+	}
+	require.Equal(t, 14, count.dreams, "each that became old, once")
+	waits.Outcome, waits.Until = dream.Completed, time.Time{}
+	_, err := r.store.Commit(t.Context(), memory.Write{Agent: echo, Cause: "operator", Change: []dream.Item{waits}})
+	require.NoError(t, err)
+	r.pass()
+	aged, err := r.store.Aged(t.Context(), echo)
+	require.NoError(t, err)
+	require.False(t, aged.Details.Before(dawn.AddDate(0, 0, 15)), "%s", aged.Details)
+	before := count.dreams
+	r.pass()
+	require.Equal(t, before, count.dreams)
+}
