@@ -255,3 +255,37 @@ func TestAKeyThatIsWrongIsNotMade(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, keys)
 }
+
+func TestLimitsOfAKeyAreChanged(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t).furnish()
+	laptop := d.keyFrom("keys", "add", "laptop", "--agent", "echo", "--rate", "60", "--day", "$2")
+	stored := func() access.Key {
+		t.Helper()
+		keys, err := d.store.Keys(t.Context())
+		require.NoError(t, err)
+		require.Len(t, keys, 1)
+		return keys[0]
+	}
+	before := stored()
+	require.Equal(t, exit.OK, d.run(80, "keys", "set", "laptop", "--rate", "120", "--program"), d.err.String())
+	require.Equal(t, "key    "+laptop.ID+"\nname   laptop\nasks   a program\nrate   120 a minute\na day  $2.00\n",
+		d.out.String())
+	before.Rate, before.Program = 120, true
+	require.Equal(t, before, stored(), "all else stays, its secret too")
+	changed := d.keyFrom("keys", "set", laptop.ID, "--program=false", "--rate", "0", "--day", "")
+	require.Equal(t, laptop.ID, changed.ID)
+	before.Rate, before.Program, before.Day = 0, false, nil
+	require.Equal(t, before, stored())
+
+	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop"))
+	require.Contains(t, d.err.String(), "--rate, --program or --day")
+	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop", "--rate", "-1"))
+	require.Contains(t, d.err.String(), "rate is -1 requests a minute")
+	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop", "--day", "much"))
+	require.Equal(t, exit.NotFound, d.run(0, "keys", "set", "nobody", "--rate", "1"))
+	require.Equal(t, exit.OK, d.run(0, "keys", "revoke", "laptop"))
+	require.Equal(t, exit.Refused, d.run(0, "keys", "set", "laptop", "--rate", "1"))
+	require.Contains(t, d.err.String(), "has ended and stays so")
+	require.Equal(t, before.Rate, stored().Rate)
+}

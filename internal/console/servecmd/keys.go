@@ -33,7 +33,7 @@ counted. Without --principal a key is a principal of its own; rotate gives a new
   operator  sees journal, fragments and scenarios too, and starts, cancels and archives dreams
   owner     forgets, and changes agents, too`,
 	}
-	cmd.AddCommand(keysAdd(app), keysList(app), keysRotate(app), keysRevoke(app), keysOpen(app))
+	cmd.AddCommand(keysAdd(app), keysList(app), keysSet(app), keysRotate(app), keysRevoke(app), keysOpen(app))
 	return cmd
 }
 
