@@ -244,6 +244,18 @@ func TestNoProviderCouldBillMoreOnAWireOfItsOwnThanWasReserved(t *testing.T) {
 	}
 }
 
+// A long prompt leaves less room in the window than a model may think: the maximum that is set there is below the budget
+// for thoughts, and a provider that bills these beside it bills all of them.
+func TestABudgetForThoughtsIsReservedWhereTheWindowIsNearlyFull(t *testing.T) {
+	t.Parallel()
+	const picture = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`
+	body := fmt.Sprintf(`{"model":"echo","messages":[{"role":"user","content":[%s,%s]},{"role":"user","content":%q}],
+		"thinking":{"type":"enabled","budget_tokens":50000}}`, picture, picture, strings.Repeat("word ", 2000))
+	how, text, refused := overbilledWire(messagesForm, []byte(body), 100)
+	require.NoError(t, refused)
+	require.Empty(t, how, "%s", text)
+}
+
 // The control: with half the reservation the generated bodies would exceed it, and many of them are not refused.
 func TestHalfOfAReservationWouldNotDoOnAWireOfItsOwn(t *testing.T) {
 	t.Parallel()

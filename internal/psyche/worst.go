@@ -50,7 +50,8 @@ func (t *turn) worst() (spend.Worst, []splice) {
 		if t.spec.Reasoning {
 			beside = max(0, d.thinks-int64(o.Thinking)) // the limit includes the usual allowance already
 		}
-		most = max(most, plus(limit, beside))
+		// A limit that the window's room has cut no longer includes all of a budget for thoughts.
+		most = max(most, plus(limit, beside), d.thinks)
 	}
 	if window := t.limits().window(); window > 0 {
 		most = min(most, window)
