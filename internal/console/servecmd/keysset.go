@@ -17,10 +17,11 @@ func keysSet(app *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set NAME|ID", Short: "Change a key's limits, or who waits for what it asks", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeKeys(app),
-		Long: `Set changes the rate, the cap a day and the mark of programs of a live key. Its secret, role, agents and principal stay:
-for others make a new key. What is not given stays as it is. Servers follow within 5 seconds; a request that is under way
-keeps its place.`,
-		Example: "  oneiros keys set laptop --rate 120\n  oneiros keys set nightly --program --day '$5'\n  oneiros keys set nightly --program=false --rate 0",
+		Long: `Set changes the rate, the cap a day and the mark of programs of a live key. Its secret, role, agents and
+principal stay: for others make a new key. What is not given stays as it is. Servers follow within 5 seconds; a request
+that is under way keeps its place.`,
+		Example: "  oneiros keys set laptop --rate 120\n  oneiros keys set nightly --program --day '$5'\n" +
+			"  oneiros keys set nightly --program=false --rate 0",
 	}
 	cmd.RunE = app.InStore(func(ctx context.Context, args []string) error {
 		fs := cmd.Flags()
@@ -32,7 +33,8 @@ keeps its place.`,
 			return err
 		}
 		if !k.Live(app.Now()) {
-			return exit.Refusedf("key %s (%s) has ended and stays so; keys add --principal %s makes another one for the same principal",
+			return exit.Refusedf(
+				"key %s (%s) has ended and stays so; keys add --principal %s makes another one for the same principal",
 				k.ID, k.Name, k.PrincipalName())
 		}
 		if fs.Changed("rate") {
@@ -74,7 +76,8 @@ keeps its place.`,
 	fs := cmd.Flags()
 	fs.IntVar(&rate, "rate", 0, "requests a minute; 0: the server's limit (`number`)")
 	fs.BoolVar(&program, "program", false,
-		"a program or an agent uses it, and no person waits: on a full server people's requests go first; --program=false takes that back")
+		"a program or an agent uses it, and no person waits: on a full server people's requests go first;\n"+
+			"--program=false takes that back")
 	fs.StringVar(&day, "day", "", "what it may cost a day, as in '$2' or 0.50; '': the server's limit (`dollars`)")
 	for _, flag := range []string{"rate", "day"} {
 		view.Completes(app, cmd, flag, cli.Nothing)
