@@ -212,7 +212,14 @@ func (f fleetOf) lines(b *testing.B) {
 		"dreams list --all --status aborted", "spend --all", "spend --all --limit 0", "spend",
 		"health --problems",
 	} {
-		b.Run(strings.ReplaceAll(line, " ", "_"), func(b *testing.B) { f.measured(b, func() { f.command(b, line) }) })
+		b.Run(strings.ReplaceAll(line, " ", "_"), func(b *testing.B) {
+			f.command(b, line) // on Redis the first reading completes what an older program has not kept
+			f.measured(b, func() {
+				for b.Loop() {
+					f.command(b, line)
+				}
+			})
+		})
 	}
 	b.Run("GET_v1_dreams", func(b *testing.B) { f.measured(b, func() { f.listed(b) }) })
 }
@@ -254,23 +261,21 @@ func redisUsed(b *testing.B, client *goredis.Client) time.Duration {
 // command runs a command line.
 func (f fleetOf) command(b *testing.B, line string) {
 	b.Helper()
-	for b.Loop() {
-		var out, err bytes.Buffer
-		app := &cli.App{
-			Out:      &out,
-			Err:      &err,
-			Now:      func() time.Time { return now },
-			Width:    120,
-			Zone:     "Europe/Berlin",
-			Patience: 20 * time.Millisecond,
-			Backend: backend{
-				open: func(context.Context) (*deploy.Deployment, error) { h := *f.deployment; return &h, nil },
-			},
-		}
-		code := console.Run(b.Context(), app, strings.Fields(line))
-		require.Contains(b, []int{0, exit.Unwell}, code, "%s%s", out.String(), err.String())
-		require.NotEmpty(b, out.String())
+	var out, err bytes.Buffer
+	app := &cli.App{
+		Out:      &out,
+		Err:      &err,
+		Now:      func() time.Time { return now },
+		Width:    120,
+		Zone:     "Europe/Berlin",
+		Patience: 20 * time.Millisecond,
+		Backend: backend{
+			open: func(context.Context) (*deploy.Deployment, error) { h := *f.deployment; return &h, nil },
+		},
 	}
+	code := console.Run(b.Context(), app, strings.Fields(line))
+	require.Contains(b, []int{0, exit.Unwell}, code, "%s%s", out.String(), err.String())
+	require.NotEmpty(b, out.String())
 }
 
 // listed lists the dreams of all agents by the API's own code.

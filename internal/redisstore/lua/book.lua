@@ -84,7 +84,8 @@ local function end_row(seq, state, counted, at, tokens)
       redis.call('HSET', key, 'reserved', spell(reserved), 'spent', spell(plus(spent, counted)))
     end
   end
-  count_day(ask.agent or '', ask.day or '', {state = now[1], amount = before, tokens = tokens_of(now[6])},
+  local was = now[1] == 'open' and {0, 0, 0} or tokens_of(now[6])
+  count_day(ask.agent or '', ask.day or '', {state = now[1], amount = before, tokens = was},
     {state = state, amount = counted, tokens = tokens})
   if now[1] == 'open' then
     local dream = ask.dream or ''
