@@ -122,6 +122,7 @@ func newWorld(t *testing.T, kind string, l span) *world {
 		now:   dawn,
 		night: readNight(t),
 		spent: map[string]spentSum{},
+		dice:  rand.New(rand.NewPCG(1, 2)),
 	}
 	clock := func() time.Time { return w.now }
 	switch kind {
@@ -191,7 +192,7 @@ func (w *world) live(from, to int, sweep bool) {
 			_, err := w.sweeps.Pass(w.Context())
 			require.NoError(w, err)
 		}
-		if (today+1)%int(w.kept/day) == 0 {
+		if w.days >= 365 && (today+1)%int(w.kept/day) == 0 {
 			w.Logf("%d agents, %d nights and %d turns a day, on day %d: %s", w.agents, w.nights, w.turns, today+1, w.size())
 		}
 	}
