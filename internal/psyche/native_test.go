@@ -244,8 +244,8 @@ func TestNoProviderCouldBillMoreOnAWireOfItsOwnThanWasReserved(t *testing.T) {
 	}
 }
 
-// A long prompt leaves less room in the window than a model may think: the maximum that is set there is below the budget
-// for thoughts, and a provider that bills these beside it bills all of them.
+// A long prompt leaves less room in the window than a model may think: the maximum that is set there is below the
+// budget for thoughts, and a provider that bills these beside it bills all of them.
 func TestABudgetForThoughtsIsReservedWhereTheWindowIsNearlyFull(t *testing.T) {
 	t.Parallel()
 	const picture = `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}`

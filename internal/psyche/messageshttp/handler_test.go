@@ -363,7 +363,8 @@ func TestAStreamWhoseFirstWordIsLateBegins(t *testing.T) {
 	from, provider := io.Pipe()
 	h := open(t)
 	h.answers(http.StatusOK, "text/event-stream", from)
-	answer, err := http.Post(h.url+"/v1/messages", "application/json", strings.NewReader(asking(`"model":"iris","stream":true,"max_tokens":9`)))
+	answer, err := http.Post(h.url+"/v1/messages", "application/json",
+		strings.NewReader(asking(`"model":"iris","stream":true,"max_tokens":9`)))
 	require.NoError(t, err)
 	defer func() { _ = answer.Body.Close() }()
 	const first = "event: message_start\n"
