@@ -203,6 +203,7 @@ var (
 	books = []string{
 		"rows", "open", "row:", "asks", "step:", "dream:", "day:", "awake:", "opens:", "account:",
 		"answer:", "allowed:", "allowance:", sumsKey, "folded", unfoldedKey,
+		"spent:", "spenders", changesKey,
 	}
 )
 

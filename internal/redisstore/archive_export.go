@@ -115,6 +115,7 @@ type reader struct {
 	held     []memory.Record
 	size     int
 	returned bool // records of the part have been returned
+	counted  bool // a count tells of each change of the ledger
 }
 
 // part reads a part and returns it when it is complete.

@@ -77,6 +77,7 @@ func (f *importer) flush() error {
 // end writes everything that waits.
 func (f *importer) end() error {
 	f.flushSums()
+	f.do("DEL", f.root(summedKey)) // the totals of these rows are added up when they are first asked for
 	if f.err != nil {
 		return f.err
 	}

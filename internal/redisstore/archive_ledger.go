@@ -13,9 +13,21 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-// ledger exports the ledger.
+// changesKey is the ledger's count of changes to what it has (book.lua).
+const changesKey = "changes"
+
+// ledger exports the ledger. Every write to it changes one of the keys that are watched here. While processes of a
+// program may run that does not count its changes, everything that is read is watched as well: for that the server
+// searches all keys that are watched already, so that it takes the square of their number.
 func (r *reader) ledger(c inventory) {
-	r.watch(r.ledgerKey("rows"), r.ledgerKey("folded"), r.ledgerKey(unfoldedKey), r.ledgerKey("open"))
+	r.watch(r.ledgerKey("rows"), r.ledgerKey("folded"), r.ledgerKey(unfoldedKey), r.ledgerKey("open"),
+		r.ledgerKey(changesKey), r.root(raisedKey))
+	if r.err != nil {
+		return
+	}
+	raised, err := r.tx.Exists(r.ctx, r.root(raisedKey)).Result()
+	r.fail(err)
+	r.counted = raised == 0
 	steps := r.attempts()
 	r.sums()
 	r.accounts(c.accounts)
@@ -93,9 +105,16 @@ func (r *reader) asks(rows []map[string]string) []map[string]string {
 	return rows
 }
 
-// rows watches and reads hashes.
+// watchUncounted watches keys of which no count tells that they have changed.
+func (r *reader) watchUncounted(keys ...string) {
+	if !r.counted {
+		r.watch(keys...)
+	}
+}
+
+// rows reads hashes.
 func (r *reader) rows(keys []string) []map[string]string {
-	r.watch(keys...)
+	r.watchUncounted(keys...)
 	if r.err != nil {
 		return nil
 	}
@@ -139,7 +158,7 @@ func (r *reader) answers(steps []string) {
 		for i, step := range chunk {
 			keys[i] = r.ledgerKey("answer:", step)
 		}
-		r.watch(keys...)
+		r.watchUncounted(keys...)
 		if r.err != nil {
 			return
 		}

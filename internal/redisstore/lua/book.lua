@@ -13,6 +13,9 @@
 -- m:spent:<agent> is a hash of a day -> what its rows and sums count for together, as numbers in a text: calls, amounts of
 -- open rows, of lost ones and of the others, and tokens (in, cached, out). m:spenders is the set of agents that have one.
 -- Folding changes nothing of it.
+--
+-- m:changes counts what was changed of rows and answers, so that an export need not watch each of them. New rows change m:rows,
+-- and folding changes m:sums.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
@@ -67,6 +70,7 @@ end
 
 -- end_row replaces what an attempt counted by its final amount, in every account and in the total of its day.
 local function end_row(seq, state, counted, at, tokens)
+  redis.call('INCR', P .. 'changes')
   local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step', 'tokens')
   local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
   local booked = {}
@@ -98,6 +102,7 @@ end
 
 -- drop_rows deletes the answers of the steps of these rows, and marks the rows that may still bring one.
 local function drop_rows(rows)
+  if #rows > 0 then redis.call('INCR', P .. 'changes') end
   local still = {}
   for _, seq in ipairs(rows) do
     local now = redis.call('HMGET', row(seq), 'state', 'step')
