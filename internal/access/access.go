@@ -273,12 +273,15 @@ var (
 	ErrOther = errors.New("this idempotency key was used for another request")
 	// ErrLiveKey is why a deployment cannot be used without keys again.
 	ErrLiveKey = errors.New("a key is live")
+	// ErrRevoked is why a key is not replaced.
+	ErrRevoked = errors.New("the key was revoked, and stays so")
 )
 
 // Store keeps keys and responses. Each method is one atomic, durable step, safe across processes. The same store
 // holds the memory, and whenever that erases memories (memory.Store.Forget) each stored response becomes Erased.
 type Store interface {
-	// PutKey creates a key, or replaces the one with its id. memory.ErrTaken when another id has the hash.
+	// PutKey creates a key, or replaces the one with its id. memory.ErrTaken when another id has the hash, ErrRevoked
+	// when the key is revoked and k is not: what was read before a revocation does not take it back.
 	PutKey(ctx context.Context, k Key) error
 	// Keys lists all, revoked and expired ones too, by creation, then id.
 	Keys(ctx context.Context) ([]Key, error)

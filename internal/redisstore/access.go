@@ -44,8 +44,13 @@ func (s apiKeys) PutKey(ctx context.Context, k access.Key) error {
 		word, err = s.run(ctx, putKeyScript, []string{s.root(keysKey), s.root(keyHashesKey), s.root(keysRequiredKey)},
 			k.ID, k.Hash, body)
 	}
-	if err == nil && word == "taken" {
-		err = memory.ErrTaken
+	if err == nil {
+		switch word {
+		case "taken":
+			err = memory.ErrTaken
+		case "revoked":
+			err = access.ErrRevoked
+		}
 	}
 	return store.Wrap(err, "put key ", k.ID)
 }

@@ -22,6 +22,11 @@ func (s apiKeys) PutKey(ctx context.Context, k access.Key) error {
 			if cell[bool](d, "SELECT EXISTS (SELECT 1 FROM keys WHERE hash = ? AND id <> ?)", k.Hash, k.ID) {
 				d.fail(memory.ErrTaken)
 			}
+			for _, before := range decoded[access.Key](d, "SELECT body FROM keys WHERE id = ?", k.ID) {
+				if !before.Revoked.IsZero() && k.Revoked.IsZero() {
+					d.fail(access.ErrRevoked)
+				}
+			}
 			d.exec(`INSERT INTO keys (id, hash, body) VALUES (?, ?, ?)
 				ON CONFLICT (id) DO UPDATE SET hash = excluded.hash, body = excluded.body`, k.ID, k.Hash, jsonText{k.UTC()})
 			d.requireKeys(true)

@@ -61,6 +61,9 @@ func (b *Book) PutKey(_ context.Context, k access.Key) error {
 			return memory.ErrTaken
 		}
 	}
+	if !b.keys[k.ID].Revoked.IsZero() && k.Revoked.IsZero() {
+		return access.ErrRevoked
+	}
 	if b.keys == nil {
 		b.keys = map[string]access.Key{}
 	}

@@ -117,6 +117,10 @@ func replaced(t *testing.T, s access.Store) {
 	k.Hash = access.Hash("another")
 	require.NoError(t, s.PutKey(t.Context(), k))
 	require.Equal(t, []access.Key{k}, list(t, s))
+	before := k
+	before.Revoked, before.Rate = time.Time{}, 7
+	require.ErrorIs(t, s.PutKey(t.Context(), before), access.ErrRevoked)
+	require.Equal(t, []access.Key{k}, list(t, s), "a revoked key stays revoked")
 	other := aKey(2)
 	other.Hash = aKey(1).Hash
 	require.NoError(t, s.PutKey(t.Context(), other), "nobody has the old hash any more")

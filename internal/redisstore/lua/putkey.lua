@@ -7,6 +7,7 @@ if owner and owner ~= id then
 end
 local before = redis.call('HGET', KEYS[1], id)
 if before then
+  if cjson.decode(before).revoked and not cjson.decode(ARGV[4]).revoked then return 'revoked' end
   redis.call('HDEL', KEYS[2], cjson.decode(before).hash)
 end
 redis.call('HSET', KEYS[1], id, ARGV[4])
