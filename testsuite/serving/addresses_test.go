@@ -17,22 +17,25 @@ func TestWhatStandsElsewhereIsBilledWithinTheDayOnEveryWire(t *testing.T) {
 	t.Parallel()
 	const day = 100_000 // micro-dollars: the window costs 128,000
 	h, upstream := billed(t, provider.ReadLast, "0.10", "", 0)
-	for _, c := range []struct{ path, agent, picture, file string }{
+	for _, c := range []struct{ path, agent, picture, file, refused string }{
 		{
 			"/v1/chat/completions", "iris",
 			`"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"ADDRESS"}}]}]`,
 			`"messages":[{"role":"user","content":[{"type":"file","file":{"file_data":"AA"}}]}]`,
+			"file is not passed on",
 		},
 		{
 			"/v1/responses", "fern",
 			`"input":[{"role":"user","content":[{"type":"input_image","image_url":"ADDRESS"}]}]`,
 			`"input":[{"role":"user","content":[{"type":"input_file","file_data":"AA"}]}]`,
+			"input_file at input[0].content[0] is not passed on",
 		},
 		{
 			"/v1/messages", "moss",
 			`"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"ADDRESS"}}]}]`,
 			`"messages":[{"role":"user","content":[{"type":"document",` +
 				`"source":{"type":"base64","media_type":"application/pdf","data":"AA"}}]}]`,
+			"document at messages.0.content.0 is not passed on",
 		},
 	} {
 		if c.agent != "iris" {
@@ -41,7 +44,7 @@ func TestWhatStandsElsewhereIsBilledWithinTheDayOnEveryWire(t *testing.T) {
 		before, calls := upstream.Billing.Total(), len(upstream.Billing.Calls())
 		status, _, answer := h.ask(http.MethodPost, c.path, `{"model":"`+c.agent+`",`+c.file+`}`)
 		require.Equal(t, http.StatusBadRequest, status, answer)
-		require.Contains(t, answer, "file is not passed on to a paid model")
+		require.Contains(t, answer, c.refused+" to a paid model")
 		require.Contains(t, answer, "serve.allow_fields")
 		for address, want := range map[string]int{
 			"https://x.org/a.png":      http.StatusTooManyRequests,
