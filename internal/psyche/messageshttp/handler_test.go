@@ -219,8 +219,8 @@ func TestThoughtsAreShownAsTheRequestAsks(t *testing.T) {
 	const answer = `{"choices":[{"message":{"content":"Yes.","reasoning":"hm"},"finish_reason":"stop"}]}`
 	const signed = `"content":[{"type":"thinking","thinking":`
 	for thinking, want := range map[string]string{
-		`null`:                `"content":[{"type":"text","text":"Yes.","citations":null}]`,
-		`{"type":"disabled"}`: `"content":[{"type":"text","text":"Yes.","citations":null}]`,
+		`null`:                `"content":[{"type":"text","text":"Yes."}]`,
+		`{"type":"disabled"}`: `"content":[{"type":"text","text":"Yes."}]`,
 		`{"type":"adaptive"}`: signed + `"hm","signature":"oneiros:reasoning"},`,
 		`{"type":"adaptive","display":"omitted"}`: signed + `"","signature":"oneiros:reasoning:aG0="},`,
 	} {

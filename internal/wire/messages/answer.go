@@ -127,10 +127,7 @@ func (b *block) MarshalJSON() ([]byte, error) {
 			Caller caller          `json:"caller"`
 		}{b.kind, b.id, b.name, inputOf(b.text.String()), caller{"direct"}}), nil
 	}
-	return marshalled(struct {
-		textBlock
-		Citations absent `json:"citations"`
-	}{textBlock: textBlock{b.kind, b.text.String()}}), nil
+	return marshalled(textBlock{b.kind, b.text.String()}), nil
 }
 
 // Answer makes a message of the pieces of a chat completion, in the order in which they come. As a stream it makes
