@@ -140,7 +140,8 @@ func (g *Guard) compare(ctx context.Context, rows []Row, one Purchase) (missing 
 		if r.Step != one.Ask.Step || r.Reserved != one.Ask.Amount || !r.At.Equal(one.Ask.At) {
 			continue
 		}
-		if r.State != Open && r.State != Lost || one.Bill.State == r.State {
+		closed := r.State == Lost && r.Dream != "" // the record of its dream has told it at this amount
+		if r.State != Open && r.State != Lost || one.Bill.State == r.State || closed {
 			return false, nil
 		}
 		return false, g.Ledger.Settle(ctx, Hold{Step: r.Step, Attempt: r.Attempt, Amount: r.Reserved}, one.Bill)

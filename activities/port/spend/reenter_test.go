@@ -137,3 +137,22 @@ func TestAJournalIsToldOfEveryPurchaseWhileItIsMade(t *testing.T) {
 		require.Equal(t, budget.Micros(35), one.Counts())
 	}
 }
+
+// The reservation of a call whose end did not reach the ledger counts in full once its dream is over, and the record of
+// the dream says so.
+func TestWhatAClosedDreamCountsIsLeftAsItIs(t *testing.T) {
+	t.Parallel()
+	b := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)})
+	behind := open(t)
+	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
+	require.NoError(t, err)
+	one := b.Purchases()[0]
+	_, err = behind.ledger.Reserve(t.Context(), one.Ask)
+	require.NoError(t, err)
+	_, counted, err := behind.ledger.Close(t.Context(), one.Ask.Dream, one.Bill.At)
+	require.NoError(t, err)
+	require.Greater(t, counted, one.Bill.Amount)
+	n, _ := b.entered(behind.ledger)
+	require.Zero(t, n)
+	require.Equal(t, spend.Balance{Spent: counted}, behind.balance("day:echo"))
+}
