@@ -55,7 +55,10 @@ func TestEveryWriteToTheLedgerIsSeenByAnExport(t *testing.T) {
 		{"a reservation of a dream", func() error { buy(t, l, "two", "dream/echo/1"); return nil }},
 		{"a second one", func() error { h = buy(t, l, "three", "dream/echo/1"); return nil }},
 		{"the end of one of two", func() error { return l.Settle(t.Context(), h, paid("more words")) }},
-		{"the end of what a dream left open", func() error { _, _, err := l.Close(t.Context(), "dream/echo/1", noon); return err }},
+		{"the end of what a dream left open", func() error {
+			_, _, err := l.Close(t.Context(), "dream/echo/1", noon)
+			return err
+		}},
 		{"answers that are deleted", func() error { return l.Forget(t.Context(), "dream/echo/1") }},
 		{"rows that are folded", func() error {
 			rows, _, err := l.Attempts(t.Context(), 0, 10)

@@ -150,7 +150,7 @@ const exportTries = 50
 func (t *trial) restore() {
 	kept := filepath.Join(t.TempDir(), "nightly.oneiros")
 	lost := gap{from: time.Now()}
-	// While people talk and agents dream, an export finds no moment in which nobody writes, and says so: it is repeated.
+	// While people talk and agents dream, an export may find no moment in which nobody writes. It says so.
 	var err error
 	for range exportTries {
 		_, err = t.fleet.Ask(t.ctx, "store", "export", kept)

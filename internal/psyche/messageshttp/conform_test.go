@@ -15,7 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/conform"
 )
 
-// uncited is called required, although the service leaves it out where nothing is cited: the AI SDK takes no null there.
+// uncited is called required, although the service leaves it out where nothing is cited. The AI SDK takes no null there.
 var uncited = []string{"TextBlock.citations", "ContentBlockStartEventContentBlockUnion.citations"}
 
 // TestEveryMemberIsOneOfThePublishedWire reads translated answers of every kind with Anthropic's library, whole and as

@@ -14,8 +14,8 @@
 -- open rows, of lost ones and of the others, and tokens (in, cached, out). m:spenders is the set of agents that have one.
 -- Folding changes nothing of it.
 --
--- m:changes counts what was changed of rows and answers, so that an export need not watch each of them. New rows change m:rows,
--- and folding changes m:sums.
+-- m:changes counts what was changed of rows and answers, so that an export need not watch each of them. New rows change
+-- m:rows, and folding changes m:sums.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
