@@ -22,8 +22,8 @@ const maxHeld = 64 << 20
 // exportTries is how often a part is read again because of writes in between.
 const exportTries = 20
 
-// Export reads one part after another: the names, each agent, the ledger. It watches every key that it reads, so that
-// the server reports a change before the part's end.
+// Export reads one part after another: the names, each agent, the ledger. It watches keys of which one
+// changes with everything that it reads, so that the server reports a change before the part's end.
 func (s archives) Export(ctx context.Context) memory.Records {
 	return store.Export(s.name, func(put store.Put) error {
 		mark, err := s.currentMark(ctx)

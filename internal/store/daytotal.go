@@ -72,7 +72,7 @@ func DayFaults(counted []spend.DayTotal) (faults []string) {
 			t.Day, t.Calls, spend.Add(spend.Add(t.Reserved, t.Settled), t.Unknown)))
 	}
 	if more := len(counted) - len(faults); more > 0 {
-		faults = append(faults, fmt.Sprintf("so are the totals of %d more days", more))
+		faults = append(faults, fmt.Sprintf("the totals of %d more days are not those of their rows either", more))
 	}
 	return faults
 }

@@ -216,8 +216,8 @@ func (t DayTotal) Compare(other DayTotal) int {
 
 // DayTotals is a ledger that keeps the totals of every agent's days beside its attempts.
 type DayTotals interface {
-	// DayTotals returns what TotalByDay makes of all rows of an agent, of a day, or of everybody and always where these
-	// are empty. It takes time for the days, and none for their attempts.
+	// DayTotals returns what TotalByDay makes of the rows of an agent and a day; of all agents, or all days, where these
+	// are empty. It reads one total a day, and none of its attempts.
 	DayTotals(ctx context.Context, agent, day string) ([]DayTotal, error)
 }
 

@@ -140,7 +140,7 @@ func (g *Guard) compare(ctx context.Context, rows []Row, one Purchase) (missing 
 		if r.Step != one.Ask.Step || r.Reserved != one.Ask.Amount || !r.At.Equal(one.Ask.At) {
 			continue
 		}
-		closed := r.State == Lost && r.Dream != "" // the record of its dream has told it at this amount
+		closed := r.State == Lost && r.Dream != "" // the record of its dream has this amount
 		if r.State != Open && r.State != Lost || one.Bill.State == r.State || closed {
 			return false, nil
 		}
