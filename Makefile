@@ -116,8 +116,8 @@ release-test: packaging-tools ## Make a release for this machine twice, and inst
 
 # Tests that need one of them are skipped without it, and say so.
 .PHONY: packaging-tools
-packaging-tools: ## Install what checks packages when it is missing: lintian, rpm, systemd (apt-get as root or by sudo without a password)
-	@missing=; for tool in lintian:lintian rpm:rpm systemd-analyze:systemd dpkg-deb:dpkg unshare:util-linux; do \
+packaging-tools: ## Install what checks packages when it is missing: lintian, rpm, systemd, podman (apt-get as root or by sudo without a password)
+	@missing=; for tool in lintian:lintian rpm:rpm systemd-analyze:systemd dpkg-deb:dpkg unshare:util-linux podman:podman crun:crun; do \
 	command -v "$${tool%:*}" >/dev/null || missing="$$missing $${tool#*:}"; done; [ -n "$$missing" ] || exit 0; sudo=; \
 	if [ "$$(id -u)" != 0 ]; then sudo="sudo -n"; fi; \
 	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || sudo -n true 2>/dev/null; }; then \

@@ -218,6 +218,81 @@ func TestTheImageRunsByItsOwnEntryPoint(t *testing.T) {
 	require.EqualValues(t, imageUser, info.Sys().(*syscall.Stat_t).Uid)
 }
 
+// An engine loads the image of a release, and runs it as docs/install.md shows. It sees cgroups of the second version,
+// and sets limits that it may also set where it runs in a container itself.
+func TestAnEngineLoadsAndRunsTheImage(t *testing.T) {
+	if os.Getenv("RELEASE") == "" {
+		t.Skip("loads the image of a whole release: make release-test")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("an engine without root needs settings of the machine")
+	}
+	needs(t, "podman", "unshare")
+	r := realRelease(t)
+	dir, err := os.MkdirTemp("", "podman") // whose path may have 50 characters at most
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	podman := func(args ...string) (string, error) {
+		all := append([]string{
+			"--mount", "--cgroup", "sh", "-c", `mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec podman "$@"`, "sh", "--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "--storage-driver", "vfs",
+			"--cgroup-manager", "cgroupfs", "--events-backend", "none",
+		}, args...)
+		out, err := exec.Command("unshare", all...).CombinedOutput()
+		return string(out), err
+	}
+	if out, err := podman("info"); err != nil {
+		t.Skipf("podman does not work here: %s", out)
+	}
+	must := func(args ...string) string {
+		t.Helper()
+		out, err := podman(args...)
+		require.NoError(t, err, "podman %v: %s", args, out)
+		return out
+	}
+	t.Cleanup(func() { _, _ = podman("rm", "--all", "--force", "--time", "1") })
+
+	loaded := must("load", "-i", filepath.Join(r.out, "oneiros_"+r.version+"_image.tar"))
+	_, image, found := strings.Cut(loaded, "Loaded image: ")
+	require.True(t, found, loaded)
+	image = strings.TrimSpace(image)
+	at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
+	_, port, _ := net.SplitHostPort(at)
+	must("run", "-d", "--name", "oneiros", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL",
+		"--security-opt", "no-new-privileges", "--cgroups", "disabled", "--ulimit", "nofile=4096", "--ulimit", "nproc=4096",
+		"--network", "host",
+		"-e", "ONEIROS_SERVE_LISTEN=:"+port, "-v", "oneiros:/var/lib/oneiros", image)
+	inside := func(args ...string) string {
+		t.Helper()
+		return must(append([]string{"exec", "oneiros", "/usr/bin/oneiros"}, args...)...)
+	}
+	ready := func() {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			out, err := podman("exec", "oneiros", "/usr/bin/oneiros", "ready")
+			if err != nil {
+				t.Log(out)
+			}
+			return err == nil
+		}, 30*time.Second, time.Second)
+	}
+	ready()
+	require.Contains(t, inside("version"), r.version)
+	var key struct{ Secret string }
+	require.NoError(t, json.Unmarshal([]byte(inside("--json", "keys", "add", "laptop")), &key))
+	inside("agents", "add", "iris")
+	require.Eventually(t, func() bool {
+		answer := chat(t, at, key.Secret)
+		defer func() { _ = answer.Body.Close() }()
+		return answer.StatusCode == http.StatusOK
+	}, 10*time.Second, 50*time.Millisecond)
+
+	must("restart", "oneiros")
+	ready()
+	require.Contains(t, inside("agents", "list"), "iris", "the volume outlives the process")
+	must("stop", "--time", "60", "oneiros")
+	require.Equal(t, "0", strings.TrimSpace(must("inspect", "--format", "{{.State.ExitCode}}", "oneiros")))
+}
+
 // chat asks the agent something. The caller closes the body.
 func chat(t *testing.T, at, secret string) *http.Response {
 	t.Helper()

@@ -22,7 +22,7 @@ mount --make-rprivate /
 mount -t tmpfs tmpfs "$DIR"
 mkdir "$DIR/upper" "$DIR/work" "$DIR/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$DIR/upper,workdir=$DIR/work" "$DIR/root"
-cp "$PACKAGE" "$DIR/root/oneiros.deb"
+cp "$PACKAGE" "$DIR/root/"
 cd "$DIR/root"
 mount -t proc proc proc
 mount -t sysfs sysfs sys
@@ -129,19 +129,61 @@ func keepSetting(t *testing.T, path string) {
 	t.Cleanup(func() { require.NoError(t, os.WriteFile(path, before, 0o600)) })
 }
 
+// packager is a program that installs packages, and how.
+type packager struct {
+	name     string
+	file     string // pattern of the package's name
+	install  []string
+	again    []string // installs over the same version, as an upgrade does
+	remove   []string
+	leftover string   // the settings that were edited, after the package was removed
+	purge    []string // nil: it knows no purge
+}
+
+func packagers() []packager {
+	rpm := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[here.arch]
+	return []packager{
+		{
+			name:     "dpkg",
+			file:     "*_" + here.arch + ".deb",
+			install:  []string{"dpkg", "-i"},
+			again:    []string{"dpkg", "-i"},
+			remove:   []string{"dpkg", "-r", "oneiros"},
+			leftover: "/etc/oneiros/oneiros.env",
+			purge:    []string{"dpkg", "-P", "oneiros"},
+		},
+		{ // this machine's packages are unknown to rpm, also the shell that the scripts need
+			name:     "rpm",
+			file:     "*." + rpm + ".rpm",
+			install:  []string{"rpm", "-i", "--nodeps", "--nosignature"},
+			again:    []string{"rpm", "-U", "--force", "--nodeps", "--nosignature"},
+			remove:   []string{"rpm", "-e", "oneiros"},
+			leftover: "/etc/oneiros/oneiros.env.rpmsave",
+		},
+	}
+}
+
 func TestThePackageRunsUnderSystemd(t *testing.T) {
-	t.Parallel()
 	if os.Getenv("RELEASE") == "" {
 		t.Skip("installs the package of a whole release: make release-test")
 	}
 	r := realRelease(t)
-	found, err := filepath.Glob(filepath.Join(r.out, "*_"+here.arch+".deb"))
+	keepSetting(t, "/proc/sys/net/unix/max_dgram_qlen") // systemd raises it at boot, for this network namespace
+	for _, p := range packagers() {
+		t.Run(p.name, func(t *testing.T) { p.runsUnderSystemd(t, r) })
+	}
+}
+
+func (p packager) runsUnderSystemd(t *testing.T, r release) {
+	needs(t, p.name)
+	found, err := filepath.Glob(filepath.Join(r.out, p.file))
 	require.NoError(t, err)
 	require.Len(t, found, 1)
-	keepSetting(t, "/proc/sys/net/unix/max_dgram_qlen") // systemd raises it at boot, for this network namespace
 	m := newMachine(t, found[0])
+	does := func(command []string, args ...string) { m.must(command[0], append(command[1:], args...)...) }
+	pkg := "/" + filepath.Base(found[0])
 
-	m.must("dpkg", "-i", "/oneiros.deb")
+	does(p.install, pkg)
 	require.Contains(t, m.must("oneiros", "version"), r.version)
 	require.Contains(t, m.must("getent", "passwd", "oneiros"), ":/var/lib/oneiros:")
 	require.Equal(t, "700 oneiros\n", m.must("stat", "-c", "%a %U", "/var/lib/oneiros"))
@@ -161,8 +203,11 @@ func TestThePackageRunsUnderSystemd(t *testing.T) {
 	started, err := m.command("systemctl", "start", "oneiros-up").CombinedOutput()
 	require.NoError(t, err, "%s%s", started, m.says("journalctl", "--no-pager", "-u", "oneiros-up"))
 	require.Equal(t, "active", m.says("systemctl", "is-active", "oneiros-up"))
-	seen := "/proc/" + m.must("systemctl", "show", "oneiros-up", "--value", "-p", "MainPID")
-	secret := strings.TrimSpace(seen) + "/root/run/credentials/oneiros-up.service/openai"
+	process := func() string {
+		return strings.TrimSpace(m.must("systemctl", "show", "oneiros-up", "--value", "-p", "MainPID"))
+	}
+	first := process()
+	secret := "/proc/" + first + "/root/run/credentials/oneiros-up.service/openai"
 	require.Equal(t, "sk-of-a-test\n", m.must("cat", secret), "as the service sees it")
 
 	m.oneiros("agents", "add", "iris")
@@ -170,12 +215,22 @@ func TestThePackageRunsUnderSystemd(t *testing.T) {
 	m.oneiros("dream", "--agent", "iris", "--estimate")
 	var key struct{ Secret string }
 	require.NoError(t, json.Unmarshal([]byte(m.oneiros("--json", "keys", "add", "laptop")), &key))
-	require.Contains(t, m.must("env", "ONEIROS_SERVE_LISTEN="+at, "oneiros", "ready"), "ready")
-	require.Eventually(t, func() bool {
-		answer := chat(t, at, key.Secret)
-		defer func() { _ = answer.Body.Close() }()
-		return answer.StatusCode == http.StatusOK
-	}, 10*time.Second, 50*time.Millisecond)
+	answers := func() {
+		t.Helper()
+		require.Contains(t, m.must("env", "ONEIROS_SERVE_LISTEN="+at, "oneiros", "ready"), "ready")
+		require.Eventually(t, func() bool {
+			answer := chat(t, at, key.Secret)
+			defer func() { _ = answer.Body.Close() }()
+			return answer.StatusCode == http.StatusOK
+		}, 10*time.Second, 50*time.Millisecond)
+	}
+	answers()
+
+	does(p.again, pkg)
+	require.Equal(t, "active", m.says("systemctl", "is-active", "oneiros-up"), "what ran runs after an upgrade")
+	require.NotEqual(t, first, process(), "from the new program")
+	require.Equal(t, "ONEIROS_SERVE_LISTEN="+at+"\n", m.must("cat", "/etc/oneiros/oneiros.env"))
+	answers()
 
 	m.must("systemctl", "stop", "oneiros-up")
 	require.Equal(t, "Result=success\nExecMainStatus=0\n",
@@ -183,10 +238,13 @@ func TestThePackageRunsUnderSystemd(t *testing.T) {
 	_, err = net.DialTimeout("tcp", at, time.Second)
 	require.Error(t, err, "it has stopped")
 
-	m.must("dpkg", "-r", "oneiros")
+	does(p.remove)
+	m.must("test", "!", "-e", "/usr/bin/oneiros")
 	m.must("test", "-s", "/var/lib/oneiros/oneiros.db")
-	m.must("test", "-s", "/etc/oneiros/oneiros.yaml")
-	m.must("dpkg", "-P", "oneiros")
-	m.must("test", "!", "-e", "/var/lib/oneiros")
-	m.must("test", "!", "-e", "/etc/oneiros/oneiros.yaml")
+	m.must("test", "-s", p.leftover)
+	if p.purge != nil {
+		does(p.purge)
+		m.must("test", "!", "-e", "/var/lib/oneiros")
+		m.must("test", "!", "-e", "/etc/oneiros/oneiros.yaml")
+	}
 }
