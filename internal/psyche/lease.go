@@ -334,6 +334,11 @@ func short(text string) string {
 	if text == "" {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(text))
+	return shortOf([]byte(text))
+}
+
+// shortOf is short for a text in bytes.
+func shortOf(b []byte) string {
+	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:6])
 }

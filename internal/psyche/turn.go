@@ -280,14 +280,16 @@ func (t *turn) conversation() string {
 	}
 	for _, m := range t.Body.messages {
 		if m.role == "user" {
-			first := string(m.Of(t.Body.raw))
-			if text := t.Body.text(m); t.Body.native() && text != "" { // kept items are written otherwise than clients do
-				first = text
+			first := m.Of(t.Body.raw)
+			if t.Body.native() { // kept items are written otherwise than clients do
+				if text := t.Body.text(m); text != "" {
+					first = []byte(text)
+				}
 			}
 			if t.Group != "" {
-				first = t.Group + "\x00" + first
+				first = slices.Concat([]byte(t.Group), []byte{0}, first)
 			}
-			return "talk_" + short(first)
+			return "talk_" + shortOf(first)
 		}
 	}
 	return "talk_" + short(time.Time{}.String())

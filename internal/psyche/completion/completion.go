@@ -54,6 +54,7 @@ type Reader struct {
 	from   io.Reader
 	stream bool
 
+	buf   []byte // the memory of wait
 	wait  []byte // bytes that were read and not taken
 	data  []byte // data lines of an event that is not complete
 	err   error
@@ -124,13 +125,16 @@ func (r *Reader) whole() ([]Piece, error) {
 // fill reads more.
 func (r *Reader) fill() {
 	const each = 4 << 10
-	if cap(r.wait)-len(r.wait) < each {
-		grown := make([]byte, len(r.wait), 2*cap(r.wait)+each)
+	if len(r.buf)-len(r.wait) < each/2 {
+		grown := make([]byte, 2*len(r.wait)+each)
 		copy(grown, r.wait)
-		r.wait = grown
+		r.buf = grown
+	} else {
+		copy(r.buf, r.wait)
 	}
-	n, err := r.from.Read(r.wait[len(r.wait):cap(r.wait)])
-	r.wait = r.wait[:len(r.wait)+n]
+	begun := len(r.wait)
+	n, err := r.from.Read(r.buf[begun:])
+	r.wait = r.buf[:begun+n]
 	switch {
 	case errors.Is(err, io.EOF):
 		r.err = io.EOF

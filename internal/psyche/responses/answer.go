@@ -1,11 +1,9 @@
 package responses
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,8 +18,8 @@ type Answer struct {
 	created time.Time
 	events  bool // they are written, because the client asked for a stream
 
-	number int    // of the next event
-	out    []byte // events that were not taken
+	number int             // of the next event
+	out    jsonscan.Writer // events that were not taken
 	items  []*output
 	status string
 	reason string // why the answer is incomplete
@@ -91,31 +89,38 @@ func (q *Request) Answer(id string, created time.Time) *Answer {
 
 // Events takes the events that were written since the last call. The next one to be written reuses their memory.
 func (a *Answer) Events() []byte {
-	out := a.out
-	a.out = a.out[:0]
+	out := a.out.Buf
+	a.out.Buf = a.out.Buf[:0]
 	return out
 }
 
-// event writes an event. members are its members after type and sequence_number, each with a comma before it.
-func (a *Answer) event(kind string, members []byte) {
+// event writes an event. members writes its members after type and sequence_number.
+func (a *Answer) event(kind string, members func(w *jsonscan.Writer)) {
 	if !a.events {
 		return
 	}
-	out := append(append(a.out, "event: "...), kind...)
-	out = append(append(out, "\ndata: {\"type\":\""...), kind...)
-	out = strconv.AppendInt(append(out, `","sequence_number":`...), int64(a.number), 10)
-	a.out = append(append(out, members...), "}\n\n"...)
+	w := &a.out
+	w.Buf = append(append(append(w.Buf, "event: "...), kind...), "\ndata: "...)
+	w.Begin()
+	w.Text("type", kind)
+	w.Number("sequence_number", int64(a.number))
+	members(w)
+	w.End()
+	w.Buf = append(w.Buf, "\n\n"...)
 	a.number++
 }
 
 // Begin writes the first events.
 func (a *Answer) Begin() {
-	if !a.events {
-		return
+	for _, kind := range []string{"response.created", "response.in_progress"} {
+		a.event(kind, a.asMember)
 	}
-	response := fmt.Appendf(nil, `,"response":%s`, a.Response())
-	a.event("response.created", response)
-	a.event("response.in_progress", response)
+}
+
+// asMember writes the response as it stands.
+func (a *Answer) asMember(w *jsonscan.Writer) {
+	w.Name("response")
+	a.write(w)
 }
 
 // Take takes one piece.
@@ -173,64 +178,82 @@ func (a *Answer) add(kind, prefix string) *output {
 	return o
 }
 
-func (a *Answer) announce(o *output) {
-	a.event("response.output_item.added", fmt.Appendf(nil, `,"output_index":%d,"item":%s`, o.place, o.json(true)))
+func (a *Answer) announce(o *output) { a.itemEvent("response.output_item.added", o, true) }
+
+func (a *Answer) itemEvent(kind string, o *output, begins bool) {
+	a.event(kind, func(w *jsonscan.Writer) {
+		w.Number("output_index", int64(o.place))
+		w.Name("item")
+		o.write(w, begins)
+	})
 }
 
-// at are the members that name a part of an item.
-func (o *output) at(index string, n int) []byte {
-	out := append(make([]byte, 0, 256), `,"item_id":`...)
-	out = append(jsonscan.AppendQuoted(out, o.id), `,"output_index":`...)
-	out = append(strconv.AppendInt(out, int64(o.place), 10), ',')
-	out = append(jsonscan.AppendQuoted(out, index), ':')
-	return strconv.AppendInt(out, int64(n), 10)
+// partEvent writes an event about part n of an item.
+func (a *Answer) partEvent(kind string, o *output, n int, members func(w *jsonscan.Writer)) {
+	a.event(kind, func(w *jsonscan.Writer) {
+		w.Text("item_id", o.id)
+		w.Number("output_index", int64(o.place))
+		index := "content_index"
+		if o.parts[n].kind == "summary_text" {
+			index = "summary_index"
+		}
+		w.Number(index, int64(n))
+		members(w)
+	})
 }
 
-// part is the part of an item being written, which is begun if the last one is of another kind.
-func (a *Answer) part(o *output, kind string) (*outputPart, []byte) {
-	index, name, added := "content_index", "part", "response.content_part.added"
-	if kind == "summary_text" {
-		index, added = "summary_index", "response.reasoning_summary_part.added"
-	}
+// part is the number of the part of an item being written, which is begun if the last one is of another kind.
+func (a *Answer) part(o *output, kind string) int {
 	if n := len(o.parts); n > 0 && o.parts[n-1].kind == kind && !o.parts[n-1].done {
-		return o.parts[n-1], o.at(index, n-1)
+		return n - 1
 	}
 	a.closePart(o)
 	p := &outputPart{kind: kind}
 	o.parts = append(o.parts, p)
-	at := o.at(index, len(o.parts)-1)
-	a.event(added, fmt.Appendf(bytes.Clone(at), `,%q:%s`, name, p.json(true)))
-	return p, at
+	added := "response.content_part.added"
+	if kind == "summary_text" {
+		added = "response.reasoning_summary_part.added"
+	}
+	n := len(o.parts) - 1
+	a.partEvent(added, o, n, func(w *jsonscan.Writer) {
+		w.Name("part")
+		p.write(w, true)
+	})
+	return n
 }
 
 // closePart ends the last part of an item.
 func (a *Answer) closePart(o *output) {
-	n := len(o.parts)
-	if n == 0 || o.parts[n-1].done {
+	n := len(o.parts) - 1
+	if n < 0 || o.parts[n].done {
 		return
 	}
-	p := o.parts[n-1]
+	p := o.parts[n]
 	p.done = true
-	text := jsonscan.Quoted(p.text.String())
-	index, over := "content_index", "response.content_part.done"
-	if p.kind == "summary_text" {
-		index, over = "summary_index", "response.reasoning_summary_part.done"
-	}
-	at := o.at(index, n-1)
+	text, over := "response."+p.kind+".done", "response.content_part.done"
 	switch p.kind {
-	case "output_text":
-		a.event(
-			"response.output_text.done",
-			fmt.Appendf(bytes.Clone(at), `,"text":%s,"logprobs":[%s]`, text, withoutBytes(p.logprobs)),
-		)
-	case "refusal":
-		a.event("response.refusal.done", fmt.Appendf(bytes.Clone(at), `,"refusal":%s`, text))
-	case "reasoning_text":
-		a.event("response.reasoning_text.done", fmt.Appendf(bytes.Clone(at), `,"text":%s`, text))
 	case "summary_text":
-		a.event("response.reasoning_summary_text.done", fmt.Appendf(bytes.Clone(at), `,"text":%s`, text))
+		text, over = "response.reasoning_summary_text.done", "response.reasoning_summary_part.done"
 	}
-	a.event(over, fmt.Appendf(bytes.Clone(at), `,"part":%s`, p.json(false)))
+	a.partEvent(text, o, n, func(w *jsonscan.Writer) {
+		w.Text(p.member(), p.text.String())
+		if p.kind == "output_text" {
+			w.Name("logprobs")
+			w.Buf = append(append(append(w.Buf, '['), withoutBytes(p.logprobs)...), ']')
+		}
+	})
+	a.partEvent(over, o, n, func(w *jsonscan.Writer) {
+		w.Name("part")
+		p.write(w, false)
+	})
+}
+
+// member is the name of the text of a part.
+func (p *outputPart) member() string {
+	if p.kind == "refusal" {
+		return "refusal"
+	}
+	return "text"
 }
 
 // withoutBytes are log probabilities as events have them, which do not spell their tokens out in bytes.
@@ -260,20 +283,23 @@ func (a *Answer) close(o *output) {
 	}
 	a.closePart(o)
 	o.done = true
-	switch {
-	case o.kind == "function_call":
-		a.event(
-			"response.function_call_arguments.done",
-			fmt.Appendf(nil, `,"item_id":%q,"output_index":%d,"arguments":%s`,
-				o.id, o.place, jsonscan.Quoted(o.arguments.String())),
-		)
-	case o.kind == "custom_tool_call":
-		input := jsonscan.Quoted(o.input())
-		at := fmt.Appendf(nil, `,"item_id":%q,"output_index":%d`, o.id, o.place)
-		a.event("response.custom_tool_call_input.delta", fmt.Appendf(bytes.Clone(at), `,"delta":%s`, input))
-		a.event("response.custom_tool_call_input.done", fmt.Appendf(at, `,"input":%s`, input))
+	switch o.kind {
+	case "function_call":
+		a.callEvent("response.function_call_arguments.done", o, "arguments", o.arguments.String())
+	case "custom_tool_call":
+		a.callEvent("response.custom_tool_call_input.delta", o, "delta", o.input())
+		a.callEvent("response.custom_tool_call_input.done", o, "input", o.input())
 	}
-	a.event("response.output_item.done", fmt.Appendf(nil, `,"output_index":%d,"item":%s`, o.place, o.json(false)))
+	a.itemEvent("response.output_item.done", o, false)
+}
+
+// callEvent writes an event about a call of a tool, with one text.
+func (a *Answer) callEvent(kind string, o *output, member, text string) {
+	a.event(kind, func(w *jsonscan.Writer) {
+		w.Text("item_id", o.id)
+		w.Number("output_index", int64(o.place))
+		w.Text(member, text)
+	})
 }
 
 // seal is encrypted_content for the thoughts of an item.
@@ -314,9 +340,9 @@ func (a *Answer) think(p completion.Piece) {
 	if a.q.summary {
 		kind, event = "summary_text", "response.reasoning_summary_text.delta"
 	}
-	part, at := a.part(o, kind)
-	part.text.WriteString(p.Text)
-	a.event(event, fmt.Appendf(at, `,"delta":%s`, jsonscan.Quoted(p.Text)))
+	n := a.part(o, kind)
+	o.parts[n].text.WriteString(p.Text)
+	a.partEvent(event, o, n, func(w *jsonscan.Writer) { w.Text("delta", p.Text) })
 }
 
 func (a *Answer) say(kind, text string) {
@@ -326,14 +352,14 @@ func (a *Answer) say(kind, text string) {
 		a.words = a.add("message", "msg")
 		a.announce(a.words)
 	}
-	part, at := a.part(a.words, kind)
-	part.text.WriteString(text)
-	if kind == "refusal" {
-		a.event("response.refusal.delta", fmt.Appendf(at, `,"delta":%s`, jsonscan.Quoted(text)))
-		return
-	}
-	at = jsonscan.AppendQuoted(append(at, `,"delta":`...), text)
-	a.event("response.output_text.delta", append(at, `,"logprobs":[]`...))
+	n := a.part(a.words, kind)
+	a.words.parts[n].text.WriteString(text)
+	a.partEvent("response."+kind+".delta", a.words, n, func(w *jsonscan.Writer) {
+		w.Text("delta", text)
+		if kind == "output_text" {
+			w.Raw("logprobs", []byte("[]"))
+		}
+	})
 }
 
 // probabilities adds the log-probabilities of a text, which come beside it.
@@ -409,11 +435,7 @@ func (a *Answer) argue(p completion.Piece) {
 	}
 	o.arguments.WriteString(p.Text)
 	if o.kind == "function_call" {
-		a.event(
-			"response.function_call_arguments.delta",
-			fmt.Appendf(nil, `,"item_id":%q,"output_index":%d,"delta":%s`,
-				o.id, o.place, jsonscan.Quoted(p.Text)),
-		)
+		a.callEvent("response.function_call_arguments.delta", o, "delta", p.Text)
 	}
 }
 
@@ -466,12 +488,13 @@ func (a *Answer) End(now time.Time) {
 // Finish writes the last events.
 func (a *Answer) Finish() {
 	if a.status == "failed" {
-		a.event(
-			"error",
-			fmt.Appendf(nil, `,"code":%q,"message":%s,"param":null`, a.code, jsonscan.Quoted(a.broken)),
-		)
+		a.event("error", func(w *jsonscan.Writer) {
+			w.Text("code", a.code)
+			w.Text("message", a.broken)
+			w.Null("param")
+		})
 	}
-	a.event("response."+a.status, fmt.Appendf(nil, `,"response":%s`, a.Response()))
+	a.event("response."+a.status, a.asMember)
 }
 
 // Output are the items of the output, for a later request that goes on from it: reasoning with what the provider needs
@@ -481,34 +504,33 @@ func (a *Answer) Output() []Item {
 	for _, o := range a.items {
 		kept := *o
 		kept.sealed = true
-		all = append(all, Item{ID: o.id, Raw: kept.json(false)})
+		var w jsonscan.Writer
+		kept.write(&w, false)
+		all = append(all, Item{ID: o.id, Raw: w.Buf})
 	}
 	return all
 }
 
-// json is a part as clients read it. empty leaves its text out, as it is when it begins.
-func (p *outputPart) json(empty bool) []byte {
-	text := []byte(`""`)
-	if !empty {
-		text = jsonscan.Quoted(p.text.String())
+// write writes a part as clients read it. empty leaves its text out, as it is when it begins.
+func (p *outputPart) write(w *jsonscan.Writer, empty bool) {
+	text := p.text.String()
+	if empty {
+		text = ""
 	}
-	switch p.kind {
-	case "output_text":
-		return fmt.Appendf(
-			nil,
-			`{"type":"output_text","text":%s,"annotations":[%s],"logprobs":[%s]}`,
-			text,
-			p.notes,
-			p.logprobs,
-		)
-	case "refusal":
-		return fmt.Appendf(nil, `{"type":"refusal","refusal":%s}`, text)
+	w.Begin()
+	w.Text("type", p.kind)
+	w.Text(p.member(), text)
+	if p.kind == "output_text" {
+		w.Name("annotations")
+		w.Buf = append(append(append(w.Buf, '['), p.notes...), ']')
+		w.Name("logprobs")
+		w.Buf = append(append(append(w.Buf, '['), p.logprobs...), ']')
 	}
-	return fmt.Appendf(nil, `{"type":%q,"text":%s}`, p.kind, text)
+	w.End()
 }
 
-// json is an item as clients read it.
-func (o *output) json(begins bool) []byte {
+// write writes an item as clients read it.
+func (o *output) write(w *jsonscan.Writer, begins bool) {
 	status := "completed"
 	switch {
 	case begins:
@@ -516,131 +538,133 @@ func (o *output) json(begins bool) []byte {
 	case o.incomplete:
 		status = "incomplete"
 	}
-	head := fmt.Appendf(nil, `{"type":%q,"id":%q`, o.kind, o.id)
-	parts := func(kind string, same bool) []byte {
-		var list [][]byte
-		for _, p := range o.parts {
-			if (p.kind == kind) == same {
-				list = append(list, p.json(false))
-			}
-		}
-		return bytes.Join(list, []byte{','})
-	}
+	w.Begin()
+	defer w.End()
+	w.Text("type", o.kind)
+	w.Text("id", o.id)
 	switch o.kind {
 	case "message":
-		return fmt.Appendf(head, `,"status":%q,"role":"assistant","content":[%s]}`, status, parts("", false))
+		w.Text("status", status)
+		w.Text("role", "assistant")
+		w.List("content", len(o.parts), func(i int) { o.parts[i].write(w, false) })
+		return
 	case "reasoning":
-		head = fmt.Appendf(head, `,"summary":[%s]`, parts("summary_text", true))
-		if text := parts("reasoning_text", true); len(text) > 0 {
-			head = fmt.Appendf(head, `,"content":[%s]`, text)
+		o.writeParts(w, "summary", "summary_text")
+		if slices.ContainsFunc(o.parts, func(p *outputPart) bool { return p.kind == "reasoning_text" }) {
+			o.writeParts(w, "content", "reasoning_text")
 		}
 		if o.sealed && !begins {
-			head = fmt.Appendf(head, `,"encrypted_content":%q`, o.seal())
+			w.Text("encrypted_content", o.seal())
 		}
-		return fmt.Appendf(head, `,"status":%q}`, status)
+		w.Text("status", status)
+		return
+	case "function_call":
+		w.Text("status", status)
 	}
-	if o.kind == "function_call" {
-		head = fmt.Appendf(head, `,"status":%q`, status)
-	}
-	head = fmt.Appendf(head, `,"call_id":%s,"name":%s`, jsonscan.Quoted(o.call), jsonscan.Quoted(o.tool.name))
+	w.Text("call_id", o.call)
+	w.Text("name", o.tool.name)
 	if o.tool.namespace != "" {
-		head = fmt.Appendf(head, `,"namespace":%s`, jsonscan.Quoted(o.tool.namespace))
+		w.Text("namespace", o.tool.namespace)
 	}
-	if o.kind == "function_call" {
-		return fmt.Appendf(head, `,"arguments":%s}`, jsonscan.Quoted(o.arguments.String()))
+	switch {
+	case o.kind == "function_call":
+		w.Text("arguments", o.arguments.String())
+	case begins:
+		w.Text("input", "")
+	default:
+		w.Text("input", o.input())
 	}
-	input := ""
-	if !begins {
-		input = o.input()
+}
+
+// writeParts writes the parts of a kind as a member.
+func (o *output) writeParts(w *jsonscan.Writer, name, kind string) {
+	var parts []*outputPart
+	for _, p := range o.parts {
+		if p.kind == kind {
+			parts = append(parts, p)
+		}
 	}
-	return fmt.Appendf(head, `,"input":%s}`, jsonscan.Quoted(input))
+	w.List(name, len(parts), func(i int) { parts[i].write(w, false) })
 }
 
 // Response is the response as it stands.
 func (a *Answer) Response() []byte {
-	q := a.q
-	or := func(name, otherwise string) []byte {
-		if v := q.fields[name]; v != nil {
-			return v
-		}
-		return []byte(otherwise)
-	}
-	var b bytes.Buffer
-	fmt.Fprintf(
-		&b,
-		`{"id":%q,"object":"response","created_at":%d,"status":%q,"access_programs":null,"background":false`,
-		a.id,
-		a.created.Unix(),
-		a.status,
-	)
-	if a.status == "completed" {
-		fmt.Fprintf(&b, `,"completed_at":%d`, a.ended.Unix())
-	}
-	if a.status == "failed" {
-		fmt.Fprintf(&b, `,"error":{"code":%q,"message":%s}`, a.code, jsonscan.Quoted(a.broken))
-	} else {
-		b.WriteString(`,"error":null`)
-	}
-	if a.reason != "" {
-		fmt.Fprintf(&b, `,"incomplete_details":{"reason":%q}`, a.reason)
-	} else {
-		b.WriteString(`,"incomplete_details":null`)
-	}
-	fmt.Fprintf(
-		&b,
-		`,"instructions":%s,"max_output_tokens":%s,"max_tool_calls":%s,"model":%s`,
-		or(
-			"instructions",
-			"null",
-		),
-		or("max_output_tokens", "null"),
-		or("max_tool_calls", "null"),
-		jsonscan.Quoted(q.Model),
-	)
-	b.WriteString(`,"output":[`)
-	if a.status != "in_progress" {
-		for i, o := range a.items {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			b.Write(o.json(false))
-		}
-	}
-	fmt.Fprintf(
-		&b,
-		`],"parallel_tool_calls":%s,"previous_response_id":%s`,
-		or("parallel_tool_calls", "true"),
-		or("previous_response_id", "null"),
-	)
-	fmt.Fprintf(
-		&b,
-		`,"prompt_cache_key":%s,"reasoning":%s`,
-		or("prompt_cache_key", "null"),
-		or("reasoning", `{"effort":null,"summary":null}`),
-	)
-	fmt.Fprintf(&b, `,"safety_identifier":%s`, or("safety_identifier", "null"))
-	tier := a.tier
-	if tier == nil {
-		tier = or("service_tier", `"default"`)
-	}
-	fmt.Fprintf(&b, `,"service_tier":%s,"store":%t,"temperature":%s`, tier, q.Store, or("temperature", "null"))
-	fmt.Fprintf(
-		&b,
-		`,"text":%s,"tool_choice":%s,"tools":%s`,
-		or("text", `{"format":{"type":"text"}}`),
-		or("tool_choice", `"auto"`),
-		q.tools.echo(),
-	)
-	fmt.Fprintf(&b, `,"top_logprobs":%s,"top_p":%s,"truncation":"disabled","usage":%s,"user":%s,"metadata":%s}`,
-		or("top_logprobs", "0"), or("top_p", "null"), a.used(), or("user", "null"), or("metadata", "{}"))
-	return b.Bytes()
+	var w jsonscan.Writer
+	a.write(&w)
+	return w.Buf
 }
 
-// used is the usage in the words of this wire.
-func (a *Answer) used() []byte {
-	if a.usage == nil || a.status == "in_progress" {
-		return []byte("null")
+// write writes the response as it stands.
+func (a *Answer) write(w *jsonscan.Writer) {
+	q := a.q
+	echo := func(name, otherwise string) {
+		if v := q.fields[name]; v != nil {
+			w.Raw(name, v)
+			return
+		}
+		w.Raw(name, []byte(otherwise))
 	}
+	w.Begin()
+	w.Text("id", a.id)
+	w.Text("object", "response")
+	w.Number("created_at", a.created.Unix())
+	w.Text("status", a.status)
+	w.Null("access_programs")
+	w.Flag("background", false)
+	if a.status == "completed" {
+		w.Number("completed_at", a.ended.Unix())
+	}
+	if a.status == "failed" {
+		w.Object("error")
+		w.Text("code", a.code)
+		w.Text("message", a.broken)
+		w.End()
+	} else {
+		w.Null("error")
+	}
+	if a.reason != "" {
+		w.Object("incomplete_details")
+		w.Text("reason", a.reason)
+		w.End()
+	} else {
+		w.Null("incomplete_details")
+	}
+	echo("instructions", "null")
+	echo("max_output_tokens", "null")
+	echo("max_tool_calls", "null")
+	w.Text("model", q.Model)
+	items := a.items
+	if a.status == "in_progress" {
+		items = nil
+	}
+	w.List("output", len(items), func(i int) { items[i].write(w, false) })
+	echo("parallel_tool_calls", "true")
+	echo("previous_response_id", "null")
+	echo("prompt_cache_key", "null")
+	echo("reasoning", `{"effort":null,"summary":null}`)
+	echo("safety_identifier", "null")
+	if a.tier != nil {
+		w.Raw("service_tier", a.tier)
+	} else {
+		echo("service_tier", `"default"`)
+	}
+	w.Flag("store", q.Store)
+	echo("temperature", "null")
+	echo("text", `{"format":{"type":"text"}}`)
+	echo("tool_choice", `"auto"`)
+	w.List("tools", len(q.tools.kept), func(i int) { w.Buf = append(w.Buf, q.tools.kept[i]...) })
+	echo("top_logprobs", "0")
+	echo("top_p", "null")
+	w.Text("truncation", "disabled")
+	w.Name("usage")
+	a.writeUsage(w)
+	echo("user", "null")
+	echo("metadata", "{}")
+	w.End()
+}
+
+// writeUsage writes the usage in the words of this wire.
+func (a *Answer) writeUsage(w *jsonscan.Writer) {
 	var u struct {
 		Prompt     int64 `json:"prompt_tokens"`
 		Completion int64 `json:"completion_tokens"`
@@ -653,20 +677,23 @@ func (a *Answer) used() []byte {
 			Reasoning int64 `json:"reasoning_tokens"`
 		} `json:"completion_tokens_details"`
 	}
-	if json.Unmarshal(a.usage, &u) != nil {
-		return []byte("null")
+	if a.usage == nil || a.status == "in_progress" || json.Unmarshal(a.usage, &u) != nil {
+		w.Buf = append(w.Buf, "null"...)
+		return
 	}
 	if u.Total == 0 {
 		u.Total = u.Prompt + u.Completion
 	}
-	return fmt.Appendf(
-		nil,
-		`{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d,"cache_write_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
-		u.Prompt,
-		u.In.Cached,
-		u.In.Written,
-		u.Completion,
-		u.Out.Reasoning,
-		u.Total,
-	)
+	w.Begin()
+	w.Number("input_tokens", u.Prompt)
+	w.Object("input_tokens_details")
+	w.Number("cached_tokens", u.In.Cached)
+	w.Number("cache_write_tokens", u.In.Written)
+	w.End()
+	w.Number("output_tokens", u.Completion)
+	w.Object("output_tokens_details")
+	w.Number("reasoning_tokens", u.Out.Reasoning)
+	w.End()
+	w.Number("total_tokens", u.Total)
+	w.End()
 }

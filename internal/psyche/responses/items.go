@@ -13,10 +13,10 @@ import (
 // writer writes items as the messages of a chat completion. The thoughts, words and calls of one answer are items of
 // their own here, and one message there.
 type writer struct {
-	tools    *toolset
-	messages bytes.Buffer
-	count    int
-	open     *assistant // the answer whose items are being read; nil: none
+	tools *toolset
+	body  bytes.Buffer // of the chat completion, up to the messages so far
+	count int          // of the messages
+	open  *assistant   // the answer whose items are being read; nil: none
 }
 
 // assistant is one message of the model being put together.
@@ -27,19 +27,19 @@ type assistant struct {
 }
 
 func (w *writer) begin() {
-	w.count++
-	if w.messages.Len() > 0 {
-		w.messages.WriteByte(',')
+	if w.count > 0 {
+		w.body.WriteByte(',')
 	}
+	w.count++
 }
 
 // message writes a message whose content is a JSON value.
 func (w *writer) message(role string, content []byte) {
 	w.flush()
 	w.begin()
-	fmt.Fprintf(&w.messages, `{"role":%q,"content":`, role)
-	w.messages.Write(content)
-	w.messages.WriteByte('}')
+	fmt.Fprintf(&w.body, `{"role":%q,"content":`, role)
+	w.body.Write(content)
+	w.body.WriteByte('}')
 }
 
 // flush writes the model's message, where one is open.
@@ -57,11 +57,11 @@ func (w *writer) flush() {
 		}
 	}
 	w.begin()
-	fmt.Fprintf(&w.messages, `{"role":"assistant","content":%s%s`, content, a.members.json())
+	fmt.Fprintf(&w.body, `{"role":"assistant","content":%s%s`, content, a.members.json())
 	if len(a.calls) > 0 {
-		fmt.Fprintf(&w.messages, `,"tool_calls":[%s]`, bytes.Join(a.calls, []byte{','}))
+		fmt.Fprintf(&w.body, `,"tool_calls":[%s]`, bytes.Join(a.calls, []byte{','}))
 	}
-	w.messages.WriteByte('}')
+	w.body.WriteByte('}')
 }
 
 // answer is the model's message that an item belongs to.
@@ -349,7 +349,7 @@ func (w *writer) result(raw json.RawMessage, at string) error {
 	}
 	w.flush()
 	w.begin()
-	fmt.Fprintf(&w.messages, `{"role":"tool","tool_call_id":%s,"content":%s}`, jsonscan.Quoted(id), content)
+	fmt.Fprintf(&w.body, `{"role":"tool","tool_call_id":%s,"content":%s}`, jsonscan.Quoted(id), content)
 	return nil
 }
 

@@ -3,12 +3,10 @@
 package responses
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
@@ -29,7 +27,7 @@ type Request struct {
 	LeftOut []string
 
 	raw      []byte
-	fields   map[string]json.RawMessage // by name; null counts as absent
+	fields   map[string]json.RawMessage // by name; nil where it is null, which counts as absent
 	names    []string                   // of the fields, in order
 	tools    toolset
 	choice   []byte // tool_choice of the chat completion; nil: none
@@ -108,13 +106,14 @@ func Scan(raw []byte) (*Request, error) {
 	q := &Request{raw: raw, fields: map[string]json.RawMessage{}, Store: true}
 	err := jsonscan.Members(raw, func(key, value []byte) error {
 		name := jsonscan.Unquoted(key)
-		if slices.Contains(q.names, name) {
+		if _, twice := q.fields[name]; twice {
 			return fault("duplicate_field", name, "%s is given twice; send it once.", name)
 		}
 		q.names = append(q.names, name)
-		if string(value) != "null" {
-			q.fields[name] = value
+		if string(value) == "null" {
+			value = nil
 		}
+		q.fields[name] = value
 		return nil
 	})
 	if err != nil {
@@ -440,13 +439,12 @@ func object(v []byte, at string, each func(name string, value json.RawMessage) e
 	if len(v) == 0 || v[0] != '{' {
 		return wrong(at, "%s must be an object.", at)
 	}
-	var seen []string
+	var seen jsonscan.Fields
 	return jsonscan.Members(v, func(key, value []byte) error {
 		name := jsonscan.Unquoted(key)
-		if slices.Contains(seen, name) {
+		if !seen.Add(name, value) {
 			return fault("duplicate_field", at+"."+name, "%s.%s is given twice; send it once.", at, name)
 		}
-		seen = append(seen, name)
 		if string(value) == "null" {
 			return nil
 		}
@@ -470,7 +468,11 @@ type Options struct {
 // Chat is the body of the chat completion that asks the same. before are the items that the input goes on from.
 func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
 	w := &writer{tools: &q.tools}
-	w.messages.Grow(sizeOf(before) + sizeOf(q.Input) + len(q.fields["instructions"]) + 1<<10)
+	b := &w.body
+	b.Grow(sizeOf(before) + sizeOf(q.Input) + len(q.fields["instructions"]) + len(q.fields["tools"]) + 2<<10)
+	b.WriteString(`{"model":`)
+	b.Write(jsonscan.Quoted(q.Model))
+	b.WriteString(`,"messages":[`)
 	if v := q.fields["instructions"]; v != nil {
 		if v[0] != '"' {
 			return nil, wrong("instructions", "instructions must be a string.")
@@ -491,12 +493,6 @@ func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
 	if w.count == 0 {
 		return nil, wrong("input", "input is empty: send a string or at least one item.")
 	}
-	var b bytes.Buffer
-	b.Grow(w.messages.Len() + len(q.fields["tools"]) + 1<<10)
-	b.WriteString(`{"model":`)
-	b.Write(jsonscan.Quoted(q.Model))
-	b.WriteString(`,"messages":[`)
-	b.Write(w.messages.Bytes())
 	b.WriteByte(']')
 	member := func(name string, value []byte) {
 		if len(value) > 0 {

@@ -3,6 +3,8 @@ package responses_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -252,4 +254,18 @@ func FuzzRead(f *testing.F) {
 		}
 		require.True(t, json.Valid(out), "%s", out)
 	})
+}
+
+func TestABodyMayHaveAnyNumberOfFields(t *testing.T) {
+	t.Parallel()
+	var fields strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&fields, `"field_%d":null,`, i)
+	}
+	body := fmt.Sprintf(`{%[1]s"model":"iris","input":"Hi","reasoning":{%[1]s"effort":"low"}}`, fields.String())
+	q, err := responses.Read([]byte(body))
+	require.NoError(t, err)
+	require.Equal(t, "iris", q.Model)
+	_, err = responses.Read([]byte(strings.Replace(body, `"effort"`, `"field_9":null,"effort"`, 1)))
+	require.ErrorContains(t, err, "reasoning.field_9 is given twice")
 }

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -352,9 +351,4 @@ func (q *Request) chosen(kind, namespace, name, at string) (string, error) {
 		return "", wrong(at, "%s names the tool %q, which is not among tools.", at, clip(function))
 	}
 	return function, nil
-}
-
-// echo are the tools that were passed on, as the client wrote them.
-func (s *toolset) echo() []byte {
-	return slices.Concat([]byte{'['}, bytes.Join(s.kept, []byte{','}), []byte{']'})
 }

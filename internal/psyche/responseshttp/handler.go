@@ -233,7 +233,7 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 		}
 	}
 	a.End(c.handler.Now())
-	if _, failed := a.Failed(); !failed {
+	if _, failed := a.Failed(); !failed && c.q.Store {
 		c.handler.keep(r.Context(), c.q, &c.caller, &c.Report, id, a.Response(), a.Output())
 	}
 	a.Finish()

@@ -2,8 +2,6 @@ package messages
 
 import (
 	"encoding/json"
-	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
@@ -11,51 +9,28 @@ import (
 
 // Usage counts the tokens of an answer, as Anthropic divides them.
 type Usage struct {
-	Input       int64 `json:"input_tokens"` // of the prompt, without those read from a cache or written to it
-	CacheWrites int64 `json:"cache_creation_input_tokens"`
-	CacheReads  int64 `json:"cache_read_input_tokens"`
-	Output      int64 `json:"output_tokens"` // thoughts included
-	// Thoughts is absent where the provider did not count them.
-	Thoughts *thoughtUsage `json:"output_tokens_details"`
-	Tools    absent        `json:"server_tool_use"`
+	Input       int64 // of the prompt, without those read from a cache or written to it
+	CacheWrites int64
+	CacheReads  int64
+	Output      int64  // thoughts included
+	Thoughts    *int64 // nil: the provider did not count them
 }
 
-type thoughtUsage struct {
-	Tokens int64 `json:"thinking_tokens"`
-}
-
-// absent is a member that every answer of this wire has, and for which a chat completion has nothing.
-type absent struct{}
-
-// MarshalJSON writes null.
-func (absent) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
-
-// wholeUsage is the usage of a message.
-type wholeUsage struct {
-	Usage
-	Creation absent `json:"cache_creation"`
-	Place    absent `json:"inference_geo"`
-	Tier     absent `json:"service_tier"`
-	Speed    absent `json:"speed"`
-}
-
-// stopDetails say more of why an answer ended; there are some of refusals alone.
-type stopDetails struct {
-	Type        string `json:"type"`
-	Category    absent `json:"category"`
-	Explanation absent `json:"explanation"`
-}
-
-func detailsOf(reason string) *stopDetails {
-	if reason == "refusal" {
-		return &stopDetails{Type: reason}
+// write writes the members of a usage. Null are those that every answer of this wire has, and for which a chat
+// completion has nothing.
+func (u *Usage) write(w *jsonscan.Writer) {
+	w.Number("input_tokens", u.Input)
+	w.Number("cache_creation_input_tokens", u.CacheWrites)
+	w.Number("cache_read_input_tokens", u.CacheReads)
+	w.Number("output_tokens", u.Output)
+	if u.Thoughts == nil {
+		w.Null("output_tokens_details")
+	} else {
+		w.Object("output_tokens_details")
+		w.Number("thinking_tokens", *u.Thoughts)
+		w.End()
 	}
-	return nil
-}
-
-// caller is who called a tool: the model itself.
-type caller struct {
-	Type string `json:"type"`
+	w.Null("server_tool_use")
 }
 
 // ReadUsage reads the usage of a chat completion. It is zero where there is none.
@@ -74,31 +49,13 @@ func ReadUsage(raw []byte) Usage {
 	if json.Unmarshal(raw, &u) != nil {
 		return Usage{}
 	}
-	usage := Usage{
+	return Usage{
 		Input:       max(0, u.Prompt-u.Details.Cached-u.Details.Writes),
 		CacheWrites: u.Details.Writes,
 		CacheReads:  u.Details.Cached,
 		Output:      u.Completion,
+		Thoughts:    u.Answer.Reasoning,
 	}
-	if n := u.Answer.Reasoning; n != nil {
-		usage.Thoughts = &thoughtUsage{*n}
-	}
-	return usage
-}
-
-// Message is an answer, as far as it has come.
-type message struct {
-	ID          string       `json:"id"`
-	Type        string       `json:"type"`
-	Role        string       `json:"role"`
-	Model       string       `json:"model"`
-	Content     []block      `json:"content"`
-	StopReason  *string      `json:"stop_reason"`
-	StopText    absent       `json:"stop_sequence"` // a chat completion does not name it
-	StopDetails *stopDetails `json:"stop_details"`
-	Container   absent       `json:"container"`
-	Diagnostics absent       `json:"diagnostics"`
-	Usage       wholeUsage   `json:"usage"`
 }
 
 // block is a block of an answer: its members depend on its type.
@@ -109,25 +66,29 @@ type block struct {
 	id, name  string
 }
 
-// MarshalJSON writes the members of the block's type.
-func (b *block) MarshalJSON() ([]byte, error) {
+// write writes a block. begins leaves out what pieces bring later.
+func (b *block) write(w *jsonscan.Writer, begins bool) {
+	text, signature := b.text.String(), b.signature
+	if begins {
+		text, signature = "", ""
+	}
+	w.Begin()
+	w.Text("type", b.kind)
 	switch b.kind {
 	case "thinking":
-		return marshalled(struct {
-			Type      string `json:"type"`
-			Thinking  string `json:"thinking"`
-			Signature string `json:"signature"`
-		}{b.kind, b.text.String(), b.signature}), nil
+		w.Text("thinking", text)
+		w.Text("signature", signature)
 	case "tool_use":
-		return marshalled(struct {
-			Type   string          `json:"type"`
-			ID     string          `json:"id"`
-			Name   string          `json:"name"`
-			Input  json.RawMessage `json:"input"`
-			Caller caller          `json:"caller"`
-		}{b.kind, b.id, b.name, inputOf(b.text.String()), caller{"direct"}}), nil
+		w.Text("id", b.id)
+		w.Text("name", b.name)
+		w.Raw("input", []byte(compact(inputOf(text))))
+		w.Object("caller") // the model itself
+		w.Text("type", "direct")
+		w.End()
+	default:
+		w.Text("text", text)
 	}
-	return marshalled(textBlock{b.kind, b.text.String()}), nil
+	w.End()
 }
 
 // Answer makes a message of the pieces of a chat completion, in the order in which they come. As a stream it makes
@@ -135,7 +96,7 @@ func (b *block) MarshalJSON() ([]byte, error) {
 type Answer struct {
 	request *Request
 	stream  bool
-	events  []byte
+	events  jsonscan.Writer
 	blocks  []*block
 	open    int      // the index of the block whose events are under way; -1: none
 	waiting []*block // begun while a call was under way: a stream's blocks follow one another
@@ -147,11 +108,6 @@ type Answer struct {
 	usage   Usage
 	id      string
 	newID   func() string
-}
-
-type textBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
 }
 
 // NewAnswer begins an answer to a request. newID makes an id for a call that the provider gave none.
@@ -168,14 +124,23 @@ func NewAnswer(q *Request, id string, newID func() string) *Answer {
 
 // Events returns the events since the last time. The next call reuses their memory.
 func (a *Answer) Events() []byte {
-	events := a.events
-	a.events = a.events[:0]
+	events := a.events.Buf
+	a.events.Buf = a.events.Buf[:0]
 	return events
 }
 
-// event writes an event. Its name is the type in its data.
-func (a *Answer) event(name string, data any) {
-	a.events = fmt.Appendf(a.events, "event: %s\ndata: %s\n\n", name, marshalled(data))
+// event writes an event, if the answer is a stream. Its name is the type in its data; members writes the other members.
+func (a *Answer) event(name string, members func(w *jsonscan.Writer)) {
+	if !a.stream {
+		return
+	}
+	w := &a.events
+	w.Buf = append(append(append(w.Buf, "event: "...), name...), "\ndata: "...)
+	w.Begin()
+	w.Text("type", name)
+	members(w)
+	w.End()
+	w.Buf = append(w.Buf, "\n\n"...)
 }
 
 // Ping is the event that says that the answer still comes.
@@ -183,27 +148,53 @@ const Ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 
 // Begin writes the first events of a stream.
 func (a *Answer) Begin() {
-	m := a.message()
-	m.StopReason, m.StopDetails = nil, nil
-	a.event("message_start", struct {
-		Type    string  `json:"type"`
-		Message message `json:"message"`
-	}{"message_start", m})
-	a.events = append(a.events, Ping...)
+	a.event("message_start", func(w *jsonscan.Writer) {
+		w.Object("message")
+		a.head(w)
+		w.List("content", 0, nil)
+		w.Null("stop_reason")
+		w.Null("stop_sequence")
+		w.Null("stop_details")
+		a.rest(w)
+		w.End()
+	})
+	a.events.Buf = append(a.events.Buf, Ping...)
 }
 
-func (a *Answer) message() message {
-	m := message{
-		ID:      a.id,
-		Type:    "message",
-		Role:    "assistant",
-		Model:   a.request.Model,
-		Content: []block{},
-		Usage:   wholeUsage{Usage: a.usage},
+// head writes the members of the message that begin it.
+func (a *Answer) head(w *jsonscan.Writer) {
+	w.Text("id", a.id)
+	w.Text("type", "message")
+	w.Text("role", "assistant")
+	w.Text("model", a.request.Model)
+}
+
+// stop writes why the answer ended.
+func (a *Answer) stop(w *jsonscan.Writer) {
+	reason := a.reason()
+	w.Text("stop_reason", reason)
+	w.Null("stop_sequence") // a chat completion does not name it
+	if reason != "refusal" {
+		w.Null("stop_details")
+		return
 	}
-	m.StopReason = new(a.reason())
-	m.StopDetails = detailsOf(*m.StopReason)
-	return m
+	w.Object("stop_details")
+	w.Text("type", reason)
+	w.Null("category")
+	w.Null("explanation")
+	w.End()
+}
+
+// rest writes the members of the message that follow why it ended.
+func (a *Answer) rest(w *jsonscan.Writer) {
+	w.Null("container")
+	w.Null("diagnostics")
+	w.Object("usage")
+	a.usage.write(w)
+	for _, name := range []string{"cache_creation", "inference_geo", "service_tier", "speed"} {
+		w.Null(name)
+	}
+	w.End()
 }
 
 // Text takes a piece of text, or of a refusal.
@@ -294,22 +285,11 @@ func (a *Answer) begin(b *block) {
 func (a *Answer) start(b *block) {
 	a.blocks = append(a.blocks, b)
 	a.open = len(a.blocks) - 1
-	if !a.stream {
-		return
-	}
-	a.event("content_block_start", struct {
-		Type  string `json:"type"`
-		Index int    `json:"index"`
-		Block any    `json:"content_block"`
-	}{"content_block_start", a.open, b.first()})
-}
-
-// first is a block as it stands before its first piece.
-func (b *block) first() any {
-	if b.kind == "thinking" {
-		return &block{kind: b.kind}
-	}
-	return &block{kind: b.kind, id: b.id, name: b.name}
+	a.event("content_block_start", func(w *jsonscan.Writer) {
+		w.Number("index", int64(a.open))
+		w.Name("content_block")
+		b.write(w, true)
+	})
 }
 
 // write adds a piece to a block.
@@ -321,35 +301,25 @@ func (a *Answer) write(b *block, text string) {
 }
 
 func (a *Answer) delta(b *block, text string) {
-	if !a.stream {
-		return
-	}
-	delta := ""
 	switch b.kind {
 	case "text":
-		delta = `{"type":"text_delta","text":`
+		a.change("text_delta", "text", text)
 	case "thinking":
-		delta = `{"type":"thinking_delta","thinking":`
+		a.change("thinking_delta", "thinking", text)
 	case "tool_use":
-		delta = `{"type":"input_json_delta","partial_json":`
+		a.change("input_json_delta", "partial_json", text)
 	}
-	// a stream consists of such events: they are written without reflection
-	out := append(a.events, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":"...)
-	out = append(strconv.AppendInt(out, int64(a.open), 10), `,"delta":`...)
-	out = jsonscan.AppendQuoted(append(out, delta...), text)
-	a.events = append(out, "}}\n\n"...)
 }
 
-// change writes a change of the open block.
-func (a *Answer) change(delta any) {
-	if !a.stream {
-		return
-	}
-	a.event("content_block_delta", struct {
-		Type  string `json:"type"`
-		Index int    `json:"index"`
-		Delta any    `json:"delta"`
-	}{"content_block_delta", a.open, delta})
+// change writes a change of the open block, which has one text.
+func (a *Answer) change(kind, member, text string) {
+	a.event("content_block_delta", func(w *jsonscan.Writer) {
+		w.Number("index", int64(a.open))
+		w.Object("delta")
+		w.Text("type", kind)
+		w.Text(member, text)
+		w.End()
+	})
 }
 
 // closeOpen ends the block under way.
@@ -363,17 +333,9 @@ func (a *Answer) closeOpen() {
 			b.signature = signature(a.field, hidden)
 			a.hidden.Reset()
 		}
-		a.change(struct {
-			Type      string `json:"type"`
-			Signature string `json:"signature"`
-		}{"signature_delta", b.signature})
+		a.change("signature_delta", "signature", b.signature)
 	}
-	if a.stream {
-		a.event("content_block_stop", struct {
-			Type  string `json:"type"`
-			Index int    `json:"index"`
-		}{"content_block_stop", a.open})
-	}
+	a.event("content_block_stop", func(w *jsonscan.Writer) { w.Number("index", int64(a.open)) })
 	a.open = -1
 }
 
@@ -408,30 +370,27 @@ func (a *Answer) reason() string {
 // End writes the last events of a stream.
 func (a *Answer) End() {
 	a.closeAll()
-	m := a.message()
-	type delta struct {
-		StopReason  *string      `json:"stop_reason"`
-		StopText    absent       `json:"stop_sequence"`
-		StopDetails *stopDetails `json:"stop_details"`
-		Container   absent       `json:"container"`
-	}
-	a.event("message_delta", struct {
-		Type  string `json:"type"`
-		Delta delta  `json:"delta"`
-		Usage Usage  `json:"usage"`
-	}{"message_delta", delta{StopReason: m.StopReason, StopDetails: m.StopDetails}, a.usage})
-	a.events = append(a.events, "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"...)
+	a.event("message_delta", func(w *jsonscan.Writer) {
+		w.Object("delta")
+		a.stop(w)
+		w.Null("container")
+		w.End()
+		w.Object("usage")
+		a.usage.write(w)
+		w.End()
+	})
+	a.event("message_stop", func(*jsonscan.Writer) {})
 }
 
 // Whole is the answer in one piece.
 func (a *Answer) Whole() []byte {
 	a.closeAll()
-	m := struct {
-		message
-		Content []*block `json:"content"`
-	}{a.message(), a.blocks}
-	if m.Content == nil {
-		m.Content = []*block{}
-	}
-	return marshalled(m)
+	var w jsonscan.Writer
+	w.Begin()
+	a.head(&w)
+	a.stop(&w)
+	a.rest(&w)
+	w.List("content", len(a.blocks), func(i int) { a.blocks[i].write(&w, false) })
+	w.End()
+	return w.Buf
 }

@@ -152,6 +152,9 @@ func (q *Request) text(b *object, path string, raw json.RawMessage) []chatPart {
 
 // userMessage translates a user's message: each result of a tool becomes a message of its own, and the rest follows.
 func (q *Request) userMessage(m *object) []chatMessage {
+	if content := m.raw("content"); len(content) > 0 && content[0] == '"' {
+		return []chatMessage{{Role: "user", Content: m.text("content")}}
+	}
 	var results []chatMessage
 	var parts []chatPart
 	spoken := false // something stood before that is no result

@@ -37,12 +37,12 @@ func (r *reader) fail(field, format string, args ...any) {
 type object struct {
 	*reader
 	path    string // empty: the body
-	members map[string]json.RawMessage
+	members jsonscan.Fields
 }
 
 // object reads an object. A member that is none of names, or stands twice, is an error; null counts as absent.
 func (r *reader) object(path string, raw json.RawMessage, names ...string) object {
-	o := object{reader: r, path: path, members: map[string]json.RawMessage{}}
+	o := object{reader: r, path: path}
 	if r.err != nil {
 		return o
 	}
@@ -61,7 +61,7 @@ func (r *reader) object(path string, raw json.RawMessage, names ...string) objec
 }
 
 func (o *object) member(name string, value json.RawMessage, names []string) {
-	if _, twice := o.members[name]; twice {
+	if !o.members.Add(name, value) {
 		o.fail(o.at(name), "it is given twice; send it once.")
 	}
 	null := string(value) == "null"
@@ -70,7 +70,6 @@ func (o *object) member(name string, value json.RawMessage, names []string) {
 			"this server does not know this field, so that it cannot be passed on. Leave it out. Known here are %s.",
 			strings.Join(names, ", "))
 	}
-	o.members[name] = value
 }
 
 // at is the path of a member.
@@ -83,8 +82,8 @@ func (o *object) at(name string) string {
 
 // raw is a member; nil when it is absent or null.
 func (o *object) raw(name string) json.RawMessage {
-	if v := o.members[name]; string(v) != "null" {
-		return v
+	if m := o.members.Find(name); m != nil && string(m.Value) != "null" {
+		return m.Value
 	}
 	return nil
 }
