@@ -65,16 +65,21 @@ func (c *Client) refused(ctx context.Context, res *http.Response) error {
 
 // request builds a request with the provider's credentials; reached is set when it has a connection.
 func (c *Client) request(ctx context.Context, r *inference.RelayRequest, reached *atomic.Bool) (*http.Request, error) {
-	trace := httptrace.WithClientTrace(ctx,
-		&httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { reached.Store(true) }})
+	body := bytes.NewReader(r.Body)
+	trace := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { reached.Store(true) },
+		// net/http keeps a request until its response is read, and a stream may last for long.
+		WroteRequest: func(httptrace.WroteRequestInfo) { body.Reset(nil) },
+	})
 	req, err := http.NewRequestWithContext(trace, r.Method, c.base+r.Path, nil)
 	if err != nil {
 		return nil, BadRequest("%s %s cannot be requested: %s", r.Method, r.Path, c.Clean(err.Error()))
 	}
 	// net/http repeats a request whose body it can rewind when a reused connection breaks, and takes an
-	// Idempotency-Key as permission. A paid call is made once: there is no GetBody.
+	// Idempotency-Key as permission. A paid call is made once: there is no GetBody. Of this type of body net/http knows
+	// that reading it takes no time, and sends the headers in one packet with it.
 	if len(r.Body) > 0 {
-		req.Body, req.ContentLength = newParcel(r.Body), int64(len(r.Body))
+		req.Body, req.ContentLength = io.NopCloser(body), int64(len(r.Body))
 	}
 	req.Header = make(http.Header, len(r.Header)+len(c.headers)+len(c.fixed)+2)
 	for name, values := range r.Header {
@@ -99,31 +104,6 @@ func (c *Client) request(ctx context.Context, r *inference.RelayRequest, reached
 		req.Header.Set("Idempotency-Key", headerSafe(r.Key))
 	}
 	return req, nil
-}
-
-// parcel is a request's body that releases its bytes once they are sent: net/http keeps a request until its response
-// is read, and a stream may last for long.
-type parcel struct{ rest atomic.Pointer[bytes.Reader] }
-
-func newParcel(b []byte) *parcel {
-	p := &parcel{}
-	p.rest.Store(bytes.NewReader(b))
-	return p
-}
-
-// Read reads what is left.
-func (p *parcel) Read(b []byte) (int, error) {
-	rest := p.rest.Load()
-	if rest == nil {
-		return 0, errClosed
-	}
-	return rest.Read(b)
-}
-
-// Close releases the bytes.
-func (p *parcel) Close() error {
-	p.rest.Store(nil)
-	return nil
 }
 
 // Lost describes an exchange that ended without a response, or in the middle of one. Only a request that
