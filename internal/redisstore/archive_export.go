@@ -16,7 +16,8 @@ import (
 )
 
 // maxHeld bounds the bytes of a part that are held until it is certain that nobody wrote to it meanwhile. A larger
-// part is returned while it is read, and when somebody wrote to it the whole export fails (memory.ErrTorn).
+// part is returned while it is read, and when somebody wrote to it the whole export fails (memory.ErrTorn). The ledger
+// is read as of one moment while others write (archive_moment.go).
 const maxHeld = 64 << 20
 
 // exportTries is how often a part is read again because of writes in between.
@@ -42,24 +43,17 @@ func (s archives) exportAll(ctx context.Context) memory.Records {
 	return store.Export(s.name, func(put store.Put) error { return s.export(ctx, put) })
 }
 
-// inventory lists what there is to read.
-type inventory struct {
-	notes      map[string][]string // dreams by agent
-	accounts   []string
-	allowances []string // dreams
-}
-
 func (s archives) export(ctx context.Context, put store.Put) error {
-	c, err := s.inventory(ctx)
+	notes, err := s.inventory(ctx)
 	if err != nil {
 		return err
 	}
 	if err := s.part(ctx, put, (*reader).names); err != nil {
 		return err
 	}
-	for _, agent := range slices.Sorted(maps.Keys(c.notes)) {
-		slices.Sort(c.notes[agent])
-		dreams := slices.Compact(c.notes[agent])
+	for _, agent := range slices.Sorted(maps.Keys(notes)) {
+		slices.Sort(notes[agent])
+		dreams := slices.Compact(notes[agent])
 		if err := s.part(ctx, put, func(r *reader) { r.agent(agent, dreams) }); err != nil {
 			return fmt.Errorf("agent %q: %w", agent, err)
 		}
@@ -67,42 +61,27 @@ func (s archives) export(ctx context.Context, put store.Put) error {
 	if err := s.part(ctx, put, (*reader).rooms); err != nil {
 		return store.Wrap(err, "rooms")
 	}
-	c, err = s.inventory(ctx)
-	if err != nil { // the ledger is read last, as of that time
-		return err
-	}
-	return store.Wrap(s.part(ctx, put, func(r *reader) { r.ledger(c) }), "the ledger")
+	return store.Wrap(s.part(ctx, put, (*reader).ledger), "the ledger")
 }
 
-// inventory reads the name of every key.
-func (s archives) inventory(ctx context.Context) (inventory, error) {
-	c := inventory{notes: map[string][]string{}}
-	allowed := s.ledgerKey("allowance:")
-	accounts := s.ledgerKey("account:")
-	err := s.scan(ctx, s.set.prefix, func(keys []string) error {
+// inventory reads the name of every key, and returns the dreams with notes by agent, also of agents that have none.
+func (s archives) inventory(ctx context.Context) (map[string][]string, error) {
+	notes := map[string][]string{}
+	err := s.scan(ctx, s.set.prefix+"a:", func(keys []string) error {
 		for _, key := range keys {
-			if !s.lasting(key) {
+			agent, part, ok := agentPart(strings.TrimPrefix(key, s.set.prefix))
+			if !ok || !s.lasting(key) {
 				continue
 			}
-			if agent, part, ok := agentPart(strings.TrimPrefix(key, s.set.prefix)); ok {
-				dreams := c.notes[agent]
-				if dream, ok := strings.CutPrefix(part, "notes:"); ok {
-					dreams = append(dreams, dream)
-				}
-				c.notes[agent] = dreams
-			} else if dream, ok := strings.CutPrefix(key, allowed); ok {
-				c.allowances = append(c.allowances, dream)
-			} else if scope, ok := strings.CutPrefix(key, accounts); ok {
-				c.accounts = append(c.accounts, scope)
+			dreams := notes[agent]
+			if dream, ok := strings.CutPrefix(part, "notes:"); ok {
+				dreams = append(dreams, dream)
 			}
+			notes[agent] = dreams
 		}
 		return nil
 	})
-	for _, list := range []*[]string{&c.accounts, &c.allowances} {
-		slices.Sort(*list)
-		*list = slices.Compact(*list)
-	}
-	return c, err
+	return notes, err
 }
 
 // reader reads one part on a connection of its own. After its first fault it gives no more records.
@@ -114,15 +93,15 @@ type reader struct {
 	put      store.Put
 	held     []memory.Record
 	size     int
+	most     int  // bytes that are held
 	returned bool // records of the part have been returned
-	counted  bool // a count tells of each change of the ledger
 }
 
 // part reads a part and returns it when it is complete.
 func (s archives) part(ctx context.Context, put store.Put, read func(*reader)) error {
 	pause := time.Millisecond
 	for range exportTries {
-		r := &reader{server: s.server, ctx: ctx, put: put}
+		r := &reader{server: s.server, ctx: ctx, put: put, most: maxHeld}
 		err := s.client.Watch(ctx, func(tx *redis.Tx) error { return r.readWatched(tx, read) })
 		torn := errors.Is(err, redis.TxFailedErr)
 		switch {
@@ -173,7 +152,7 @@ func unchanged(ctx context.Context, tx *redis.Tx) error {
 func (r *reader) hold(record memory.Record, size int) {
 	r.held = append(r.held, record)
 	r.size += size + 200 // estimated size of a record without its texts
-	if r.err == nil && r.size >= maxHeld {
+	if r.err == nil && r.size >= r.most {
 		r.returned = true
 		r.fail(r.flush())
 	}

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,188 +11,213 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-// changesKey is the ledger's count of changes to what it has (book.lua).
+// changesKey is the ledger's count of changes of which it keeps what they replaced (book.lua).
 const changesKey = "changes"
 
-// ledger exports the ledger. Every write to it changes one of the keys that are watched here. While processes of a
-// program may run that does not count its changes, everything that is read is watched as well: for that the server
-// searches all keys that are watched already, so that it takes the square of their number.
-func (r *reader) ledger(c inventory) {
-	r.watch(r.ledgerKey("rows"), r.ledgerKey("folded"), r.ledgerKey(unfoldedKey), r.ledgerKey("open"),
-		r.ledgerKey(changesKey), r.root(raisedKey))
+// ledgerReader exports the ledger as of one moment.
+type ledgerReader struct {
+	*reader
+	at       moment
+	changes  changeLog                // since the moment
+	accounts map[string]spend.Balance // of the moment, by scope
+	dreams   []string                 // that may have an allowance
+}
+
+// ledger exports the ledger. An import into these keys moves the mark of the schema, and a program of an older schema
+// that may still run does not count its changes; of these only foldings are of weight, which are seen by the sums.
+func (r *reader) ledger() {
+	r.watch(r.root(schemaKey), r.root(raisedKey))
 	if r.err != nil {
 		return
 	}
 	raised, err := r.tx.Exists(r.ctx, r.root(raisedKey)).Result()
 	r.fail(err)
-	r.counted = raised == 0
-	steps := r.attempts()
-	r.sums()
-	r.accounts(c.accounts)
-	r.answers(steps)
-	for _, dream := range c.allowances {
-		r.allowance(dream)
+	if raised > 0 {
+		r.watch(r.ledgerKey(sumsKey))
+	}
+	l := &ledgerReader{reader: r, accounts: map[string]spend.Balance{}}
+	l.capture()
+	if r.err != nil {
+		return
+	}
+	r.most = 0 // what follows is certain
+	steps := l.attempts()
+	l.sums()
+	l.balances()
+	l.answers(steps)
+	for _, dream := range l.dreams {
+		l.allowance(dream)
 	}
 }
 
 // attempts exports every row and returns their steps, each once and in order.
-func (r *reader) attempts() (steps []string) {
-	last, err := r.tx.Get(r.ctx, r.ledgerKey("rows")).Int64()
-	r.fail(ignoreMissing(err))
-	folded, err := r.tx.Get(r.ctx, r.ledgerKey("folded")).Int64()
-	r.fail(ignoreMissing(err))
-	stayed, err := r.tx.ZRange(r.ctx, r.ledgerKey(unfoldedKey), 0, -1).Result()
-	r.fail(err)
-	for some := range slices.Chunk(stayed, keysAtOnce) {
-		steps = r.exportRows(steps, some)
-	}
-	for from := folded + 1; r.err == nil && from <= last; from += keysAtOnce {
-		numbers := make([]string, 0, keysAtOnce)
-		for n := from; n < min(from+keysAtOnce, last+1); n++ {
-			numbers = append(numbers, strconv.FormatInt(n, 10))
+func (l *ledgerReader) attempts() (steps []string) {
+	for from := int64(0); l.err == nil && from < l.at.rows; {
+		numbers, last := l.numbersAfter(from)
+		rows := l.readRows(numbers)
+		found := map[int64]map[string]string{}
+		for i, row := range rows {
+			found[l.number(numbers[i])] = row
 		}
-		steps = r.exportRows(steps, numbers)
+		for n, change := range l.changes.rows { // folded since the numbers were read
+			if _, read := found[n]; !read && from < n && n <= last {
+				was := map[string]string{}
+				l.json(l.changes.before(change, rowField+strconv.FormatInt(n, 10)), &was)
+				found[n] = was
+			}
+		}
+		for _, n := range slices.Sorted(maps.Keys(found)) {
+			row := found[n]
+			if open, ok := l.at.open[n]; ok {
+				row = open
+			}
+			if len(row) > 0 { // else it was folded before
+				steps = append(steps, l.attempt(n, row))
+			}
+		}
+		from = last
 	}
 	slices.Sort(steps)
 	return slices.Compact(steps)
 }
 
-// exportRows exports the rows of these numbers, and appends their steps.
-func (r *reader) exportRows(steps, numbers []string) []string {
-	keys := make([]string, len(numbers))
-	for i, number := range numbers {
-		keys[i] = r.ledgerKey("row:", number)
+// attempt exports a row and returns its step.
+func (l *ledgerReader) attempt(n int64, row map[string]string) string {
+	a, err := readAttempt(row)
+	if err != nil {
+		l.fail(fmt.Errorf("row %d: %w", n, err))
 	}
-	for i, row := range r.asks(r.rows(keys)) {
-		if len(row) == 0 {
-			continue // it was folded
-		}
-		a, err := readAttempt(row)
-		if err != nil {
-			r.fail(fmt.Errorf("row %s: %w", numbers[i], err))
-		}
-		steps = append(steps, a.Step)
-		r.hold(memory.Record{Attempt: &a}, 500)
-	}
-	return steps
+	l.hold(memory.Record{Attempt: &a}, 500)
+	return a.Step
 }
 
-// asks adds to each row the ask that it shares. An ask never changes.
-func (r *reader) asks(rows []map[string]string) []map[string]string {
-	var names []string
-	for _, row := range rows {
-		if name := row["asked"]; name != "" {
-			names = append(names, name)
-		}
+// numbersAfter returns the numbers of the next rows that may have been there, and the last number that they reach to.
+func (l *ledgerReader) numbersAfter(from int64) (numbers []string, last int64) {
+	if from >= l.at.folded {
+		last = min(from+keysAtOnce, l.at.rows)
+		return consecutive(from, last), last
 	}
-	names = store.Distinct(names)
-	if len(names) == 0 {
-		return rows
+	stayed, err := l.tx.ZRangeByScore(l.ctx, l.ledgerKey(unfoldedKey), &redis.ZRangeBy{
+		Min:   "(" + strconv.FormatInt(from, 10),
+		Max:   strconv.FormatInt(l.at.folded, 10),
+		Count: keysAtOnce,
+	}).Result()
+	l.fail(err)
+	if len(stayed) < keysAtOnce {
+		return stayed, l.at.folded
 	}
-	kept, err := r.tx.HMGet(r.ctx, r.ledgerKey("asks"), names...).Result()
-	r.fail(err)
-	shared := map[string]string{}
-	for i, ask := range kept {
-		shared[names[i]], _ = ask.(string)
-	}
-	for _, row := range rows {
-		if name := row["asked"]; name != "" {
-			row["ask"] = shared[name]
-		}
-	}
-	return rows
+	return stayed, l.number(stayed[len(stayed)-1])
 }
 
-// watchUncounted watches keys of which no count tells that they have changed.
-func (r *reader) watchUncounted(keys ...string) {
-	if !r.counted {
-		r.watch(keys...)
-	}
-}
-
-// rows reads hashes.
-func (r *reader) rows(keys []string) []map[string]string {
-	r.watchUncounted(keys...)
-	if r.err != nil {
-		return nil
-	}
-	replies := make([]*redis.MapStringStringCmd, len(keys))
-	_, err := r.tx.Pipelined(r.ctx, func(p redis.Pipeliner) error {
-		for i, key := range keys {
-			replies[i] = p.HGetAll(r.ctx, key)
-		}
-		return nil
-	})
-	r.fail(err)
-	rows := make([]map[string]string, len(keys))
-	for i, reply := range replies {
-		rows[i] = reply.Val()
-	}
-	return rows
-}
-
-func (r *reader) accounts(scopes []string) {
-	for chunk := range slices.Chunk(scopes, keysAtOnce) {
-		keys := make([]string, len(chunk))
-		for i, scope := range chunk {
-			keys[i] = r.ledgerKey("account:", scope)
-		}
-		for i, row := range r.rows(keys) {
-			r.hold(memory.Record{Account: &memory.KeptAccount{
-				Scope:    chunk[i],
-				Reserved: budget.Micros(r.number(row["reserved"])),
-				Spent:    budget.Micros(r.number(row["spent"])),
-			}}, 100)
-		}
+func (l *ledgerReader) balances() {
+	for _, scope := range slices.Sorted(maps.Keys(l.accounts)) {
+		b := l.accounts[scope]
+		l.hold(memory.Record{Account: &memory.KeptAccount{
+			Scope:    scope,
+			Reserved: b.Reserved,
+			Spent:    b.Spent,
+		}}, 100)
 	}
 }
 
 // answersAtOnce is small, because an answer may hold the vectors of a hundred texts.
 const answersAtOnce = 50
 
-func (r *reader) answers(steps []string) {
-	for chunk := range slices.Chunk(steps, answersAtOnce) {
-		keys := make([]string, len(chunk))
-		for i, step := range chunk {
-			keys[i] = r.ledgerKey("answer:", step)
-		}
-		r.watchUncounted(keys...)
-		if r.err != nil {
+// answers exports the answers of steps.
+func (l *ledgerReader) answers(steps []string) {
+	for chunk := range slices.Chunk(steps, keysAtOnce) {
+		if l.err != nil {
 			return
 		}
-		found, err := r.tx.MGet(r.ctx, keys...).Result()
-		r.fail(err)
-		for i, answer := range found {
-			if text, ok := answer.(string); ok {
-				r.hold(memory.Record{Answer: &memory.KeptAnswer{Step: chunk[i], Answer: []byte(text)}}, len(text))
+		found := make([]*redis.IntCmd, len(chunk))
+		_, err := l.tx.Pipelined(l.ctx, func(p redis.Pipeliner) error {
+			for i, step := range chunk {
+				found[i] = p.Exists(l.ctx, l.ledgerKey("answer:", step))
 			}
+			return nil
+		})
+		l.fail(err)
+		var answered []string
+		for i, step := range chunk {
+			if found[i].Val() == 1 && !l.at.unanswered[step] {
+				answered = append(answered, step)
+			}
+		}
+		for some := range slices.Chunk(answered, answersAtOnce) {
+			l.someAnswers(some)
 		}
 	}
 }
 
-func (r *reader) allowance(dream string) {
-	key, allowed := r.ledgerKey("allowance:", dream), r.ledgerKey("allowed:")
-	r.watch(key)
-	if r.err != nil {
+// someAnswers exports answers. A step that is answered is not attempted again, so an answer was there at the moment
+// unless an attempt has ended since. One that was deleted since is left out.
+func (l *ledgerReader) someAnswers(steps []string) {
+	if l.err != nil {
 		return
 	}
-	where, err := r.tx.Get(r.ctx, key).Result()
-	r.fail(ignoreMissing(err))
-	if err != nil {
-		return // returned since its name was read
+	keys := make([]string, len(steps))
+	newest := make([]*redis.StringCmd, len(steps))
+	var found *redis.SliceCmd
+	_, err := l.tx.Pipelined(l.ctx, func(p redis.Pipeliner) error {
+		for i, step := range steps {
+			keys[i] = l.ledgerKey("answer:", step)
+		}
+		found = p.MGet(l.ctx, keys...)
+		for i, step := range steps {
+			newest[i] = p.LIndex(l.ctx, l.ledgerKey("step:", step), -1)
+		}
+		return nil
+	})
+	l.fail(ignoreMissing(err))
+	l.changes.refresh()
+	for i, step := range steps {
+		answer, kept := text(found.Val(), i), l.number(newest[i].Val())
+		if found.Val()[i] == nil || l.changes.answered[step] || kept == 0 || kept > l.at.rows {
+			continue
+		}
+		l.hold(memory.Record{Answer: &memory.KeptAnswer{Step: step, Answer: []byte(answer)}}, len(answer))
 	}
+}
+
+// allowance exports what a dream had taken of a day.
+func (l *ledgerReader) allowance(dream string) {
+	if l.err != nil {
+		return
+	}
+	where, err := l.tx.Get(l.ctx, l.ledgerKey("allowance:", dream)).Result()
+	l.fail(ignoreMissing(err))
+	amount := ""
+	if where != "" {
+		amount, err = l.tx.HGet(l.ctx, where, dream).Result()
+		l.fail(ignoreMissing(err))
+	}
+	l.changes.refresh()
+	if n, changed := l.changes.of[allowanceField+dream]; changed {
+		was := l.changes.before(n, allowanceField+dream)
+		at := max(0, strings.LastIndex(was, " "))
+		where, amount = was[:at], strings.TrimPrefix(was[at:], " ")
+	}
+	if where == "" {
+		return
+	}
+	allowed := l.ledgerKey("allowed:")
 	day, agent, ok := strings.Cut(strings.TrimPrefix(where, allowed), ":")
 	if !ok || !strings.HasPrefix(where, allowed) {
-		r.fail(fmt.Errorf("the allowance of %q is in key %q, which names no day and agent", dream, where))
+		l.fail(fmt.Errorf("the allowance of %q is in key %q, which names no day and agent", dream, where))
 	}
-	r.watch(where)
-	amount, err := r.tx.HGet(r.ctx, where, dream).Int64()
-	r.fail(store.Wrap(err, "the allowance of ", dream))
-	k := memory.KeptAllowance{Dream: dream, Agent: agent, Day: day, Amount: budget.Micros(amount)}
-	r.hold(memory.Record{Allowance: &k}, 100)
+	if amount == "" {
+		l.fail(fmt.Errorf("the allowance of %q is not in key %q", dream, where))
+	}
+	l.hold(memory.Record{Allowance: &memory.KeptAllowance{
+		Dream:  dream,
+		Agent:  agent,
+		Day:    day,
+		Amount: budget.Micros(l.number(amount)),
+	}}, 100)
 }
 
 // ledger imports a record of the ledger.

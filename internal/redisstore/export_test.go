@@ -28,3 +28,6 @@ func BeginRemoval(ctx context.Context, s *Store, agent string, now time.Time) er
 
 // DropParts is the step of DropAgent that removes keys.
 func DropParts(ctx context.Context, s *Store, agent string) error { return s.dropParts(ctx, agent) }
+
+// MomentHash names the script by which an export reads the ledger as of one moment.
+func MomentHash() string { return momentScript.Hash() }

@@ -1,10 +1,13 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
@@ -203,29 +206,25 @@ func (s ledger) planFold(ctx context.Context, rows []spend.Row) (plan foldPlan, 
 const sumsAtOnce = 1000
 
 // allSums reads the sums of every group.
-func (s ledger) allSums(ctx context.Context) ([]store.Sum, error) {
-	return readSums(func(cursor uint64) (fields []string, next uint64, err error) {
-		err = s.exchange(ctx, func(ctx context.Context) error {
-			var err error
-			fields, next, err = s.client.HScan(ctx, s.ledgerKey(sumsKey), cursor, "", sumsAtOnce).Result()
-			return err
-		})
-		return fields, next, err
-	})
-}
-
-// readSums reads the hash of sums by its scans.
-func readSums(scan func(cursor uint64) (fields []string, next uint64, err error)) (all []store.Sum, err error) {
+func (s ledger) allSums(ctx context.Context) (all []store.Sum, err error) {
 	groups := map[string]string{} // a scan may return a field twice
 	for cursor := uint64(0); ; {
-		fields, next, err := scan(cursor)
+		var fields []string
+		err := s.exchange(ctx, func(ctx context.Context) error {
+			var next uint64
+			var err error
+			fields, next, err = s.client.HScan(ctx, s.ledgerKey(sumsKey), cursor, "", sumsAtOnce).Result()
+			if err == nil {
+				cursor = next
+			}
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
 		for i := 0; i+1 < len(fields); i += 2 {
 			groups[fields[i]] = fields[i+1]
 		}
-		cursor = next
 		if cursor == 0 {
 			break
 		}
@@ -241,19 +240,51 @@ func readSums(scan func(cursor uint64) (fields []string, next uint64, err error)
 	return all, nil
 }
 
-// sums exports the sums.
-func (r *reader) sums() {
-	r.watch(r.ledgerKey(sumsKey))
-	if r.err != nil {
-		return
+// sums exports the sums, in their order.
+func (l *ledgerReader) sums() {
+	names := map[string]bool{} // a scan may return a field twice
+	for cursor := uint64(0); l.err == nil; {
+		fields, next, err := l.tx.HScan(l.ctx, l.ledgerKey(sumsKey), cursor, "", sumsAtOnce).Result()
+		l.fail(err)
+		for i := 0; i < len(fields); i += 2 {
+			names[fields[i]] = true
+		}
+		cursor = next
+		if cursor == 0 {
+			break
+		}
 	}
-	all, err := readSums(func(cursor uint64) ([]string, uint64, error) {
-		return r.tx.HScan(r.ctx, r.ledgerKey(sumsKey), cursor, "", sumsAtOnce).Result()
-	})
-	r.fail(err)
-	for _, sum := range all {
-		r.hold(memory.Record{Sum: &sum}, 300)
+	for some := range slices.Chunk(slices.SortedFunc(maps.Keys(names), compareGroups), sumsAtOnce) {
+		if l.err != nil {
+			return
+		}
+		bodies, err := l.tx.HMGet(l.ctx, l.ledgerKey(sumsKey), some...).Result()
+		l.fail(err)
+		l.changes.refresh()
+		for i, name := range some {
+			body := text(bodies, i)
+			if n, changed := l.changes.of[sumField+name]; changed {
+				body = l.changes.before(n, sumField+name)
+			}
+			sums, err := store.UnpackSums([]byte(body))
+			l.fail(store.Wrap(err, "sums ", name))
+			slices.SortFunc(sums, store.Sum.Compare)
+			for _, sum := range sums {
+				l.hold(memory.Record{Sum: &sum}, 300)
+			}
+		}
 	}
+}
+
+// compareGroups orders names of groups as their sums are ordered.
+func compareGroups(a, b string) int {
+	as, bs := strings.SplitN(a, ":", 3), strings.SplitN(b, ":", 3)
+	for i := range min(len(as), len(bs)) {
+		if c := cmp.Compare(unescaped.Replace(as[i]), unescaped.Replace(bs[i])); i < 2 && c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(as[len(as)-1], bs[len(bs)-1])
 }
 
 // sum collects the sums of an import, which come group after group.

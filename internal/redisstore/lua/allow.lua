@@ -9,4 +9,7 @@ if string.sub(limit, 1, 1) == '-' or above(taken, money(limit)) or above(amount,
 end
 redis.call('HSET', all, dream, spell(amount))
 redis.call('SET', mine, all)
+local change = begin_change()
+redis.call('HSET', change, 'allowance:' .. dream, '')
+end_change(change)
 return {'granted'}

@@ -14,8 +14,10 @@
 -- open rows, of lost ones and of the others, and tokens (in, cached, out). m:spenders is the set of agents that have one.
 -- Folding changes nothing of it.
 --
--- m:changes counts what was changed of rows and answers, so that an export need not watch each of them. New rows change
--- m:rows, and folding changes m:sums.
+-- An export reads the ledger as of one moment while others write (archive_moment.go). Most writes add a row or end an open one,
+-- which it can tell. m:changes counts the others, and m:change:<n> keeps for an hour what the n-th of them replaced: the fields
+-- row:<seq> (JSON), sum:<name> and allowance:<dream> (key and amount), empty where there was none; late, the number of a row
+-- whose amounts changed; and answer, a step that had none. Deleted answers are not kept: an export leaves them out.
 local P = ARGV[1] .. 'm:'
 
 local function row(seq) return P .. 'row:' .. seq end
@@ -33,6 +35,17 @@ local function fields(seq, asks)
     end
   end
   return r
+end
+
+-- begin_change counts a change and returns the key of what it replaces, which end_change lets go after an hour.
+local function begin_change() return P .. 'change:' .. string.format('%.0f', redis.call('INCR', P .. 'changes')) end
+local function end_change(key) redis.call('EXPIRE', key, 3600) end
+
+-- keep_row keeps a row as it is before a change.
+local function keep_row(key, seq, asks)
+  local r, was = fields(seq, asks), {}
+  for i = 1, #r, 2 do was[r[i]] = r[i + 1] end
+  redis.call('HSET', key, 'row:' .. seq, cjson.encode(was))
 end
 
 -- places of the amounts in a total of a day, by state; 4 is that of the others
@@ -70,7 +83,6 @@ end
 
 -- end_row replaces what an attempt counted by its final amount, in every account and in the total of its day.
 local function end_row(seq, state, counted, at, tokens)
-  redis.call('INCR', P .. 'changes')
   local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step', 'tokens')
   local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
   local booked = {}
@@ -102,16 +114,20 @@ end
 
 -- drop_rows deletes the answers of the steps of these rows, and marks the rows that may still bring one.
 local function drop_rows(rows)
-  if #rows > 0 then redis.call('INCR', P .. 'changes') end
-  local still = {}
+  local still, asks, key = {}, {}, nil
   for _, seq in ipairs(rows) do
-    local now = redis.call('HMGET', row(seq), 'state', 'step')
+    local now = redis.call('HMGET', row(seq), 'state', 'step', 'mute')
     if now[2] then redis.call('DEL', P .. 'answer:' .. now[2]) end
     if now[1] == 'open' or now[1] == 'unknown' then
+      if now[1] == 'unknown' and not now[3] then
+        key = key or begin_change()
+        keep_row(key, seq, asks)
+      end
       redis.call('HSET', row(seq), 'mute', 1)
       still[#still + 1] = seq
     end
   end
+  if key then end_change(key) end
   return still
 end
 

@@ -13,6 +13,10 @@ for i, r in ipairs(plan.rows) do
   if now[1] ~= r.state or now[2] ~= r.counted then return 'torn' end
   seqs[i], asked[i] = seq, now[3]
 end
+local change, asks = begin_change(), {}
+for _, seq in ipairs(seqs) do keep_row(change, seq, asks) end
+for i, group in ipairs(plan.groups) do redis.call('HSET', change, 'sum:' .. group.name, ARGV[1 + 2 * i]) end
+end_change(change)
 for i, group in ipairs(plan.groups) do
   if ARGV[1 + 2 * i] == '' then
     redis.call('LPUSH', P .. 'day:' .. group.day .. ':' .. group.agent, '=' .. group.name)

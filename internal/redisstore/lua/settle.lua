@@ -10,7 +10,16 @@ if state == 'refused' then
 elseif state ~= 'settled' and above(money(now[2]), amount) then
   amount = money(now[2]) -- an unknown amount never counts less than was reserved
 end
+local late = now[1] == 'unknown' and begin_change()
+if late then
+  keep_row(late, seq, {})
+  redis.call('HSET', late, 'late', seq)
+end
 end_row(seq, state, amount, ARGV[6], tokens_of(ARGV[9]))
 redis.call('HSET', row(seq), 'tokens', ARGV[9], unpack(ARGV, 10))
-if ARGV[7] == '1' and not now[3] then redis.call('SETNX', P .. 'answer:' .. step, ARGV[8]) end
+if ARGV[7] == '1' and not now[3] then
+  local new = redis.call('SETNX', P .. 'answer:' .. step, ARGV[8])
+  if late and new == 1 then redis.call('HSET', late, 'answer', step) end
+end
+if late then end_change(late) end
 return 'settled'
