@@ -19,6 +19,9 @@ type chatReader struct {
 // Event reads an event of a stream. It finds the few members that count and builds nothing: a stream has many events, and would keep
 // the stack that parsing a whole one takes.
 func (c *chatReader) Event(data []byte) {
+	if string(data) == "[DONE]" { // which is no JSON
+		return
+	}
 	var choices, usage []byte
 	err := jsonscan.Members(data, func(key, value []byte) error {
 		switch string(key) {

@@ -237,7 +237,10 @@ func (e *answerReader) events(end bool) {
 }
 
 func (e *answerReader) take(data []byte) {
-	e.ended = e.ended || string(bytes.TrimSpace(data)) == "[DONE]"
+	if string(bytes.TrimSpace(data)) == "[DONE]" {
+		e.ended = true
+		return
+	}
 	var choices []byte
 	err := jsonscan.Members(data, func(key, value []byte) error {
 		if string(key) == `"choices"` {

@@ -3,6 +3,8 @@ package psyche
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // sieve adjusts the usage in a stream: it removes the event that holds only usage when the client did not ask for it,
@@ -14,7 +16,7 @@ type sieve struct {
 	open  bool           // an event was too long to wait for: everything passes from now on
 	count func() counted // nil: usage is removed; else it is inserted
 	seen  bool           // usage has passed
-	named envelope
+	named []byte         // the data of the first event with the fields that all share
 }
 
 // outlet holds what is ready to be passed on.
@@ -106,8 +108,8 @@ func (s *sieve) pass(event []byte) {
 	case string(data) == "[DONE]":
 		s.seen = true
 		s.out = append(append(append(s.out, "data: "...), s.usage()...), "\n\n"...)
-	case len(s.named.Object) == 0:
-		_ = json.Unmarshal(data, &s.named) // missing fields are left out
+	case !bytes.Contains(s.named, []byte(`"object"`)):
+		s.named = append(s.named[:0], data...)
 		fallthrough
 	default:
 		s.seen = tellsUsage(data)
@@ -117,11 +119,13 @@ func (s *sieve) pass(event []byte) {
 
 // usage is an event that holds only usage.
 func (s *sieve) usage() []byte {
+	var named envelope
+	_ = json.Unmarshal(s.named, &named) // missing fields are left out
 	b, err := json.Marshal(struct {
 		envelope
 		Choices []int   `json:"choices"`
 		Usage   counted `json:"usage"`
-	}{s.named, []int{}, s.count()})
+	}{named, []int{}, s.count()})
 	if err != nil { // never fails for what was parsed as JSON
 		return []byte(`{"choices":[]}`)
 	}
@@ -129,13 +133,28 @@ func (s *sieve) usage() []byte {
 }
 
 func tellsUsage(data []byte) bool {
+	_, usage := choicesAndUsage(data)
+	return len(usage) > 0 && usage[0] == '{'
+}
+
+// choicesAndUsage are two members of an event; nil where it has none, or is no JSON.
+func choicesAndUsage(data []byte) (choices, usage []byte) {
 	if !bytes.Contains(data, []byte(`"usage"`)) {
-		return false
+		return nil, nil
 	}
-	var e struct {
-		Usage json.RawMessage `json:"usage"`
+	err := jsonscan.Members(data, func(key, value []byte) error {
+		switch string(key) {
+		case `"choices"`:
+			choices = value
+		case `"usage"`:
+			usage = value
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil
 	}
-	return json.Unmarshal(data, &e) == nil && len(e.Usage) > 0 && e.Usage[0] == '{'
+	return choices, usage
 }
 
 // eventEnd is the position after the first complete event; -1 when there is none.
@@ -150,17 +169,14 @@ func eventEnd(b []byte) int {
 }
 
 func onlyUsage(event []byte) bool {
-	if !bytes.Contains(event, []byte(`"usage"`)) {
-		return false
-	}
 	data, ok := bytes.CutPrefix(bytes.TrimSpace(event), []byte("data:"))
 	if !ok {
 		return false
 	}
-	var e struct {
-		Choices *[]json.RawMessage `json:"choices"`
-		Usage   json.RawMessage    `json:"usage"`
+	choices, usage := choicesAndUsage(data)
+	if len(usage) == 0 || usage[0] != '{' {
+		return false
 	}
-	return json.Unmarshal(data, &e) == nil && e.Choices != nil && len(*e.Choices) == 0 && len(e.Usage) > 0 &&
-		e.Usage[0] == '{'
+	list, err := jsonscan.Elements(choices)
+	return err == nil && len(list) == 0
 }

@@ -127,12 +127,12 @@ func (a *Answer) asMember(w *jsonscan.Writer) {
 func (a *Answer) Take(p completion.Piece) {
 	switch p.Kind {
 	case completion.Head:
-		var head struct {
-			Tier json.RawMessage `json:"service_tier"`
-		}
-		if json.Unmarshal(p.Raw, &head) == nil && string(head.Tier) != "null" {
-			a.tier = head.Tier
-		}
+		_ = jsonscan.Members(p.Raw, func(key, value []byte) error { // it was read before
+			if string(key) == `"service_tier"` && string(value) != "null" {
+				a.tier = value
+			}
+			return nil
+		})
 	case completion.Reasoning:
 		a.think(p)
 	case completion.Text:
