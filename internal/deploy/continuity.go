@@ -192,12 +192,17 @@ type runs interface {
 // reenter enters what this process has bought and the store has lost, and looks for what else it has written. Where no
 // mark is missing, this is what shows the loss.
 func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
-	if !w.pending {
-		return nil
+	entered, err := w.deployment.guard.Resettle(ctx)
+	if !w.pending && len(entered) == 0 {
+		return err
 	}
 	last, fault := w.missingWrite(ctx)
 	loss.Last = last
-	entered, err := w.deployment.guard.Reenter(ctx)
+	if err == nil && w.pending {
+		var more []spend.Purchase
+		more, err = w.deployment.guard.Reenter(ctx)
+		entered = append(entered, more...)
+	}
 	w.pending = err != nil || fault != nil
 	err = errors.Join(err, fault)
 	loss.Reentered.Calls = len(entered)

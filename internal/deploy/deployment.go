@@ -16,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/anthropicgw"
@@ -80,7 +81,13 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 		log:     plainLogger(c.Log, os.Stderr),
 	}
 	h.Keys = marked(store, c.DataDir, h.log)
-	h.guard = &spend.Guard{Ledger: store.ledger, Model: h.model, Catalog: catalog, Now: time.Now}
+	h.guard = &spend.Guard{
+		Ledger:  store.ledger,
+		Model:   h.model,
+		Catalog: catalog,
+		Now:     time.Now,
+		Away:    isAway,
+	}
 	h.Planner = h.starter()
 	h.Predictions = c.Predictions.Rules()
 	h.Judge = func() review.Judge { return h.starter().ForPredictions().Judge() }
@@ -89,6 +96,8 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 	h.Sweeper = h.sweeper()
 	return h, nil
 }
+
+func isAway(err error) bool { return errors.Is(err, memory.ErrAway) }
 
 // unready stands for a provider that cannot be used. Commands that only read memory work; every call returns why.
 type unready struct{ why error }

@@ -135,11 +135,29 @@ func (e *Evidence) AuditPartials() (PartialCounts, error) {
 	return caught, errors.Join(faults...)
 }
 
-// AuditOnce checks that no step was bought again after its answer had been stored. Two attempts may overlap and both
-// be answered and paid for: a frozen worker continues in the middle of its call after the activity has been given to
-// another.
+// Again is a call that was made although its step had been answered before.
+type Again struct{ Answered, Bought spend.Row }
+
+// Error names the step and both attempts.
+func (a *Again) Error() string {
+	return fmt.Sprintf("%s was answered in attempt %d and bought again, after that, in attempt %d", a.Bought.Step,
+		a.Answered.Attempt, a.Bought.Attempt)
+}
+
+// AuditOnce checks that no step was bought again after its answer had been stored.
 func (e *Evidence) AuditOnce() error {
 	var faults []error
+	for _, one := range e.BoughtAgain() {
+		faults = append(faults, one)
+	}
+	return errors.Join(faults...)
+}
+
+// BoughtAgain returns what was bought again after the answer of its step had been stored. Two attempts may overlap and
+// both be answered and paid for: a frozen worker continues in the middle of its call after the activity has been given
+// to another.
+func (e *Evidence) BoughtAgain() []*Again {
+	var all []*Again
 	byStep := map[string][]spend.Row{}
 	for _, row := range e.Rows {
 		byStep[row.Step] = append(byStep[row.Step], row)
@@ -148,11 +166,9 @@ func (e *Evidence) AuditOnce() error {
 		for _, other := range byStep[row.Step] {
 			answered := other.State == spend.Settled || e.Answers[other.Step] == other.Attempt
 			if answered && row.Attempt > other.Latest {
-				faults = append(faults,
-					fmt.Errorf("%s was answered in attempt %d and bought again, after that, in attempt %d", row.Step,
-						other.Attempt, row.Attempt))
+				all = append(all, &Again{Answered: other, Bought: row})
 			}
 		}
 	}
-	return errors.Join(faults...)
+	return all
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
+	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
@@ -26,6 +27,9 @@ import (
 // soundWithin is how long everything may take to be as promised once all dreams have ended. Maintenance looks once a
 // minute, and compares the ledger with Temporal's dreams a minute after a loss was noticed.
 const soundWithin = 5 * time.Minute
+
+// toldTogether is within which time two losses may be told as one.
+const toldTogether = 70 * time.Second
 
 // slack is how long an exchange may take to be remembered after its answer.
 const slack = 3 * time.Second
@@ -44,8 +48,7 @@ type evidence struct {
 	slots     map[string]memory.Slot // that are held
 	leases    []string               // that are held
 	lostSince func(exchange) bool    // whether a stated loss may have taken an exchange
-	losses    int                    // that were stated
-	perhaps   bool                   // one of them may have been none, unless something is missing
+	gaps      []gap                  // that were stated
 	lostDream func(from, to time.Time) bool
 	findings  []finding
 }
@@ -72,7 +75,7 @@ func (t *trial) audit() {
 		e = t.gather()
 	}
 	require.NoError(t, faults)
-	t.figures.lost = 0
+	t.figures.lost, t.figures.again = 0, len(e.boughtAgain())
 	for _, one := range e.exchanges {
 		if one.Answered && e.remembered(one) == 0 {
 			t.figures.lost++
@@ -163,8 +166,7 @@ func (t *trial) gather() *evidence {
 		talks:     map[string][]*dream.Episode{},
 		requested: t.requested,
 		lostSince: t.mayBeLost,
-		losses:    len(t.gaps),
-		perhaps:   slices.ContainsFunc(t.gaps, func(g gap) bool { return g.perhaps }),
+		gaps:      t.gaps,
 		lostDream: t.inGap,
 		findings:  append(t.findings("doctor"), t.findings("health")...),
 	}
@@ -353,7 +355,11 @@ func (e *evidence) money() error {
 	books := chaos.Evidence{Rows: e.rows, Book: e.book}
 	var faults []error
 	faults = append(faults, chaos.Covered(books.Book, e.rows)...)
-	faults = append(faults, books.AuditOnce())
+	for _, one := range e.boughtAgain() {
+		if !e.lostDream(one.Answered.Ended.Add(-slack), one.Answered.Ended.Add(slack)) {
+			faults = append(faults, one)
+		}
+	}
 	for _, pair := range books.Truthful() {
 		if pair.Row.Counted != pair.Call.Cost {
 			faults = append(faults,
@@ -394,6 +400,11 @@ func (e *evidence) money() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// boughtAgain are calls that were made although their steps had been answered.
+func (e *evidence) boughtAgain() []*chaos.Again {
+	return (&chaos.Evidence{Rows: e.rows, Book: e.book}).BoughtAgain()
 }
 
 // remembered is how often an exchange is told: 0 or 1, or another number that is a fault.
@@ -473,25 +484,41 @@ func (e *evidence) ended() error {
 	return errors.Join(faults...)
 }
 
-// missing says whether an answered exchange is forgotten of a time of which the store may have lost what was written.
-func (e *evidence) missing() bool {
+// missing says whether an answered exchange of a time is forgotten, or an answer that was bought then had to be bought
+// again.
+func (e *evidence) missing(in gap) bool {
 	return slices.ContainsFunc(e.exchanges, func(one exchange) bool {
-		return one.Answered && e.remembered(one) == 0 && e.lostDream(one.Began, one.Ended.Add(slack))
+		return one.Answered && e.remembered(one) == 0 && in.meets(one.Began, one.Ended.Add(slack))
+	}) || slices.ContainsFunc(e.boughtAgain(), func(one *chaos.Again) bool {
+		return in.meets(one.Answered.Ended.Add(-slack), one.Answered.Ended.Add(slack))
 	})
+}
+
+// lossesTold counts the losses that doctor and health tell.
+func (e *evidence) lossesTold() (count int) {
+	for _, f := range e.findings {
+		if f.Name == "losses" {
+			count += strings.Count(f.Found, "is lost")
+		}
+	}
+	return count
 }
 
 // diagnosis: once a trouble is over, doctor and health find nothing wrong, and tell each time of which writes are lost.
 func (e *evidence) diagnosis() error {
 	var faults []error
-	stated := 0
-	for _, f := range e.findings {
-		if f.Name == "losses" {
-			stated += strings.Count(f.Found, "is lost")
+	certain := 0
+	var since time.Time
+	for _, one := range e.gaps {
+		if one.to.Sub(since) > toldTogether && (!one.perhaps || e.missing(one)) {
+			certain++
+			since = one.to
 		}
 	}
-	if stated != 2*e.losses && !(e.perhaps && stated == 2*(e.losses-1) && !e.missing()) {
-		faults = append(faults, fmt.Errorf("%d losses were stated, doctor and health tell %d: %v", e.losses, stated,
-			e.findings))
+	count := e.lossesTold()
+	if count < 2*certain || count > 2*len(e.gaps) || count%2 != 0 {
+		faults = append(faults, fmt.Errorf("%d losses were stated, %d for certain, doctor and health tell %d: %v",
+			len(e.gaps), certain, count, e.findings))
 	}
 	for _, f := range e.findings {
 		if f.bad() {
@@ -499,6 +526,25 @@ func (e *evidence) diagnosis() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// requireAnnounced requires that every agent's log tells of each loss that doctor tells.
+func (t *trial) requireAnnounced() {
+	t.Helper()
+	losses := t.gather().lossesTold() / 2
+	for _, a := range t.agents {
+		require.Eventually(t, func() bool {
+			events, err := t.reader.Store.Events(t.ctx, a.ID, 0, 0)
+			require.NoError(t, err)
+			announced := 0
+			for _, e := range events {
+				if e.Type == (event.WritesLost{}).EventType() {
+					announced++
+				}
+			}
+			return announced == losses
+		}, soundWithin, time.Second, "%s is not told of %d losses", a.Handle, losses)
+	}
 }
 
 // controls: each part of the audit is red for evidence that is not sound.
@@ -528,7 +574,8 @@ func (t *trial) controls() {
 	regained := slices.IndexFunc(sound.rows, func(r spend.Row) bool {
 		return r.State == spend.Settled && r.Counted > 0 && len(r.Accounts) > 0 && r.Accounts[0].Limit == budget.Unlimited
 	})
-	require.True(t, regained >= 0 || len(t.gaps) == 0, "no purchase was lost and entered again")
+	certain := slices.ContainsFunc(t.gaps, func(g gap) bool { return !g.perhaps })
+	require.True(t, regained >= 0 || !certain, "no purchase was lost and entered again")
 	if regained >= 0 {
 		short.rows = slices.Delete(slices.Clone(sound.rows), regained, regained+1)
 		require.ErrorContains(t, short.money(), "never reserved")
@@ -562,7 +609,7 @@ func (t *trial) controls() {
 	held.leases = []string{"agent-00 by a client"}
 	require.ErrorContains(t, held.ended(), "a lease is held")
 	silent := *sound
-	silent.losses++
+	silent.gaps = append(slices.Clone(sound.gaps), gap{to: time.Now().Add(time.Hour)})
 	require.ErrorContains(t, silent.diagnosis(), "losses were stated")
 	ill := *sound
 	ill.findings = []finding{{Name: "redis", State: "wrong"}}

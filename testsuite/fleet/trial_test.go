@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,13 +117,10 @@ type gap struct {
 	perhaps  bool // or it has lost nothing
 }
 
+func (g gap) meets(from, to time.Time) bool { return from.Before(g.to) && to.After(g.from) }
+
 func (t *trial) inGap(from, to time.Time) bool {
-	for _, g := range t.gaps {
-		if from.Before(g.to) && to.After(g.from) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.gaps, func(g gap) bool { return g.meets(from, to) })
 }
 
 // openTrial opens one on a Redis server of a name of its own, which may be moved to another server.
@@ -290,6 +288,7 @@ func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 type figures struct {
 	refused []string // orders of dreams
 	lost    int      // exchanges that a stated loss took
+	again   int      // calls whose answers a stated loss took, so that they were bought again
 }
 
 // A team's deployment through its troubles. After each of them every promise is looked at.
@@ -305,9 +304,11 @@ func TestATeamsDeploymentThroughItsTroubles(t *testing.T) {
 		began := time.Now()
 		t.Logf("%s", trouble.name)
 		r.through(trouble)
-		t.Logf("%s: sound after %s; %d exchanges, %d of them lost as stated; %d dreams", trouble.name,
-			time.Since(began).Round(100*time.Millisecond), len(r.crowd.exchanges()), r.figures.lost, len(r.requested))
+		t.Logf("%s: sound after %s; %d exchanges, %d lost as stated; %d dreams, %d calls bought again as stated",
+			trouble.name, time.Since(began).Round(100*time.Millisecond), len(r.crowd.exchanges()), r.figures.lost,
+			len(r.requested), r.figures.again)
 	}
 	require.NoError(t, r.fleet.Panics())
+	r.requireAnnounced()
 	r.controls()
 }

@@ -33,6 +33,7 @@ func (t *trial) troubles() []trouble {
 		{"Redis fails over without its newest writes", t.failOver},
 		{"a server is killed", t.killServer},
 		{"Redis is restarted", t.restartRedis},
+		{"the machine of Redis loses power", t.cutPower},
 		{"Redis is frozen", t.freezeRedis},
 		{"Temporal is restarted", t.restartTemporal},
 		{"Temporal is frozen", t.freezeTemporal},
@@ -92,10 +93,30 @@ func (t *trial) killServer() {
 	require.NoError(t, t.fleet.Start(place))
 }
 
+// everysec is up to how much of its newest writes a server may lose that writes to its disk every second: while a write
+// to the disk lasts, the next one waits for up to two seconds.
+const everysec = 2 * time.Second
+
+// restartRedis kills Redis. What it had acknowledged last may be lost.
 func (t *trial) restartRedis() {
+	lost := gap{from: time.Now().Add(-everysec), perhaps: true}
 	t.store.Kill()
 	t.requireNamed("doctor", "store")
 	t.store.Restart()
+	lost.to = time.Now()
+	t.gaps = append(t.gaps, lost)
+}
+
+// cutPower takes the power from the machine of Redis, which had not written the last seconds to its disk.
+func (t *trial) cutPower() {
+	lost := gap{from: time.Now()}
+	written := t.store.Written()
+	t.answered(2 * t.principals)
+	t.wait(everysec)
+	t.store.LosePower(written)
+	t.store.Restart()
+	lost.to = time.Now()
+	t.gaps = append(t.gaps, lost)
 }
 
 func (t *trial) freezeRedis() {
@@ -240,7 +261,8 @@ func (t *trial) requireRefused() {
 	refused := p.say(0)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Status, refused.Fault)
 	require.NotEmpty(t, refused.RetryAfter, refused.Fault)
-	_, err := t.fleet.Ask(t.ctx, "--json", "dreams", "list", "--all")
+	_, err := t.fleet.Ask(t.ctx, "--json", "dreams", "list",
+		"--all")
 	require.NoError(t, err, "what only reads works on a full store")
 }
 

@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -288,6 +289,43 @@ func (s *Server) Kill() {
 	s.t.Helper()
 	s.mine()
 	s.end(syscall.SIGKILL)
+}
+
+// Written is how far a server has written its append-only files, in bytes by name.
+type Written map[string]int64
+
+// Written returns how far the server has written its files.
+func (s *Server) Written() Written {
+	s.t.Helper()
+	files, err := filepath.Glob(filepath.Join(s.Dir, "appendonly*", "*.aof"))
+	if err != nil || len(files) == 0 {
+		s.t.Fatalf("no append-only file in %s: %v", s.Dir, err)
+	}
+	far := Written{}
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		far[file] = info.Size()
+	}
+	return far
+}
+
+// LosePower ends the server at once, and takes from its files what it has written since, as a machine does that fails
+// before they reach its disk.
+func (s *Server) LosePower(since Written) {
+	s.t.Helper()
+	s.Kill()
+	for file := range s.Written() {
+		size, found := since[file]
+		if !found {
+			s.t.Fatalf("the server has begun %s meanwhile", file)
+		}
+		if err := os.Truncate(file, size); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 // Stop asks the server to end and returns when it has.

@@ -48,6 +48,19 @@ func TestAServerGoesOnFromItsFileOnTheSamePort(t *testing.T) {
 	s.Restart()
 }
 
+func TestAServerThatLosesPowerLacksWhatItWroteLast(t *testing.T) {
+	t.Parallel()
+	s := Start(t, Fsync("always"))
+	require.NoError(t, s.Dial(t).Set(t.Context(), "first", "kept", 0).Err())
+	written := s.Written()
+	require.NoError(t, s.Dial(t).Set(t.Context(), "second", "lost", 0).Err())
+	s.LosePower(written)
+	s.Restart()
+	names, err := s.Dial(t).Keys(t.Context(), "*").Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"first"}, names)
+}
+
 func TestAServerIsStartedAsAsked(t *testing.T) {
 	t.Parallel()
 	port, err := freePort()

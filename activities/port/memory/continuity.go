@@ -27,6 +27,11 @@ type Loss struct {
 	Compared  time.Time `json:"compared,omitzero"`   // when all dreams of this time were compared; zero: not yet
 }
 
+// Meets reports whether writes may be lost of what ran from began until ended; the zero time: it still runs.
+func (l Loss) Meets(began, ended time.Time) bool {
+	return !began.After(l.Noticed) && (ended.IsZero() || !ended.Before(l.Since))
+}
+
 // Reentered counts purchases that were lost, and are in the spend ledger again.
 type Reentered struct {
 	Calls  int           `json:"calls,omitempty"`

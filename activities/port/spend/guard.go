@@ -12,8 +12,12 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
-// settling is the timeout for settling a call in the ledger, which also runs after the caller's context has ended.
-const settling = 15 * time.Second
+const (
+	// settling is the timeout for settling a call in the ledger, which also runs after the caller's context has ended.
+	settling = 15 * time.Second
+	// settleAgain is the wait before a store that was away is tried again within that time.
+	settleAgain = 100 * time.Millisecond
+)
 
 // Charge says who pays for a step, and under which caps.
 type Charge struct {
@@ -53,6 +57,8 @@ type Guard struct {
 	Model   inference.Model
 	Catalog inference.Catalog
 	Now     func() time.Time
+	// Away says of an error of the ledger that its store did not answer, so that settling is tried again. Nil: never.
+	Away func(error) bool
 
 	calibrations calibrations
 	purchases    purchases
@@ -64,6 +70,10 @@ type Guard struct {
 func (g *Guard) Generate(ctx context.Context, c Charge, r inference.Request,
 	token func(string) bool,
 ) (PaidAnswer, error) {
+	err := g.regain(ctx, c)
+	if err != nil {
+		return PaidAnswer{}, err
+	}
 	spec, hold, err := g.reserve(ctx, c, r, mostWritten(r))
 	if err != nil { // ErrAnswered, or a refusal that does not matter to a step that was bought before
 		return g.answerBoughtBefore(ctx, c.Step, err)
@@ -115,6 +125,9 @@ func (g *Guard) Embed(ctx context.Context, c Charge, model string, texts []strin
 func (g *Guard) embed(
 	ctx context.Context, c Charge, model string, texts []string, stored bool,
 ) (inference.Vectors, error) {
+	if err := g.regain(ctx, c); err != nil {
+		return inference.Vectors{}, err
+	}
 	details, _ := g.Catalog.Lookup(model)
 	texts = clip(details, texts)
 	r := EmbeddingRequest(model, texts)
@@ -232,11 +245,29 @@ func (g *Guard) settle(ctx context.Context, c Charge, hold Hold, b Bill) error {
 	b.At = g.at(c)
 	one, begun := g.purchases.end(hold, b)
 	err := g.Ledger.Settle(ctx, hold, b)
+	for g.Away != nil && g.Away(err) && waited(ctx, settleAgain) {
+		err = g.Ledger.Settle(ctx, hold, b)
+	}
 	if errors.Is(err, ErrUnknownHold) && begun { // the ledger has lost the reservation while the call ran
 		err = Enter(ctx, g.Ledger, one)
 	}
-	if err != nil {
-		return fmt.Errorf("settle %s: %w", hold.Key(), err)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if begun {
+		g.purchases.isLate(one)
+	}
+	return fmt.Errorf("settle %s: %w", hold.Key(), err)
+}
+
+// waited returns false when ctx ended before.
+func waited(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -20,8 +20,12 @@ type Purchase struct {
 // Counts is what the purchase counts for.
 func (p Purchase) Counts() budget.Micros { return p.Bill.Counts(p.Ask.Amount) }
 
-// KeptPurchases is how many of its newest purchases a guard remembers: 3 MB.
-const KeptPurchases = 4096
+const (
+	// KeptPurchases is how many of its newest purchases a guard remembers: 3 MB.
+	KeptPurchases = 4096
+	// keptAnswers is how many bytes of its newest answers a guard remembers.
+	keptAnswers = 4 << 20
+)
 
 // Journal is told what a process buys while it buys it, so that a later process knows it however this one ends.
 type Journal interface {
@@ -37,6 +41,10 @@ type purchases struct {
 	open    map[string]Ask // by the key of the attempt
 	all     []Purchase
 	journal Journal // nil: none
+
+	answered []Purchase // the newest, with their answers, which the ledger may lack
+	bytes    int        // of these answers
+	late     []Purchase // whose end did not reach the ledger
 }
 
 // KeepIn tells a journal of what is bought from now on, and of what is being bought.
@@ -69,6 +77,9 @@ func (p *purchases) end(h Hold, b Bill) (Purchase, bool) {
 	defer p.mu.Unlock()
 	ask, found := p.open[h.Key()]
 	delete(p.open, h.Key())
+	if found && b.Answer != nil {
+		p.keepAnswer(Purchase{Ask: ask, Bill: b})
+	}
 	b.Answer = nil
 	if found && p.journal != nil {
 		p.journal.Ended(h.Key(), b)
@@ -87,6 +98,95 @@ func (p *purchases) keep(more ...Purchase) {
 	}
 }
 
+func (p *purchases) keepAnswer(one Purchase) {
+	p.answered = append(p.answered, one)
+	p.bytes += len(one.Bill.Answer)
+	dropped := 0
+	for p.bytes > keptAnswers {
+		p.bytes -= len(p.answered[dropped].Bill.Answer)
+		p.answered[dropped] = Purchase{}
+		dropped++
+	}
+	p.answered = p.answered[dropped:]
+}
+
+// answerOf returns the newest purchase of a step with its answer, as far as this process remembers it.
+func (p *purchases) answerOf(step string) (Purchase, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range slices.Backward(p.answered) {
+		if one.Ask.Step == step {
+			return one, true
+		}
+	}
+	return Purchase{}, false
+}
+
+// withAnswer returns the purchase with its answer, as far as this process remembers it.
+func (p *purchases) withAnswer(one Purchase) Purchase {
+	newest, found := p.answerOf(one.Ask.Step)
+	if found && one.Bill.State == Settled && newest.Ask.At.Equal(one.Ask.At) {
+		one.Bill.Answer = newest.Bill.Answer
+	}
+	return one
+}
+
+// isLate remembers a purchase whose end did not reach the ledger.
+func (p *purchases) isLate(one Purchase) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.late = append(p.late, one)
+	p.late = p.late[max(0, len(p.late)-KeptPurchases):]
+}
+
+// Resettle settles the attempts whose end did not reach the ledger when they ended, with their answers. It returns
+// those of which the ledger had lost the reservation as well, also with an error; it may be repeated.
+func (g *Guard) Resettle(ctx context.Context) (entered []Purchase, err error) {
+	p := &g.purchases
+	p.mu.Lock()
+	late := slices.Clone(p.late)
+	p.mu.Unlock()
+	if len(late) == 0 {
+		return nil, nil
+	}
+	entered, err = g.enter(ctx, late)
+	if err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.late = slices.DeleteFunc(p.late, func(one Purchase) bool {
+			return slices.ContainsFunc(late, func(done Purchase) bool {
+				return done.Ask.Step == one.Ask.Step && done.Ask.At.Equal(one.Ask.At)
+			})
+		})
+	}
+	return entered, err
+}
+
+// regain gives the ledger the answer of a step that is asked for again, where this process has bought it and the ledger
+// does not have it: its end did not reach the ledger, or a server without its newest writes has taken over.
+func (g *Guard) regain(ctx context.Context, c Charge) error {
+	one, found := g.purchases.answerOf(c.Step)
+	if !found {
+		return nil
+	}
+	_, stored, err := g.Ledger.Answer(ctx, c.Step)
+	if err != nil || stored || c.StillNeeded != nil && c.StillNeeded(ctx) != nil {
+		return err // what is no longer needed is refused once it has a reservation
+	}
+	rows, err := g.Ledger.Rows(ctx, Query{Agent: one.Ask.Agent, Dream: one.Ask.Dream, Day: one.Ask.Day})
+	if err == nil {
+		var missing bool
+		missing, err = g.compare(ctx, rows, one)
+		if missing && err == nil {
+			err = Enter(ctx, g.Ledger, one)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("look for the answer of %s, which was bought before: %w", c.Step, err)
+	}
+	return nil
+}
+
 // Purchases returns the newest purchases of this process, oldest first.
 func (g *Guard) Purchases() []Purchase {
 	p := &g.purchases
@@ -103,13 +203,20 @@ func (g *Guard) Remember(earlier []Purchase) {
 	p.all = append(slices.Clone(earlier), p.all...)
 }
 
-// Reenter enters the newest purchases of this process into the ledger again, where it has lost them: a server without its
-// newest writes has taken over, or an earlier state was put back. What was bought is entered whatever the caps say,
+// Reenter enters the newest purchases of this process into the ledger again, where it has lost them: a server without
+// its newest writes has taken over, or an earlier state was put back. What was bought is entered whatever the caps say,
 // because the provider bills it. It returns what was entered, also with an error; it may be repeated.
+//
+// Where the reservation stands, and its end alone is lost, the answer is stored again. Where both are lost it is not: a
+// memory may have been forgotten meanwhile, which marks reservations so that their answers are not stored.
 func (g *Guard) Reenter(ctx context.Context) (entered []Purchase, err error) {
+	return g.enter(ctx, g.Purchases())
+}
+
+func (g *Guard) enter(ctx context.Context, all []Purchase) (entered []Purchase, err error) {
 	type day struct{ agent, dream, day string }
 	byDay := map[day][]Row{}
-	for _, one := range g.Purchases() {
+	for _, one := range all {
 		of := day{one.Ask.Agent, one.Ask.Dream, one.Ask.Day}
 		rows, read := byDay[of]
 		if !read {
@@ -119,7 +226,11 @@ func (g *Guard) Reenter(ctx context.Context) (entered []Purchase, err error) {
 			}
 			byDay[of] = rows
 		}
-		missing, err := g.compare(ctx, rows, one)
+		missing, err := g.compare(ctx, rows, g.purchases.withAnswer(one))
+		missing = missing && one.Bill.State != Refused
+		if err == nil && missing {
+			err = Enter(ctx, g.Ledger, one)
+		}
 		if err != nil {
 			return entered, err
 		}
@@ -130,8 +241,8 @@ func (g *Guard) Reenter(ctx context.Context) (entered []Purchase, err error) {
 	return entered, nil
 }
 
-// compare looks for a purchase among the rows of the ledger, and enters what is missing of it: all, or how it ended.
-// What a dream spent by its workflow has all of its purchases.
+// compare looks for a purchase among the rows of the ledger, and settles it where its end is missing. What a dream spent
+// by its workflow has all of its purchases.
 func (g *Guard) compare(ctx context.Context, rows []Row, one Purchase) (missing bool, err error) {
 	for _, r := range rows {
 		if r.Finish == Completed && r.Phase == one.Ask.Phase {
@@ -146,7 +257,7 @@ func (g *Guard) compare(ctx context.Context, rows []Row, one Purchase) (missing 
 		}
 		return false, g.Ledger.Settle(ctx, Hold{Step: r.Step, Attempt: r.Attempt, Amount: r.Reserved}, one.Bill)
 	}
-	return true, Enter(ctx, g.Ledger, one)
+	return true, nil
 }
 
 // Completed is the finish reason, in the ledger, of what a dream spent by its workflow beyond what the ledger has.

@@ -23,33 +23,27 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	if err != nil || len(records) == 0 {
 		return l, err
 	}
-	lines, err := e.text(ctx, a, records)
-	if err != nil {
-		return l, err
-	}
-	missing, err := e.missing(ctx, a, lines)
-	if err != nil {
-		return l, err
-	}
-	short, err := e.short(ctx, a, records)
+	reported, absent, err := e.absent(ctx, a, records)
 	if err != nil {
 		return l, err
 	}
 	l.Found = fmt.Sprintf("everything that %s reported is in the store: %s",
-		cli.Count(len(records), "dream"), cli.Count(len(lines), "thing"))
-	if len(missing)+len(short) == 0 {
+		cli.Count(len(records), "dream"), cli.Count(reported, "thing"))
+	if len(absent) == 0 {
 		return l, nil
 	}
-	var parts []string
-	if len(missing) > 0 {
-		parts = append(
-			parts,
-			fmt.Sprintf("%d of the %d things that dreams reported are not in the store: %s", len(missing), len(lines),
-				firstIDs(missing)),
-		)
+	l.Found = strings.Join(absent, "; ")
+	untouched, err := e.outsideLosses(ctx, records)
+	if err != nil {
+		return l, err
 	}
-	parts = append(parts, short...)
-	l.Found = strings.Join(parts, "; ")
+	if len(untouched) < len(records) {
+		_, absent, err = e.absent(ctx, a, untouched)
+		if err != nil || len(absent) == 0 {
+			l.State, l.Advice = Look, "The store lost writes of the time of these dreams; the line losses says which."
+			return l, err
+		}
+	}
 	forgotten, err := e.app.Store.Forgettings(ctx, a.ID)
 	if forgotten > 0 {
 		l.State = Look
@@ -61,6 +55,40 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 	l.State, l.Advice = Wrong,
 		"Nothing was ever forgotten here, so this must not happen; restore the store from a copy, and please report it."
 	return l, err
+}
+
+// absent says what dreams reported that is not in the store, and counts what they reported by name.
+func (e *examination) absent(
+	ctx context.Context, a dream.Agent, records []*dream.Record,
+) (reported int, absent []string, err error) {
+	if len(records) == 0 {
+		return 0, nil, nil
+	}
+	lines, err := e.text(ctx, a, records)
+	if err != nil {
+		return 0, nil, err
+	}
+	missing, err := e.missing(ctx, a, lines)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(missing) > 0 {
+		absent = append(absent, fmt.Sprintf("%d of the %d things that dreams reported are not in the store: %s",
+			len(missing), len(lines), firstIDs(missing)))
+	}
+	short, err := e.short(ctx, a, records)
+	return len(lines), append(absent, short...), err
+}
+
+// outsideLosses returns those of the records whose dreams ran in no time of which the store has lost writes.
+func (e *examination) outsideLosses(ctx context.Context, records []*dream.Record) ([]*dream.Record, error) {
+	if e.app.Sweeper == nil {
+		return records, nil
+	}
+	state, err := e.app.Sweeper.Store.Swept(ctx)
+	return slices.DeleteFunc(slices.Clone(records), func(r *dream.Record) bool {
+		return slices.ContainsFunc(state.Continuity.Losses, func(l memory.Loss) bool { return l.Meets(r.At, r.Ended) })
+	}), err
 }
 
 // detailed returns those of the records, newest first, whose dreams still have everything that they left.
