@@ -154,6 +154,59 @@ func TestHealthIsReportedWithAndWithoutTemporal(t *testing.T) {
 	unknown.golden("health-store-80")
 }
 
+// A dream that ran while the store lost writes may report more than the store has. That is told, and is not wrong.
+func TestHealthKnowsWhatALossTook(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t).furnish()
+	record, err := memory.One[*dream.Record](t.Context(), d.store, "echo", "dream/echo/0001")
+	require.NoError(t, err)
+	const short = "dream/echo/0001 says that its onset kept 5"
+	for name, after := range map[string]time.Duration{"wrong": -48 * time.Hour, "look": 0} {
+		at := record.At.Add(after)
+		_, err := d.store.ChangeSwept(t.Context(), func(s memory.SweepState) (memory.SweepState, error) {
+			s.Continuity.Losses = []memory.Loss{{Since: at.Add(-time.Minute), Last: at, Noticed: at.Add(time.Second)}}
+			return s, nil
+		})
+		require.NoError(t, err)
+		require.Contains(t, d.health(exit.Unwell, "-a", "echo")["record"], name+": "+short)
+	}
+}
+
+// Servers that refuse requests are named, with who holds their places; one that did so within 15 minutes as well.
+func TestHealthNamesServersThatAreFull(t *testing.T) {
+	t.Parallel()
+	d := healthy(t, dream.Completed)
+	require.Contains(t, d.health(exit.OK)["overload"], "fine: no server refused requests within 15 minutes")
+	report := func(ago time.Duration) {
+		_, err := d.store.ChangeSwept(t.Context(), func(s memory.SweepState) (memory.SweepState, error) {
+			last := time.Now().Add(-ago)
+			s.Overloads = []memory.Overload{{
+				Server:   "front/7/abcdef",
+				Since:    last.Add(-time.Minute),
+				Last:     last,
+				Refused:  12,
+				Waited:   40,
+				Longest:  30 * time.Second,
+				Heaviest: []memory.PlaceShare{{Principal: "team", Share: .61}, {Share: .2}},
+			}}
+			return s, nil
+		})
+		require.NoError(t, err)
+	}
+	report(time.Minute)
+	const found = "server front/7/abcdef refused 12 of 40 requests that found no place"
+	for _, flags := range [][]string{nil, {"--problems"}} {
+		line := d.health(exit.Unwell, flags...)["overload"]
+		require.Contains(t, line, "wrong: "+found)
+		require.Contains(t, line, "the longest wait was 30s")
+		require.Contains(t, line, "most places were held by team 61 %, clients without a key 20 %")
+	}
+	report(5 * time.Minute)
+	require.Contains(t, d.health(exit.OK)["overload"], "look: over for now: "+found)
+	report(20 * time.Minute)
+	require.Contains(t, d.health(exit.OK)["overload"], "fine: ")
+}
+
 // What is wrong with the furnished deployment is found: its dream reports more than the store has.
 func TestHealthFindsWhatWasReportedAndIsMissing(t *testing.T) {
 	t.Parallel()

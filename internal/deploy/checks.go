@@ -104,6 +104,7 @@ func checksOf(d *Process) []Check {
 		{Name: "losses", Look: c.configured(c.checkLosses)},
 		{Name: "hooks", Look: c.configured(c.checkHooks)},
 		{Name: "serve", Look: c.configured(c.checkServe)},
+		{Name: "overload", Look: c.configured(c.checkOverload)},
 		{Name: "models", Look: c.configured(c.checkModels)},
 		{Name: "embedder", Look: c.configured(c.checkEmbedder)},
 	}

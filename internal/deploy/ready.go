@@ -51,6 +51,7 @@ const (
 	partTemporal = "temporal"
 	partProvider = "provider"
 	partMatrix   = "matrix"
+	partPlaces   = "places"
 )
 
 // readyToTalk is the readiness of a server. Talk needs the store and a provider; without Temporal it works, and nobody
@@ -61,6 +62,7 @@ func readyToTalk(e *engine) *readiness {
 		partStore:    r.store,
 		partTemporal: r.temporal,
 		partProvider: r.provider,
+		partPlaces:   r.places,
 	}
 	return r
 }
@@ -124,6 +126,7 @@ func (r *readiness) look(ctx context.Context) {
 const (
 	partOK   = "ok"
 	partAway = "away"
+	partFull = "full"
 )
 
 func partWord(err error) string {
@@ -145,6 +148,14 @@ func (r *readiness) store(ctx context.Context) string {
 func (r *readiness) temporal(ctx context.Context) string {
 	_, err := r.engine.client.CheckHealth(ctx, &client.CheckHealthRequest{})
 	return partWord(err)
+}
+
+// places reports whether this server refused requests lately because it was full. It is ready all the same.
+func (r *readiness) places(context.Context) string {
+	if s := r.engine.api; s != nil && s.full(time.Now()) {
+		return partFull
+	}
+	return partOK
 }
 
 // matrix reports whether the homeserver has answered one of the bridge's accounts lately.

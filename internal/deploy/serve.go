@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
@@ -35,9 +36,11 @@ type apiServer struct {
 	rooms         *rooms.Service
 	tools         *mcpserver.Handler
 	grace         time.Duration
-	over          chan error // the result of Serve
-	stopWarming   func()     // ends the reading ahead of memories and waits for it
-	stopListening func()     // unsubscribes from the wake bus
+	over          chan error                // the result of Serve
+	stopWarming   func()                    // ends the reading ahead of memories and waits for it
+	stopReporting func()                    // ends the reports of overload and waits for it
+	refused       atomic.Pointer[time.Time] // when it last reported that it refused requests
+	stopListening func()                    // unsubscribes from the wake bus
 }
 
 // Serve answers clients without a worker.
@@ -159,6 +162,7 @@ func (e *engine) startServer(ctx context.Context, tell func(string, ...any)) err
 	}
 	e.api = s
 	s.stopWarming = reading(ctx, e.deployment.warm)
+	s.stopReporting = reading(ctx, func(ctx context.Context) { watchLoad(ctx, e, s) })
 	go func() { s.over <- s.server.Serve() }()
 	scheme := "http"
 	if c.TLSCert != "" {
@@ -359,6 +363,7 @@ func (s *apiServer) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 	defer cancel()
 	s.stopWarming()
+	s.stopReporting()
 	err := s.server.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = nil // answers were cut off, as serve.grace says

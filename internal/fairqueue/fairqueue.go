@@ -83,10 +83,13 @@ type Queue struct {
 	waiting []*Ticket
 	turn    uint64        // places handed out so far
 	mean    time.Duration // for which a place was held, of late; 0: not known
+	load    *Load         // since it was last asked for; nil: it never was
 }
 
 // holder is a key that holds places or waits for some.
 type holder struct {
+	key           string
+	since         time.Time // when its places were last counted
 	held, waiting int
 	turn          uint64 // of the last place that it got
 }
@@ -149,7 +152,7 @@ func (q *Queue) Join(r Request) (*Ticket, error) {
 	t := &Ticket{Request: r, queue: q, joined: time.Now(), ready: make(chan struct{})}
 	t.holder = q.keys[r.Key]
 	if t.holder == nil {
-		t.holder = &holder{}
+		t.holder = &holder{key: r.Key}
 		q.keys[r.Key] = t.holder
 	}
 	q.add(t)
@@ -218,6 +221,7 @@ func (t *Ticket) Leave() {
 	if !t.placed() || t.why != nil {
 		return
 	}
+	q.count(t.holder, time.Now())
 	q.held--
 	t.holder.held--
 	if t.Class == Dream {
@@ -264,7 +268,7 @@ func (q *Queue) drop(t *Ticket, why Reason) {
 	if q.remove(t) {
 		q.forget(t)
 		q.o.Length(len(q.waiting))
-		q.o.Waited(time.Since(t.joined), why)
+		q.countWait(time.Since(t.joined), why)
 	}
 }
 
@@ -294,6 +298,7 @@ func (q *Queue) serve() bool {
 		q.remove(t)
 		now := time.Now()
 		t.since = now
+		q.count(t.holder, now)
 		q.held++
 		q.turn++
 		t.holder.held++
@@ -306,7 +311,7 @@ func (q *Queue) serve() bool {
 		}
 		close(t.ready)
 		if t.queued {
-			q.o.Waited(now.Sub(t.joined), "")
+			q.countWait(now.Sub(t.joined), "")
 		}
 		served = true
 	}

@@ -80,6 +80,7 @@ type SweepState struct {
 	Failed  time.Time `json:"failed,omitzero"`   // when it failed
 
 	Continuity Continuity `json:"continuity,omitzero"` // whether the store went back, see Mark
+	Overloads  []Overload `json:"overloads,omitempty"` // of servers, the newest last
 }
 
 // Live reports whether a process other than by holds the claim at that time.

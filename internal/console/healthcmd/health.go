@@ -4,6 +4,7 @@ package healthcmd
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -48,8 +49,9 @@ func Health(app *cli.App) *cobra.Command {
 		Long: `Health compares what was planned and announced with what there is: dreams that were due, empty and failed ones in a
 row, when a dream last kept something, what dreams announced with what is in the store and in the ledger, reservations
 that nobody closes, predictions past their time, what waits for a review, the metrics of the newest dreams, feeds that
-have fallen silent, events that wait to be archived, memory, disk, replicas and clock of a Redis server. Each line is
-fine, to look at, or wrong, with what to do. It writes nothing and asks no model.
+have fallen silent, events that wait to be archived, memory, disk, replicas and clock of a Redis server, servers that
+refuse requests because they are full, or did within 15 minutes. Each line is fine, to look at, or wrong, with what to
+do. It writes nothing and asks no model.
 
 With --problems it lists only what is not fine, of all agents at once. It looks closely at those agents of
 which the newest five dreams, due predictions and waiting reviews show that something can be wrong, and
@@ -100,7 +102,7 @@ func examine(ctx context.Context, app *cli.App, cmd *cobra.Command, problems boo
 			Found: "it answers; " + cli.Count(len(agents), "agent") + " looked at",
 		},
 	}
-	lines = append(append(lines, e.server(ctx)...), e.losses(ctx)...)
+	lines = slices.Concat(lines, e.server(ctx), e.losses(ctx), e.overload(ctx))
 	lines = append(lines, e.temporal(), e.worker(ctx, agents))
 	more, err := e.reservations(ctx, agents)
 	if err != nil {
@@ -131,6 +133,15 @@ func (e *examination) losses(ctx context.Context) []healthLine {
 		return nil
 	}
 	return []healthLine{lineOf("losses", f)}
+}
+
+// overload reports which servers refuse requests because they are full.
+func (e *examination) overload(ctx context.Context) []healthLine {
+	f, ok := e.app.Overload(ctx)
+	if !ok {
+		return nil
+	}
+	return []healthLine{lineOf("overload", f)}
 }
 
 // lineOf is a finding of the doctor as a line.

@@ -30,7 +30,8 @@ func (e *examination) problems(ctx context.Context, agents []dream.Agent) ([]hea
 	if err != nil {
 		return nil, err
 	}
-	lines := append(e.losses(ctx), e.temporal(), e.worker(ctx, dreamers))
+	lines := append(e.losses(ctx), e.overload(ctx)...)
+	lines = append(lines, e.temporal(), e.worker(ctx, dreamers))
 	open, err := e.reservations(ctx, agents)
 	if err != nil {
 		return nil, err

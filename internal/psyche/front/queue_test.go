@@ -103,6 +103,7 @@ func TestAFloodOfOneKeyWaitsAndAnotherKeyPasses(t *testing.T) {
 			})
 			synctest.Wait()
 		}
+		c.Load() // from here on
 		for range 6 {
 			send("flood", flood)
 		}
@@ -120,6 +121,9 @@ func TestAFloodOfOneKeyWaitsAndAnotherKeyPasses(t *testing.T) {
 		require.Equal(t, []int{200}, statuses["quiet"])
 		require.Equal(t, []int{503}, statuses["program"], "three people wait already")
 		require.Equal(t, map[string]int{"overloaded": 3}, c.shed)
+		load := c.Load()
+		require.Equal(t, 3, load.Refused)
+		require.Equal(t, 6, load.Waited, "three of the flood's four, the quiet one, and who was refused")
 	})
 }
 

@@ -136,6 +136,9 @@ func New(o Options) (*Server, error) {
 	return s, s.addRoutes(o.Routes)
 }
 
+// Load returns what the queue of places had to do since it was last asked. The first call only begins.
+func (s *Server) Load() fairqueue.Load { return s.places.Load() }
+
 // addRoutes registers the routes, by path.
 func (s *Server) addRoutes(routes []Route) error {
 	byPath := map[string]methods{}
