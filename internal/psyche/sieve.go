@@ -2,7 +2,6 @@ package psyche
 
 import (
 	"bytes"
-	"encoding/json"
 
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
@@ -47,20 +46,8 @@ func reused(b []byte) []byte {
 	return b[:0]
 }
 
-// envelope are the fields that all events of one answer share.
-type envelope struct {
-	ID      json.RawMessage `json:"id,omitempty"`
-	Object  json.RawMessage `json:"object,omitempty"`
-	Created json.RawMessage `json:"created,omitempty"`
-	Model   json.RawMessage `json:"model,omitempty"`
-}
-
 // counted is usage as clients know it.
-type counted struct {
-	Prompt     int64 `json:"prompt_tokens"`
-	Completion int64 `json:"completion_tokens"`
-	Total      int64 `json:"total_tokens"`
-}
+type counted struct{ prompt, completion, total int64 }
 
 func (s *sieve) push(b []byte, end bool) {
 	rest := b
@@ -117,19 +104,26 @@ func (s *sieve) pass(event []byte) {
 	s.out = append(s.out, event...)
 }
 
-// usage is an event that holds only usage.
+// usage is an event that holds only usage, and the fields that all events of one answer share.
 func (s *sieve) usage() []byte {
-	var named envelope
-	_ = json.Unmarshal(s.named, &named) // missing fields are left out
-	b, err := json.Marshal(struct {
-		envelope
-		Choices []int   `json:"choices"`
-		Usage   counted `json:"usage"`
-	}{named, []int{}, s.count()})
-	if err != nil { // never fails for what was parsed as JSON
-		return []byte(`{"choices":[]}`)
-	}
-	return b
+	var w jsonscan.Writer
+	w.Begin()
+	_ = jsonscan.Members(s.named, func(key, value []byte) error { // those that are missing are left out
+		switch name := jsonscan.Unquoted(key); name {
+		case "id", "object", "created", "model":
+			w.Raw(name, value)
+		}
+		return nil
+	})
+	w.List("choices", 0, nil)
+	u := s.count()
+	w.Object("usage")
+	w.Number("prompt_tokens", u.prompt)
+	w.Number("completion_tokens", u.completion)
+	w.Number("total_tokens", u.total)
+	w.End()
+	w.End()
+	return w.Buf
 }
 
 func tellsUsage(data []byte) bool {

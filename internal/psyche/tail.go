@@ -37,8 +37,8 @@ func (t *tail) push(b []byte, end bool) {
 		return
 	case t.lacksUsage():
 		u := t.count()
-		t.out = fmt.Appendf(t.out, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.Prompt,
-			u.Completion, u.Total)
+		t.out = fmt.Appendf(t.out, `,"usage":{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, u.prompt,
+			u.completion, u.total)
 	}
 	t.out, t.held, t.all = append(t.out, t.held...), nil, nil
 }

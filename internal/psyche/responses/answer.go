@@ -110,8 +110,14 @@ func (a *Answer) event(kind string, members func(w *jsonscan.Writer)) {
 	a.number++
 }
 
+// beginning is how many bytes the first events of a short request take.
+const beginning = 4 << 10
+
 // Begin writes the first events.
 func (a *Answer) Begin() {
+	if a.events {
+		a.out.Buf = make([]byte, 0, beginning)
+	}
 	for _, kind := range []string{"response.created", "response.in_progress"} {
 		a.event(kind, a.asMember)
 	}

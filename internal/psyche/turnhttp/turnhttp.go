@@ -139,25 +139,25 @@ func switches(h http.Header) (psyche.Switches, error) {
 	return s, nil
 }
 
-// SetHeaders writes what an agent did for a turn into headers.
+// SetHeaders writes what an agent did for a turn into headers. Their names stand as net/http writes them.
 func SetHeaders(h http.Header, t psyche.TurnReport) {
 	set := func(name, value string) {
 		if value != "" {
-			h.Set("X-Oneiros-"+name, value)
+			h[name] = []string{value}
 		}
 	}
-	set("Agent", t.Agent)
-	set("Conversation", headerText(t.Conversation))
-	set("Recalled", strconv.Itoa(t.Recalled))
-	set("Recall-Skipped", t.Skipped)
-	set("Recall-Words-Only", t.WordsOnly)
+	set("X-Oneiros-Agent", t.Agent)
+	set("X-Oneiros-Conversation", headerText(t.Conversation))
+	set("X-Oneiros-Recalled", strconv.Itoa(t.Recalled))
+	set("X-Oneiros-Recall-Skipped", t.Skipped)
+	set("X-Oneiros-Recall-Words-Only", t.WordsOnly)
 	if t.Epoch > 0 {
-		set("Epoch", strconv.FormatInt(t.Epoch, 10))
+		set("X-Oneiros-Epoch", strconv.FormatInt(t.Epoch, 10))
 	}
 	if t.Woke {
-		set("Woke", "true")
+		set("X-Oneiros-Woke", "true")
 	}
-	set("Degraded", headerText(t.Degraded))
+	set("X-Oneiros-Degraded", headerText(t.Degraded))
 }
 
 // headerText is what a header can carry: other letters are escaped as in JSON.
