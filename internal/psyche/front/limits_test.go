@@ -194,35 +194,48 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 }
 
 // The time limit of a body ends with the body: a stream may last as long as it likes.
+// connection notes the deadlines that a server sets.
+type connection struct {
+	*httptest.ResponseRecorder
+	read, write time.Time
+}
+
+func (c *connection) SetReadDeadline(at time.Time) error {
+	c.read = at
+	return nil
+}
+
+func (c *connection) SetWriteDeadline(at time.Time) error {
+	c.write = at
+	return nil
+}
+
 func TestAStreamOutlivesTheTimeForItsBody(t *testing.T) {
 	t.Parallel()
-	const bodyTime = 20 * time.Millisecond
+	c := &connection{ResponseRecorder: httptest.NewRecorder()}
 	h := newServer(t, []front.Route{{
 		Method: "POST",
 		Path:   "/stream",
 		Role:   access.Client,
 		Stream: true,
 		Serve: func(w http.ResponseWriter, r *http.Request) {
+			require.False(t, c.read.IsZero(), "the body has a time")
 			_, err := front.Body(r)
 			require.NoError(t, err)
+			require.True(t, c.read.IsZero(), "a client that was read has any time to listen")
 			flow := http.NewResponseController(w)
 			for range 5 {
-				select {
-				case <-time.After(2 * bodyTime):
-				case <-r.Context().Done():
-					return
-				}
+				began := time.Now()
 				_, _ = io.WriteString(w, "token ")
 				require.NoError(t, flow.Flush())
+				require.False(t, c.write.Before(began), "each write has its own time")
 			}
 		},
-	}}, func(o *front.Options) { o.Limits.BodyTime, o.Limits.WriteTime = bodyTime, bodyTime })
-	r, err := http.Post("http://"+h.on()+"/stream", "text/plain", strings.NewReader("hello"))
-	require.NoError(t, err)
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	require.NoError(t, err)
-	require.Equal(t, strings.Repeat("token ", 5), string(body))
+	}}, func(o *front.Options) { o.Limits.WriteTime = 1 })
+	r := httptest.NewRequest("POST", "/stream", strings.NewReader("hello"))
+	r.Host = "127.0.0.1:7680"
+	h.ServeHTTP(c, r)
+	require.Equal(t, strings.Repeat("token ", 5), c.Body.String())
 }
 
 func TestAClientThatTakesNothingIsLeft(t *testing.T) {
