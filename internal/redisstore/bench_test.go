@@ -2,7 +2,9 @@ package redisstore_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -16,13 +18,29 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// everyWay measures do on a server of each durability, alone and with 16 concurrent callers. It reports p50 and p99.
+// scripts is the time that the server has spent in scripts, in microseconds.
+func scripts(b *testing.B, server *redis.Server) (us float64) {
+	b.Helper()
+	info, err := server.Dial(b).Info(b.Context(), "commandstats").Result()
+	require.NoError(b, err)
+	found := regexp.MustCompile(`cmdstat_evalsha:calls=\d+,usec=(\d+)`).FindStringSubmatch(info)
+	if found != nil {
+		us, err = strconv.ParseFloat(found[1], 64)
+		require.NoError(b, err)
+	}
+	return us
+}
+
+// everyWay measures do on a server of each durability, alone and with 16 concurrent callers. It reports p50 and p99, and
+// what an operation takes of the server.
 func everyWay(b *testing.B, do func(s *redisstore.Store, i int) error) {
 	for _, fsync := range []string{"everysec", "always"} {
 		for _, callers := range []int{1, 16} {
 			b.Run(fmt.Sprintf("%s/%d", fsync, callers), func(b *testing.B) {
-				s := open(b, redis.Start(b, redis.Fsync(fsync)).URL, "oneiros:")
+				server := redis.Start(b, redis.Fsync(fsync))
+				s := open(b, server.URL, "oneiros:")
 				require.NoError(b, do(s, -1))
+				before := scripts(b, server)
 				took := make([]time.Duration, b.N)
 				var calls sync.WaitGroup
 				b.ResetTimer()
@@ -40,6 +58,7 @@ func everyWay(b *testing.B, do func(s *redisstore.Store, i int) error) {
 				}
 				calls.Wait()
 				b.StopTimer()
+				b.ReportMetric((scripts(b, server)-before)/float64(b.N), "server-us")
 				slices.Sort(took)
 				b.ReportMetric(float64(took[len(took)/2])/1e6, "p50-ms")
 				b.ReportMetric(float64(took[len(took)*99/100])/1e6, "p99-ms")

@@ -24,7 +24,7 @@ var (
 type Movable interface {
 	// Export returns everything in the store that cannot be recomputed, in the order of Record's fields: stores with
 	// the same content export the same records. Each agent is read as of one moment, and so is the ledger, which is
-	// read last. Nothing follows an error. ErrTorn.
+	// read last; answers that are deleted meanwhile may be missing. Nothing follows an error. ErrTorn.
 	Export(ctx context.Context) Records
 	// Import fills an empty store (ErrOccupied) with exported records, in one step. The store stays empty when records
 	// end with an error, when the process dies, or when the filled store would export something else (ErrAltered).

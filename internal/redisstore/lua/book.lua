@@ -48,31 +48,37 @@ local function keep_row(key, seq, asks)
   redis.call('HSET', key, 'row:' .. seq, cjson.encode(was))
 end
 
+-- keep_total writes the total of a day, where one was kept or not.
+local function keep_total(agent, day, kept, total)
+  redis.call('HSET', P .. 'spent:' .. agent, day, total)
+  if not kept then redis.call('SADD', P .. 'spenders', agent) end
+end
+local NOTHING = '0 0 0 0 0 0 0'
+
+-- count_open counts a new row in the total of its day.
+local function count_open(agent, day, amount)
+  local kept = redis.call('HGET', P .. 'spent:' .. agent, day)
+  local calls, open, rest = string.match(kept or NOTHING, '^(%d+) (%d+) (.*)$')
+  keep_total(agent, day, kept,
+    string.format('%.0f ', tonumber(calls) + 1) .. spell(add(money(open), amount)) .. ' ' .. rest)
+end
+
 -- places of the amounts in a total of a day, by state; 4 is that of the others
 local PLACE = {open = 2, unknown = 3}
 
--- count_day changes the total of a day. was and is are a state, its amount and its tokens; was is nil for a new row.
-local function count_day(agent, day, was, is)
-  local key = P .. 'spent:' .. agent
-  local kept = redis.call('HGET', key, day)
-  local t = {}
-  for number in string.gmatch(kept or '0 0 0 0 0 0 0', '%S+') do t[#t + 1] = number end
-  local tokens = {0, 0, 0}
-  if was then
-    local place = PLACE[was.state] or 4
-    t[place] = spell(minus(money(t[place]), was.amount))
-    for i = 1, 3 do tokens[i] = is.tokens[i] - was.tokens[i] end
-  else
-    t[1] = string.format('%.0f', tonumber(t[1]) + 1)
-    for i = 1, 3 do tokens[i] = is.tokens[i] end
-  end
-  local place = PLACE[is.state] or 4
-  t[place] = spell(add(money(t[place]), is.amount))
+-- count_end changes the total of a day by a row that ends, or ends otherwise: was and is are a state, its amount and its
+-- tokens.
+local function count_end(agent, day, was, is)
+  local kept = redis.call('HGET', P .. 'spent:' .. agent, day)
+  local t = {string.match(kept or NOTHING, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)$')}
+  local from, to = PLACE[was.state] or 4, PLACE[is.state] or 4
+  t[from] = spell(minus(money(t[from]), was.amount))
+  t[to] = spell(add(money(t[to]), is.amount))
   for i = 1, 3 do
-    if tokens[i] ~= 0 then t[4 + i] = string.format('%.0f', tonumber(t[4 + i]) + tokens[i]) end
+    local more = is.tokens[i] - was.tokens[i]
+    if more ~= 0 then t[4 + i] = string.format('%.0f', tonumber(t[4 + i]) + more) end
   end
-  redis.call('HSET', key, day, table.concat(t, ' '))
-  if not kept then redis.call('SADD', P .. 'spenders', agent) end
+  keep_total(agent, day, kept, table.concat(t, ' '))
 end
 
 -- tokens_of reads the tokens of a row: in, cached, out.
@@ -81,9 +87,15 @@ local function tokens_of(text)
   return {read['in'] or 0, read.cached or 0, read.out or 0}
 end
 
--- end_row replaces what an attempt counted by its final amount, in every account and in the total of its day.
-local function end_row(seq, state, counted, at, tokens)
-  local now = redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step', 'tokens')
+-- read_row returns what end_row needs of a row: state, counted, ask, the name of a shared ask, step and tokens; and its amount
+-- reserved, and whether its answer must not be kept.
+local function read_row(seq)
+  return redis.call('HMGET', row(seq), 'state', 'counted', 'ask', 'asked', 'step', 'tokens', 'reserved', 'mute')
+end
+
+-- end_row replaces what an attempt counted by its final amount, in every account and in the total of its day. now is what
+-- read_row returned; further fields of the row follow, with their values.
+local function end_row(seq, now, state, counted, at, tokens, ...)
   local before, ask = money(now[2]), cjson.decode(now[3] or redis.call('HGET', P .. 'asks', now[4]))
   local booked = {}
   for _, account in ipairs(ask.accounts or {}) do
@@ -101,7 +113,7 @@ local function end_row(seq, state, counted, at, tokens)
     end
   end
   local was = now[1] == 'open' and {0, 0, 0} or tokens_of(now[6])
-  count_day(ask.agent or '', ask.day or '', {state = now[1], amount = before, tokens = was},
+  count_end(ask.agent or '', ask.day or '', {state = now[1], amount = before, tokens = was},
     {state = state, amount = counted, tokens = tokens})
   if now[1] == 'open' then
     local dream = ask.dream or ''
@@ -109,7 +121,7 @@ local function end_row(seq, state, counted, at, tokens)
     if redis.call('EXISTS', P .. 'opens:' .. dream) == 0 then redis.call('SREM', P .. 'open', dream) end
   end
   redis.call('HSET', row(seq), 'state', state, 'counted', spell(counted), 'ended', at,
-    'latest', redis.call('LLEN', P .. 'step:' .. now[5]))
+    'latest', redis.call('LLEN', P .. 'step:' .. now[5]), ...)
 end
 
 -- drop_rows deletes the answers of the steps of these rows, and marks the rows that may still bring one.

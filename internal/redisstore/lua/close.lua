@@ -7,8 +7,9 @@ local open = redis.call('SMEMBERS', P .. 'opens:' .. dream)
 if #open == 0 then return {'0', '0'} end
 local sum = {0, 0}
 for _, seq in ipairs(open) do
-  local counted = money(redis.call('HGET', row(seq), 'counted'))
-  end_row(seq, 'unknown', counted, at, {0, 0, 0})
+  local now = read_row(seq)
+  local counted = money(now[2])
+  end_row(seq, now, 'unknown', counted, at, {0, 0, 0})
   sum = plus(sum, counted)
 end
 local answer = {tostring(#open), spell(sum)}

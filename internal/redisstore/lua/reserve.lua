@@ -8,33 +8,32 @@ if lost == '1' then -- an earlier try may have booked it
   end
 end
 if redis.call('EXISTS', P .. 'answer:' .. step) == 1 then return {'answered'} end
+local sums = {}
 for i, key in ipairs(KEYS) do
-  local sums = redis.call('HMGET', key, 'reserved', 'spent')
-  local counted = plus(money(sums[1]), money(sums[2]))
-  local limit = ARGV[12 + i]
+  local now = sums[key]
+  if not now then
+    local read = redis.call('HMGET', key, 'reserved', 'spent')
+    now = {reserved = money(read[1]), spent = money(read[2]), new = not read[2]}
+    sums[key] = now
+  end
+  local counted, limit = plus(now.reserved, now.spent), ARGV[12 + i]
   if string.sub(limit, 1, 1) == '-' or above(counted, money(limit)) or above(amount, minus(money(limit), counted)) then
     return {'over', i, spell(counted)}
   end
 end
-local booked = {}
-for _, key in ipairs(KEYS) do
-  if not booked[key] then
-    booked[key] = true
-    local sums = redis.call('HMGET', key, 'reserved', 'spent')
-    redis.call('HSET', key, 'reserved', spell(plus(money(sums[1]), amount)), 'spent', sums[2] or '0')
-  end
+for key, now in pairs(sums) do
+  redis.call('HSET', key, 'reserved', spell(plus(now.reserved, amount)), unpack(now.new and {'spent', '0'} or {}))
 end
 local seq = redis.call('INCR', P .. 'rows')
 local attempt = redis.call('RPUSH', P .. 'step:' .. step, seq)
-redis.call('HSET', row(seq), 'step', step, 'attempt', attempt, 'token', token,
-  'reserved', spell(amount), 'counted', spell(amount), 'state', 'open')
-if ARGV[10] == '' then
-  redis.call('HSET', row(seq), 'ask', ask)
-else
+local own = {'ask', ask}
+if ARGV[10] ~= '' then
   redis.call('HSETNX', P .. 'asks', ARGV[10], ask)
-  redis.call('HSET', row(seq), 'asked', ARGV[10], 'model', ARGV[11], 'at', ARGV[12])
+  own = {'asked', ARGV[10], 'model', ARGV[11], 'at', ARGV[12]}
 end
-count_day(agent, day, nil, {state = 'open', amount = amount, tokens = {0, 0, 0}})
+redis.call('HSET', row(seq), 'step', step, 'attempt', attempt, 'token', token,
+  'reserved', spell(amount), 'counted', spell(amount), 'state', 'open', unpack(own))
+count_open(agent, day, amount)
 redis.call('SADD', P .. 'opens:' .. dream, seq)
 redis.call('SADD', P .. 'open', dream)
 redis.call('RPUSH', P .. 'day:' .. day .. ':' .. agent, seq)

@@ -3,21 +3,21 @@
 local step, attempt, state, amount = ARGV[2], tonumber(ARGV[3]), ARGV[4], money(ARGV[5])
 local seq = attempt >= 1 and redis.call('LINDEX', P .. 'step:' .. step, attempt - 1)
 if not seq then return 'missing' end
-local now = redis.call('HMGET', row(seq), 'state', 'reserved', 'mute')
+local now = read_row(seq)
+local reserved, mute = money(now[7]), now[8]
 if now[1] ~= 'open' and now[1] ~= 'unknown' then return 'ended' end
 if state == 'refused' then
   amount = {0, 0}
-elseif state ~= 'settled' and above(money(now[2]), amount) then
-  amount = money(now[2]) -- an unknown amount never counts less than was reserved
+elseif state ~= 'settled' and above(reserved, amount) then
+  amount = reserved -- an unknown amount never counts less than was reserved
 end
 local late = now[1] == 'unknown' and begin_change()
 if late then
   keep_row(late, seq, {})
   redis.call('HSET', late, 'late', seq)
 end
-end_row(seq, state, amount, ARGV[6], tokens_of(ARGV[9]))
-redis.call('HSET', row(seq), 'tokens', ARGV[9], unpack(ARGV, 10))
-if ARGV[7] == '1' and not now[3] then
+end_row(seq, now, state, amount, ARGV[6], tokens_of(ARGV[9]), 'tokens', ARGV[9], unpack(ARGV, 10))
+if ARGV[7] == '1' and not mute then
   local new = redis.call('SETNX', P .. 'answer:' .. step, ARGV[8])
   if late and new == 1 then redis.call('HSET', late, 'answer', step) end
 end
