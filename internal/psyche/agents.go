@@ -23,9 +23,6 @@ import (
 // that.
 const cacheFor = 2 * time.Second
 
-// findWithin bounds the search for an agent, since a caller gets an answer within a second, whatever is broken.
-const findWithin = 300 * time.Millisecond
-
 // agentCache keeps the records of agents for a moment, by every name used for them.
 type agentCache struct {
 	mu  sync.Mutex
@@ -120,7 +117,7 @@ func agentNamed(ctx context.Context, agents interface {
 }
 
 func (b *core) lookUp(ctx context.Context, name string, before *cachedAgent, now time.Time) (dream.Agent, error) {
-	soon, cancel := context.WithTimeout(ctx, findWithin)
+	soon, cancel := context.WithTimeout(ctx, b.o.AgentWithin)
 	defer cancel()
 	a, err := agentNamed(soon, b.Memory, name)
 	if errors.Is(err, memory.ErrNotFound) {

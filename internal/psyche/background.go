@@ -39,7 +39,7 @@ func (t *turn) background(ctx context.Context) []splice {
 		t.report.Skipped = SkippedNothing
 		return nil
 	}
-	if err := t.talk.loadBackgrounds(ctx, t.service.Talks, t.Body, questionAt); err != nil {
+	if err := t.talk.loadBackgrounds(ctx, t.service, t.Body, questionAt); err != nil {
 		t.service.Log.WarnContext(ctx, "the turn continues without the backgrounds of earlier turns", "agent",
 			t.agent.Handle, "error", err)
 	}

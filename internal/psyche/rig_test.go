@@ -239,9 +239,11 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 		Guard: &spend.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
-		Talker:   "p/free",
-		Models:   map[dream.Role]string{dream.Embedder: localmodel.Lexical, dream.Generator: "p/free"},
-		Within:   time.Minute,
+		Talker: "p/free",
+		Models: map[dream.Role]string{dream.Embedder: localmodel.Lexical, dream.Generator: "p/free"},
+		Within: time.Minute,
+		// no test depends on how soon the store answers, save those that stop it
+		AgentWithin: time.Minute, TalkWithin: time.Minute,
 		FleetDay: budget.Unlimited, Persona: psyche.PersonaOff,
 	}
 	for _, f := range change {

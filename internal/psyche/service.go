@@ -39,10 +39,16 @@ type Options struct {
 	// Hold is how long a request holds the agent awake after its end (client_timeout); 0: one minute.
 	Hold time.Duration
 	// Within is the longest that a turn waits for its memories; 0: 40 ms with a built-in embedder, 1 s with another.
-	Within   time.Duration
-	Items    int            // most memories per turn; 0: 6
-	FleetDay budget.Micros  // what the deployment may spend a day
-	KeyDay   *budget.Micros // daily limit of keys without one of their own; nil: only the agent's caps
+	Within time.Duration
+	// AgentWithin is the longest that a request waits for the record of its agent, so that it is answered within a
+	// second, whatever is broken; 0: 300 ms.
+	AgentWithin time.Duration
+	// TalkWithin is the longest that a turn waits for the backgrounds of a talk that another process has continued;
+	// 0: 50 ms.
+	TalkWithin time.Duration
+	Items      int            // most memories per turn; 0: 6
+	FleetDay   budget.Micros  // what the deployment may spend a day
+	KeyDay     *budget.Micros // daily limit of keys without one of their own; nil: only the agent's caps
 	// Answer is the most tokens of an answer when a client names no maximum and tokens cost money; 0: 8192.
 	Answer   int
 	Thinking int    // most tokens for thinking, in addition; 0: 24576
@@ -77,6 +83,8 @@ const (
 	defaultHold      = time.Minute
 	defaultWithin    = 40 * time.Millisecond
 	defaultWithinFar = time.Second // with an embedder called over a network
+	defaultAgent     = 300 * time.Millisecond
+	defaultTalk      = 50 * time.Millisecond
 	defaultItems     = 6
 	defaultAnswer    = 8192 // accepted by nearly every hosted model
 	defaultThinking  = 24_576
@@ -85,6 +93,8 @@ const (
 
 func (o Options) filled() Options {
 	o.Hold = cmp.Or(o.Hold, defaultHold)
+	o.AgentWithin = cmp.Or(o.AgentWithin, defaultAgent)
+	o.TalkWithin = cmp.Or(o.TalkWithin, defaultTalk)
 	o.Items = cmp.Or(o.Items, defaultItems)
 	o.Answer = cmp.Or(o.Answer, defaultAnswer)
 	o.Thinking = cmp.Or(o.Thinking, defaultThinking)

@@ -31,9 +31,6 @@ const (
 
 	// mostKept is how many bytes of backgrounds this process holds of all talks together, those used last.
 	mostKept = 64 << 20
-
-	// talkWithin bounds how long a turn waits for the backgrounds of a talk that another process has continued.
-	talkWithin = 50 * time.Millisecond
 )
 
 // talk is one conversation with one caller: what was put before the model and where, so that the next turn repeats it
@@ -168,13 +165,13 @@ func (t *talks) makeRoom() {
 
 // loadBackgrounds reads the talk's backgrounds from the store when one of its earlier questions was answered by
 // another process, or by this one before a restart.
-func (t *talk) loadBackgrounds(ctx context.Context, store memory.Talks, b *Body, requests int) error {
-	if store == nil || t.knowsQuestions(b, requests) {
+func (t *talk) loadBackgrounds(ctx context.Context, s *Service, b *Body, requests int) error {
+	if s.Talks == nil || t.knowsQuestions(b, requests) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, talkWithin, errors.New("the store took too long"))
+	ctx, cancel := context.WithTimeoutCause(ctx, s.o.TalkWithin, errors.New("the store took too long"))
 	defer cancel()
-	kept, err := readOnOwnStack(func() ([]memory.Background, error) { return store.Backgrounds(ctx, t.agent, t.id) })
+	kept, err := readOnOwnStack(func() ([]memory.Background, error) { return s.Talks.Backgrounds(ctx, t.agent, t.id) })
 	if err != nil {
 		return err
 	}
