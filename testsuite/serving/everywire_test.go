@@ -41,8 +41,10 @@ func TestEveryWireWakesRemembersAndPaysOnce(t *testing.T) {
 // everyWire has the wires beside chat completions passed on, or translated.
 func everyWire(t *testing.T, native bool) {
 	t.Helper()
-	h := build(t, talker.Options{Each: time.Millisecond, Say: slowly}, slow,
-		strings.Replace(quick, "model: talk/talker", "model: paid/talker, recall_budget: 5s", 1))
+	// an agent that was woken stays awake: its dream pays for nothing more, and no later request wakes it again
+	h := build(t, talker.Options{Each: time.Millisecond, Say: slowly}, slow, strings.NewReplacer(
+		"model: talk/talker", "model: paid/talker, recall_budget: 5s", "client_timeout: 1s", "client_timeout: 1h",
+	).Replace(quick))
 	h.native = native
 	h.talksPaid()
 	dreaming, asleep := []string{"iris", "fern", "moss"}, []string{"ash", "elm", "oak"}

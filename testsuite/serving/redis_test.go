@@ -41,7 +41,8 @@ func (h *deployment) beside(settings string) *deployment {
 func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	t.Parallel()
 	store := redis.Start(t)
-	settings := quick + "\nstore: {url: \"" + store.URL + "\"}\n"
+	settings := strings.Replace(quick, "model: talk/talker", "model: talk/talker, recall_budget: 5s", 1) +
+		"\nstore: {url: \"" + store.URL + "\"}\n"
 	up := build(t, talker.Options{}, provider.Options{Each: 3 * time.Millisecond, AtLeast: 40}, settings)
 	up.must("agents", "add", "iris", "--persona", "a quiet research companion")
 	up.must("memory", "import", "--agent", "iris", diary(t))
@@ -64,6 +65,8 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	require.Equal(t, "true", header.Get("X-Oneiros-Woke"))
 	require.Equal(t, "1", header.Get("X-Oneiros-Epoch"))
 	require.Empty(t, header.Get("X-Oneiros-Degraded"))
+	status, _, body = serve.ask(http.MethodPost, "/v1/agents/iris/session", `{"id":"boat","ttl":3600}`)
+	require.Equal(t, http.StatusOK, status, body)
 	up.until("iris", "awake")
 	require.Positive(t, up.status("iris").Leases)
 
@@ -76,8 +79,6 @@ func TestTwoServersOverOneRedisAreOneToTheirClients(t *testing.T) {
 	require.Empty(t, header.Get("X-Oneiros-Recall-Skipped"))
 	require.Empty(t, header.Get("X-Oneiros-Woke"), "the other server's client holds the agent awake here, too")
 
-	status, _, body = serve.ask(http.MethodPost, "/v1/agents/iris/session", `{"id":"boat","ttl":3600}`)
-	require.Equal(t, http.StatusOK, status, body)
 	require.Eventually(t, func() bool { return up.status("iris").Leases == 1 }, 20*time.Second, 20*time.Millisecond,
 		"requests hold it for a second, the session goes on")
 	require.Equal(t, "awake", up.status("iris").State)
