@@ -32,6 +32,7 @@ func (g *Gateway) chat(ctx context.Context, r inference.RelayRequest) (*inferenc
 		Reasons:        spec.Reasoning,
 		MaxTemperature: spec.MaxTemperature,
 		MaxTokens:      most,
+		Caches:         r.Caches,
 	})
 	if err != nil {
 		return nil, exchange.BadRequest("%v", err)

@@ -26,25 +26,26 @@ var billing = []provider.Model{{Name: "wire", Price: &listPrice}, {Name: "thinke
 
 // sentAndReserved is what a provider would be sent for a body, and what would be reserved for it; an error where the
 // body is refused.
-func sentAndReserved(raw []byte, spec inference.Spec) ([]byte, budget.Micros, error) {
+func sentAndReserved(raw []byte, spec inference.Spec) (r inference.RelayRequest, reserved budget.Micros, err error) {
 	b, err := readBody(raw)
 	if err != nil {
-		return nil, 0, err
+		return r, 0, err
 	}
 	if !b.chat {
-		return nil, 0, errors.New("no array of messages")
+		return r, 0, errors.New("no array of messages")
 	}
 	service := new(Service)
 	service.o = Options{}.filled()
-	t := &turn{service: service, Turn: Turn{Body: b}, spec: spec}
+	t := &turn{service: service, Turn: Turn{Body: b, Path: "/chat/completions"}, spec: spec}
 	t.ceiling, err = b.costBound(t.limits())
 	if err != nil {
-		return nil, 0, err
+		return r, 0, err
 	}
 	w, changes := t.worst()
 	price := spec.Price.Dearer(w.Times)
-	reserved := price.Worst(w.In, plus(w.Out, spend.Overrun))
-	return spliced(raw, append(changes, b.model(spec.Wire))), reserved, nil
+	r = inference.RelayRequest{Body: spliced(raw, append(changes, b.model(spec.Wire)))}
+	t.cached(&w, &r)
+	return r, price.Worst(w.In, plus(w.Out, spend.Overrun)), nil
 }
 
 // overbilled is a reading by which a provider could charge more than this percentage of what was reserved; empty when
@@ -67,11 +68,12 @@ func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text s
 			Reasoning: true,
 		},
 	} {
-		sent, reserved, err := sentAndReserved(raw, spec)
+		r, reserved, err := sentAndReserved(raw, spec)
 		if err != nil {
 			refused = err
 			continue
 		}
+		sent := r.Body
 		if len(sent) < 1<<20 && !json.Valid(sent) {
 			return "none", fmt.Sprintf("%q became %q", raw, sent), nil
 		}

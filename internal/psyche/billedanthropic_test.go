@@ -65,13 +65,22 @@ func overbilledAsMessages(raw []byte, percent budget.Micros) (how string, refuse
 			Context:   window,
 			Reasoning: true,
 		},
+		{
+			Name:      "p/wire",
+			Provider:  "p",
+			Wire:      "wire",
+			Price:     &listPrice,
+			Context:   window,
+			CacheFrom: 1,
+		},
 	} {
-		sent, reserved, err := sentAndReserved(raw, spec)
+		r, reserved, err := sentAndReserved(raw, spec)
 		if err != nil {
 			refused = err
 			continue
 		}
-		q, err := messages.ReadChat(sent, messages.Model{Reasons: spec.Reasoning, MaxTokens: window})
+		q, err := messages.ReadChat(r.Body,
+			messages.Model{Reasons: spec.Reasoning, MaxTokens: window, Caches: r.Caches})
 		if err != nil {
 			refused = err
 			continue
@@ -108,11 +117,17 @@ func overbilledAsMessages(raw []byte, percent budget.Micros) (how string, refuse
 		if b.fills {
 			in = max(in, window)
 		}
-		price := listPrice
-		if strings.Contains(string(q.Body), `"cache_control"`) {
+		in += b.pictures * imageTokens
+		price, marks := listPrice, strings.Count(string(q.Body), `"cache_control"`)
+		switch {
+		case r.Caches && (marks < 2 || marks > 4):
+			return fmt.Sprintf("%q has %d marks", q.Body, marks), nil
+		case r.Caches:
+			in += (in + 3) / 4
+		case marks > 0:
 			price = price.Dearer(2)
 		}
-		cost := price.Worst(in+b.pictures*imageTokens, min(body.Most, window))
+		cost := price.Worst(in, min(body.Most, window))
 		if cost > reserved/100*percent+reserved%100*percent/100 {
 			return fmt.Sprintf("%s: %q as %q could cost %s, reserved was %s", spec.Name, raw, q.Body, cost,
 				reserved), nil
@@ -130,6 +145,7 @@ func plainBodies() *rapid.Generator[string] {
 		`"response_format":{"type":"json_schema","json_schema":{"name":"a","schema":{"type":"object","properties":{}}}}`,
 		`"tools":[{"type":"function","function":{"name":"f","description":"d"},"cache_control":{"type":"ephemeral"}}]`,
 		`"service_tier":"default"`, `"user":"u"`, `"n":2`, `"seed":3`,
+		`"tools":[{"type":"function","function":{"name":"f"}}]`,
 	}
 	parts := []string{
 		`{"type":"text","text":"one two three"}`, `{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}`,

@@ -185,6 +185,7 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 		Body:   spliced(t.Body.raw, append(changes, more...)),
 		Model:  t.spec.Name,
 	}
+	t.cached(&worst, &r)
 	t.sent = len(r.Body)
 	return worst, r
 }

@@ -39,6 +39,7 @@ type entry struct {
 	Stop           bool     `json:"stop"`
 	JSON           JSONMode `json:"json"`
 	NativeJSON     JSONMode `json:"native_json"` // JSON on the wire of the model's maker; empty: the same
+	CacheFrom      int      `json:"cache_from"`  // tokens of a prompt, on the wire of the model's maker
 	Reasoning      bool     `json:"reasoning"`
 	Embeds         bool     `json:"embeds"`
 	Judges         bool     `json:"judges"`

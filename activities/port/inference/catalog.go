@@ -31,6 +31,9 @@ type Spec struct {
 	Guessed bool `json:"-"`
 	// Wires are those that the provider speaks; none: chat completions alone.
 	Wires Wires `json:"-"`
+	// CacheFrom is from how many tokens on the provider keeps a prompt in its cache that asks for it; 0: it keeps
+	// prompts unasked, or not at all.
+	CacheFrom int `json:"-"`
 	// "o200k_base", "cl100k_base"; empty: unknown, bytes are the bound
 	Tokenizer      string   `json:"tokenizer,omitempty"`
 	MaxTemperature float64  `json:"max_temperature"` // highest temperature accepted; 0: temperature is refused

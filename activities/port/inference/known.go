@@ -82,6 +82,9 @@ func KnownModel(profile, model string) (Spec, bool) {
 	if p.Native && e.NativeJSON != "" {
 		s.JSON = e.NativeJSON
 	}
+	if p.Native {
+		s.CacheFrom = e.CacheFrom
+	}
 	s.MinP, s.LogProbs = s.MinP && p.MinP, s.LogProbs && p.LogProbs
 	s.Wire, s.Judges = model, !s.Embeds
 	return s, true

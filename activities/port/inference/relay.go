@@ -15,6 +15,9 @@ type RelayRequest struct {
 	Body   []byte
 	Model  string // the catalogue's name, by which the call is priced; empty for calls that cost nothing (GET /models)
 	Key    string // idempotency key; empty for none
+	// Caches says that the provider may be asked to keep the beginning of the prompt in its cache: what writing to it
+	// costs is reserved. A gateway that translates the body marks it; one that passes it on does not.
+	Caches bool
 }
 
 // RelayResponse is what the provider answered, whatever its status. Body must be closed.

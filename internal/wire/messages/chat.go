@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,6 +13,7 @@ type Model struct {
 	Reasons        bool    // it thinks before it answers, and takes an effort
 	MaxTemperature float64 // the highest that it takes; 0: none, and what the client asks for is passed on
 	MaxTokens      int64   // where the request names no maximum, which Messages requires
+	Caches         bool    // what the talk has said so far is marked for the cache, unless the client marks something
 }
 
 // Chat is a chat completion's request, said as Messages.
@@ -96,6 +98,9 @@ func ReadChat(raw []byte, m Model) (*Chat, error) {
 		c.out.Tier = "standard_only"
 	}
 	c.out.Cache = c.mark(&b)
+	if m.Caches && !c.marked {
+		c.cacheTalk()
+	}
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -110,6 +115,7 @@ type chatReader struct {
 	out    toBody
 	unsaid string // what the prompt must say of the answer's form, since no field does
 	thinks bool   // the request asks the model to think
+	marked bool   // the request marks something for the cache
 }
 
 const (
@@ -312,7 +318,31 @@ func (c *chatReader) mark(o *object) json.RawMessage {
 	m := o.object(o.at("cache_control"), mark, "type", "ttl")
 	m.one("type", "ephemeral")
 	m.one("ttl", "5m", "1h")
+	c.marked = true
 	return mark
+}
+
+// keptMessages is how many of the user's newest messages are marked: up to the last one the next request finds what
+// this one has written, and up to the one before it this one finds what the last one has.
+const keptMessages = 2
+
+// cacheTalk marks what the next request of a talk begins with, for five minutes: its tools and system prompt, and its
+// messages. A request may have four marks.
+func (c *chatReader) cacheTalk() {
+	mark := json.RawMessage(`{"type":"ephemeral"}`)
+	switch system, tools := c.out.System, c.out.Tools; {
+	case len(system) > 0: // after the tools
+		system[len(system)-1].Cache = mark
+	case len(tools) > 0:
+		tools[len(tools)-1].Cache = mark
+	}
+	left := keptMessages
+	for _, m := range slices.Backward(c.out.Messages) {
+		if m.Role == "user" && left > 0 {
+			m.Content[len(m.Content)-1].Cache = mark
+			left--
+		}
+	}
 }
 
 type toTool struct {

@@ -73,6 +73,41 @@ func TestAChatCompletionIsSaidAsMessages(t *testing.T) {
 				{"type":"image","source":{"type":"url","url":"https://example.org/a.png"}},
 				{"type":"document","title":"a.pdf","source":{"type":"base64","media_type":"application/pdf","data":"BBBB"}}]}]}`,
 		},
+		"a talk that is cached": {
+			messages.Model{MaxTokens: 4096, Caches: true},
+			`{"model":"m","messages":[{"role":"system","content":"Be brief."},
+				{"role":"user","content":"One"},{"role":"assistant","content":"1"},
+				{"role":"user","content":"Two"},{"role":"assistant","tool_calls":[
+					{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+				{"role":"tool","tool_call_id":"1","content":"two"}],
+				"tools":[{"type":"function","function":{"name":"f"}}]}`,
+			`{"model":"m","max_tokens":4096,"stream":false,
+				"system":[{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}],
+				"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}}],"messages":[
+				{"role":"user","content":[{"type":"text","text":"One"}]},
+				{"role":"assistant","content":[{"type":"text","text":"1"}]},
+				{"role":"user","content":[{"type":"text","text":"Two","cache_control":{"type":"ephemeral"}}]},
+				{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]},
+				{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"two"}],
+					"cache_control":{"type":"ephemeral"}}]}]}`,
+		},
+		"a talk that is cached, without a system prompt": {
+			messages.Model{MaxTokens: 4096, Caches: true},
+			`{"model":"m","messages":[{"role":"user","content":"Hi"}],
+				"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}]}`,
+			`{"model":"m","max_tokens":4096,"stream":false,
+				"messages":[{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral"}}]}],
+				"tools":[{"name":"f","input_schema":{"type":"object","properties":{}}},
+					{"name":"g","input_schema":{"type":"object","properties":{}},"cache_control":{"type":"ephemeral"}}]}`,
+		},
+		"a client that marks what is cached": {
+			messages.Model{MaxTokens: 4096, Caches: true},
+			`{"model":"m","messages":[{"role":"system","content":"Be brief."},
+				{"role":"user","content":[{"type":"text","text":"Hi","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`,
+			`{"model":"m","max_tokens":4096,"stream":false,"system":[{"type":"text","text":"Be brief."}],
+				"messages":[{"role":"user","content":[
+					{"type":"text","text":"Hi","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`,
+		},
 		"a schema": {
 			claude, `{"model":"m","messages":[{"role":"user","content":"Hi"}],"response_format":{"type":"json_schema","json_schema":
 				{"name":"n","strict":true,"schema":{"type":"object","properties":{"a":{"type":"array","maxItems":4,"items":{"type":"integer","minimum":1}}}}}}}`,
