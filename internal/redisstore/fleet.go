@@ -43,7 +43,9 @@ type overviewPlan struct {
 	By       string        `json:"by"` // of an agent's dreams, without the state
 	States   []dream.State `json:"states"`
 	Dreams   int           `json:"dreams"`
-	Waits    []string      `json:"waits"` // keys of which one exists if something waits for a review
+	Usual    string        `json:"usual"`              // the status that most dreams have
+	UsualBy  string        `json:"usual_by,omitempty"` // of the dreams of that status, without the state
+	Waits    []string      `json:"waits"`              // keys of which one exists if something waits for a review
 	Last     int           `json:"last"`
 	Open     string        `json:"open"`
 }
@@ -60,16 +62,21 @@ func (s fleet) overview(ctx context.Context, agents []string, q memory.OverviewQ
 		By:       newestOrder + string(dream.KindRecord) + ":",
 		States:   []dream.State{},
 		Dreams:   q.Dreams,
+		Usual:    string(dream.Completed),
 		Waits:    []string{},
 		Last:     memory.LastDue,
 		Open:     dream.PredictionOpen,
 	}
+	sorted := (q.Dreams > 0 || q.Waits) && s.sortDreams(ctx)
 	if q.Dreams > 0 {
 		plan.States = store.States(memory.Query{States: q.States})
 	}
+	if sorted {
+		plan.UsualBy = statusOrder + plan.Usual + ":"
+	}
 	switch {
 	case !q.Waits:
-	case s.sortDreams(ctx):
+	case sorted:
 		plan.Waits = []string{proposedSet}
 	default:
 		for _, kind := range dream.Kinds {
