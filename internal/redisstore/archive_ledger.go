@@ -101,10 +101,12 @@ func (l *ledgerReader) numbersAfter(from int64) (numbers []string, last int64) {
 		last = min(from+keysAtOnce, l.at.rows)
 		return consecutive(from, last), last
 	}
-	stayed, err := l.tx.ZRangeByScore(l.ctx, l.ledgerKey(unfoldedKey), &redis.ZRangeBy{
-		Min:   "(" + strconv.FormatInt(from, 10),
-		Max:   strconv.FormatInt(l.at.folded, 10),
-		Count: keysAtOnce,
+	stayed, err := l.tx.ZRangeArgs(l.ctx, redis.ZRangeArgs{
+		Key:     l.ledgerKey(unfoldedKey),
+		Start:   "(" + strconv.FormatInt(from, 10),
+		Stop:    l.at.folded,
+		ByScore: true,
+		Count:   keysAtOnce,
 	}).Result()
 	l.fail(err)
 	if len(stayed) < keysAtOnce {

@@ -201,7 +201,9 @@ func TestAnExportHasARowThatIsFoldedAtLast(t *testing.T) {
 	require.NoError(t, b.Settle(t.Context(), stays, paid("")))
 	b.buy("last", "")
 	before, _ := written(t, s, func() {})
-	hook := &beforeCommand{is: func(c goredis.Cmder) bool { return c.Name() == "zrangebyscore" }}
+	hook := &beforeCommand{is: func(c goredis.Cmder) bool {
+		return c.Name() == "zrange" && strings.HasSuffix(fmt.Sprint(c.Args()[1]), "m:unfolded")
+	}}
 	hook.do = func(int) { b.fold(b.rows()) }
 	redisstore.Hook(s, hook)
 	during, _ := written(t, s, func() {})
