@@ -30,6 +30,8 @@ type fixture struct {
 	fleet    budget.Micros
 	running  map[string]bool              // by workflow id
 	ended    map[string]activities.Ending // how closed workflows say that their dreams ended
+	paused   map[string]time.Time         // until when workflows wait to go on
+	told     map[string]time.Time         // the dreams that the agent's workflow was told to wait, and until when
 	here     string                       // the name of the cluster
 }
 
@@ -89,8 +91,16 @@ func (h *fixture) Ended(_ context.Context, workflow, _ string) (activities.Endin
 	return ending, nil
 }
 
-func (*fixture) Paused(context.Context, string, string) (activities.Ending, time.Time, error) {
-	return activities.Ending{}, time.Time{}, nil
+func (h *fixture) Paused(_ context.Context, workflow, _ string) (activities.Ending, time.Time, error) {
+	return activities.Ending{Outcome: dream.Interrupted}, h.paused[workflow], nil
+}
+
+func (h *fixture) TellPaused(_ context.Context, _ dream.Agent, dreamID string, until time.Time) error {
+	if h.told == nil {
+		h.told = map[string]time.Time{}
+	}
+	h.told[dreamID] = until
+	return nil
 }
 
 func (h *fixture) ClusterID() string { return h.here }

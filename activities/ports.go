@@ -57,6 +57,8 @@ type Executions interface {
 	// Paused is how a dream was interrupted whose workflow waits to go on, and until when it does; a zero time when it
 	// does not wait.
 	Paused(ctx context.Context, workflow, run string) (Ending, time.Time, error)
+	// TellPaused tells the workflow of an agent, which may not know it, that a dream waits to go on until a time.
+	TellPaused(ctx context.Context, agent dream.Agent, dreamID string, until time.Time) error
 	// ClusterID is the cluster and namespace that it asks, empty when unknown. It cannot tell anything about workflows
 	// elsewhere.
 	ClusterID() string

@@ -67,6 +67,30 @@ func TestADreamThatLostItsSlotBeforeItsEndIsClosed(t *testing.T) {
 	require.Equal(t, "its workflow was terminated", h.dreamRecord(o.Dream).Reason)
 }
 
+// The store has lost that a dream was woken, and the agent's workflow may have been begun anew from what it knew.
+func TestADreamWhoseInterruptionTheStoreLostWaitsAndItsAgentIsTold(t *testing.T) {
+	t.Parallel()
+	h := build(t)
+	o := h.spec("dream/echo/0001")
+	require.Empty(t, h.begin(o, "r1").Refused)
+	h.running[o.Dream] = true
+	require.Zero(t, h.reconcile())
+	require.Empty(t, h.told, "it dreams")
+	until := h.now.Add(8 * time.Hour)
+	h.paused = map[string]time.Time{o.Dream: until}
+	require.Zero(t, h.reconcile())
+	require.Equal(t, map[string]time.Time{o.Dream: until}, h.told)
+	record := h.dreamRecord(o.Dream)
+	require.Equal(t, dream.Interrupted, record.Outcome)
+	require.Equal(t, until.UTC(), record.Until)
+	slots, err := h.store.Slots(h.ctx)
+	require.NoError(t, err)
+	require.Empty(t, slots)
+	h.told = nil
+	require.Zero(t, h.reconcile())
+	require.Empty(t, h.told, "once")
+}
+
 // The store has lost the end of a dream, or was put back to a state before it: the record takes the end from the
 // workflow, with the money that the ledger knows.
 func TestADreamWhoseEndTheStoreLostEndsAsItsWorkflowSays(t *testing.T) {

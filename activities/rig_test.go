@@ -86,6 +86,8 @@ func (alive) Paused(context.Context, string, string) (activities.Ending, time.Ti
 	return activities.Ending{}, time.Time{}, nil
 }
 
+func (alive) TellPaused(context.Context, dream.Agent, string, time.Time) error { return nil }
+
 func (alive) ClusterID() string { return "" }
 
 func (alive) Ended(context.Context, string, string) (activities.Ending, error) {

@@ -91,6 +91,17 @@ func (e Executions) Paused(ctx context.Context, workflow, run string) (activitie
 	return activities.Ending{Outcome: p.Outcome, Reason: p.Reason, Tallies: p.Tallies}, p.Until, nil
 }
 
+// TellPaused tells the workflow of an agent that a dream waits to go on. An agent without a workflow learns it from the
+// store.
+func (e Executions) TellPaused(ctx context.Context, agent dream.Agent, dreamID string, until time.Time) error {
+	err := e.Client.SignalWorkflow(ctx, workflows.AgentID(agent.Handle), "", workflows.SignalEnded,
+		workflows.EndedDream{Dream: dreamID, Outcome: dream.Interrupted, Until: until})
+	if err != nil && !notFound(err) {
+		return fmt.Errorf("tell the workflow of %s that %s waits: %w", agent.Handle, dreamID, err)
+	}
+	return nil
+}
+
 // describe reads a run, or the newest one that resets have made of it; nil when the server does not know it.
 func (e Executions) describe(
 	ctx context.Context, workflow, run string,

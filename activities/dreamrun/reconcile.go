@@ -98,6 +98,14 @@ func restorePause(ctx context.Context, d *DreamRun, agent string, held memory.Sl
 	for _, t := range paused.Tallies {
 		record.Phases = append(record.Phases, sumUp(t, rows))
 	}
+	// The agent's workflow may have been begun anew from what the store knew.
+	owner, err := d.Memory.Agent(ctx, agent)
+	if err == nil {
+		err = d.Executions.TellPaused(ctx, owner, record.ID, until)
+	}
+	if err != nil {
+		return err
+	}
 	run := core.At(d.Ports, activities.Stretch{Agent: agent, Dream: record.ID, Run: held.Run})
 	err = run.Write(ctx, memory.Write{Late: true, Change: []dream.Item{record}})
 	if errors.Is(err, memory.ErrStale) {

@@ -29,6 +29,8 @@ func (*census) Paused(context.Context, string, string) (activities.Ending, time.
 	return activities.Ending{}, time.Time{}, nil
 }
 
+func (*census) TellPaused(context.Context, dream.Agent, string, time.Time) error { return nil }
+
 func (*census) ClusterID() string { return "" }
 
 func (*census) Ended(context.Context, string, string) (activities.Ending, error) {

@@ -123,6 +123,8 @@ type night struct {
 // alive says that every workflow runs.
 type alive struct{}
 
+func (alive) TellPaused(context.Context, dream.Agent, string, time.Time) error { return nil }
+
 func (alive) Paused(context.Context, string, string) (activities.Ending, time.Time, error) {
 	return activities.Ending{}, time.Time{}, nil
 }
