@@ -170,6 +170,18 @@ func TestHealthKnowsWhatALossTook(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, d.health(exit.Unwell, "-a", "echo")["record"], name+": "+short)
 	}
+	_, err = d.store.ChangeSwept(t.Context(), func(s memory.SweepState) (memory.SweepState, error) {
+		s.Continuity.Losses = nil // an archive was put back, in which they are not
+		return s, nil
+	})
+	require.NoError(t, err)
+	require.Contains(t, d.health(exit.Unwell, "-a", "echo")["record"], "wrong: "+short)
+	told := event.New("lost/1", "echo", "", record.At.Add(time.Minute), event.WritesLost{
+		Since: record.At.Add(-time.Minute), Last: record.At, Noticed: record.At.Add(time.Second),
+	})
+	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Events: []event.Event{told}})
+	require.NoError(t, err)
+	require.Contains(t, d.health(exit.Unwell, "-a", "echo")["record"], "look: "+short, "the agent's log tells of it")
 }
 
 // Servers that refuse requests are named, with who holds their places; one that did so within 15 minutes as well.

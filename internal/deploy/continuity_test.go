@@ -141,6 +141,9 @@ func TestOnlyALowerMarkIsALoss(t *testing.T) {
 		require.Equal(t, max(number, newest.Number)+1, next.Continuity.Number, "above all that anyone has seen")
 		require.Equal(t, lost, len(next.Continuity.Losses) == 1)
 	}
+	ahead := memory.SweepState{Continuity: memory.Continuity{Mark: memory.Mark{Number: 4, At: at.Add(time.Second)}}}
+	loss, _ := ahead.Missed(newest, now)
+	require.Zero(t, loss.Since, "a clock was ahead: since when is not known, and every dream is compared")
 	earlier := memory.SweepState{Ended: at}
 	_, missed := earlier.Missed(newest, now)
 	require.False(t, missed, "a worker of an earlier build has swept, and left the mark out")

@@ -510,7 +510,7 @@ func (e *evidence) diagnosis() error {
 	certain := 0
 	var since time.Time
 	for _, one := range e.gaps {
-		if one.to.Sub(since) > toldTogether && (!one.perhaps || e.missing(one)) {
+		if !one.inLogs && one.to.Sub(since) > toldTogether && (!one.perhaps || e.missing(one)) {
 			certain++
 			since = one.to
 		}

@@ -115,6 +115,7 @@ type trial struct {
 type gap struct {
 	from, to time.Time
 	perhaps  bool // or it has lost nothing
+	inLogs   bool // an archive was put back since: the agents' logs alone tell of it
 }
 
 func (g gap) meets(from, to time.Time) bool { return from.Before(g.to) && to.After(g.from) }

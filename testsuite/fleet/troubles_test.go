@@ -183,6 +183,9 @@ func (t *trial) restore() {
 		require.NoError(t, t.fleet.Start(place))
 	}
 	lost.to = time.Now()
+	for i := range t.gaps {
+		t.gaps[i].inLogs = true
+	}
 	t.gaps = append(t.gaps, lost)
 	t.beginDreams(2)
 }

@@ -85,7 +85,11 @@ func (s SweepState) Missed(seen Mark, now time.Time) (Loss, bool) {
 	if newest.Number >= seen.Number || newest.Number == 0 && !s.Ended.IsZero() { // an earlier build leaves the mark out
 		return Loss{}, false
 	}
-	return Loss{Since: newest.At, Last: seen.At, Noticed: now.UTC()}, true
+	since := newest.At
+	if since.After(seen.At) || since.After(now) { // it is of a process whose clock is ahead
+		since = time.Time{}
+	}
+	return Loss{Since: since, Last: seen.At, Noticed: now.UTC()}, true
 }
 
 // MarkedAfter writes the next mark, and what was lost if the newest one is below one that was seen.

@@ -33,7 +33,7 @@ func (e *examination) recorded(ctx context.Context, a dream.Agent, records []*dr
 		return l, nil
 	}
 	l.Found = strings.Join(absent, "; ")
-	untouched, err := e.outsideLosses(ctx, records)
+	untouched, err := e.outsideLosses(ctx, a, records)
 	if err != nil {
 		return l, err
 	}
@@ -80,14 +80,31 @@ func (e *examination) absent(
 	return len(lines), append(absent, short...), err
 }
 
-// outsideLosses returns those of the records whose dreams ran in no time of which the store has lost writes.
-func (e *examination) outsideLosses(ctx context.Context, records []*dream.Record) ([]*dream.Record, error) {
+// outsideLosses returns those of the records whose dreams ran in no time of which the store has lost writes. Of losses
+// before an archive was put back only the agent's log tells.
+func (e *examination) outsideLosses(
+	ctx context.Context, a dream.Agent, records []*dream.Record,
+) ([]*dream.Record, error) {
 	if e.app.Sweeper == nil {
 		return records, nil
 	}
 	state, err := e.app.Sweeper.Store.Swept(ctx)
+	if err != nil {
+		return nil, err
+	}
+	losses := slices.Clone(state.Continuity.Losses)
+	first := records[len(records)-1].At
+	err = view.Backwards(ctx, e.app.Events, a.ID, func(v event.Event) (bool, error) {
+		if v.Type != (event.WritesLost{}).EventType() {
+			return !v.At.Before(first), nil
+		}
+		var told event.WritesLost
+		fault := json.Unmarshal(v.Data, &told)
+		losses = append(losses, memory.Loss{Since: told.Since, Last: told.Last, Noticed: told.Noticed})
+		return true, fault
+	})
 	return slices.DeleteFunc(slices.Clone(records), func(r *dream.Record) bool {
-		return slices.ContainsFunc(state.Continuity.Losses, func(l memory.Loss) bool { return l.Meets(r.At, r.Ended) })
+		return slices.ContainsFunc(losses, func(l memory.Loss) bool { return l.Meets(r.At, r.Ended) })
 	}), err
 }
 
