@@ -31,7 +31,7 @@ type fixture struct {
 	running  map[string]bool              // by workflow id
 	ended    map[string]activities.Ending // how closed workflows say that their dreams ended
 	paused   map[string]time.Time         // until when workflows wait to go on
-	told     map[string]time.Time         // the dreams that the agent's workflow was told to wait, and until when
+	notified map[string]time.Time         // of the dreams of which the agent's workflow was notified, until when they wait
 	here     string                       // the name of the cluster
 }
 
@@ -96,10 +96,10 @@ func (h *fixture) Paused(_ context.Context, workflow, _ string) (activities.Endi
 }
 
 func (h *fixture) TellPaused(_ context.Context, _ dream.Agent, dreamID string, until time.Time) error {
-	if h.told == nil {
-		h.told = map[string]time.Time{}
+	if h.notified == nil {
+		h.notified = map[string]time.Time{}
 	}
-	h.told[dreamID] = until
+	h.notified[dreamID] = until
 	return nil
 }
 

@@ -75,20 +75,20 @@ func TestADreamWhoseInterruptionTheStoreLostWaitsAndItsAgentIsTold(t *testing.T)
 	require.Empty(t, h.begin(o, "r1").Refused)
 	h.running[o.Dream] = true
 	require.Zero(t, h.reconcile())
-	require.Empty(t, h.told, "it dreams")
+	require.Empty(t, h.notified, "it dreams")
 	until := h.now.Add(8 * time.Hour)
 	h.paused = map[string]time.Time{o.Dream: until}
 	require.Zero(t, h.reconcile())
-	require.Equal(t, map[string]time.Time{o.Dream: until}, h.told)
+	require.Equal(t, map[string]time.Time{o.Dream: until}, h.notified)
 	record := h.dreamRecord(o.Dream)
 	require.Equal(t, dream.Interrupted, record.Outcome)
 	require.Equal(t, until.UTC(), record.Until)
 	slots, err := h.store.Slots(h.ctx)
 	require.NoError(t, err)
 	require.Empty(t, slots)
-	h.told = nil
+	h.notified = nil
 	require.Zero(t, h.reconcile())
-	require.Empty(t, h.told, "once")
+	require.Empty(t, h.notified, "once")
 }
 
 // The store has lost the end of a dream, or was put back to a state before it: the record takes the end from the

@@ -176,10 +176,10 @@ func TestHealthKnowsWhatALossTook(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Contains(t, d.health(exit.Unwell, "-a", "echo")["record"], "wrong: "+short)
-	told := event.New("lost/1", "echo", "", record.At.Add(time.Minute), event.WritesLost{
+	lost := event.New("lost/1", "echo", "", record.At.Add(time.Minute), event.WritesLost{
 		Since: record.At.Add(-time.Minute), Last: record.At, Noticed: record.At.Add(time.Second),
 	})
-	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Events: []event.Event{told}})
+	_, err = d.store.Commit(t.Context(), memory.Write{Agent: "echo", Events: []event.Event{lost}})
 	require.NoError(t, err)
 	require.Contains(t, d.health(exit.Unwell, "-a", "echo")["record"], "look: "+short, "the agent's log tells of it")
 }

@@ -98,9 +98,9 @@ func (e *examination) outsideLosses(
 		if v.Type != (event.WritesLost{}).EventType() {
 			return !v.At.Before(first), nil
 		}
-		var told event.WritesLost
-		fault := json.Unmarshal(v.Data, &told)
-		losses = append(losses, memory.Loss{Since: told.Since, Last: told.Last, Noticed: told.Noticed})
+		var lost event.WritesLost
+		fault := json.Unmarshal(v.Data, &lost)
+		losses = append(losses, memory.Loss{Since: lost.Since, Last: lost.Last, Noticed: lost.Noticed})
 		return true, fault
 	})
 	return slices.DeleteFunc(slices.Clone(records), func(r *dream.Record) bool {
