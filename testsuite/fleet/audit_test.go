@@ -352,7 +352,7 @@ func (e *evidence) outcome(d dreamt, fault func(string, ...any)) {
 // the times that the store has lost; no cap is passed but by what was entered again, nothing is paid twice, and every
 // account is the sum of its rows.
 func (e *evidence) money() error {
-	books := chaos.Evidence{Rows: e.rows, Book: e.book}
+	books := chaos.Evidence{Rows: e.rows, Book: e.withoutReentered()}
 	var faults []error
 	faults = append(faults, chaos.Covered(books.Book, e.rows)...)
 	for _, one := range e.boughtAgain() {
@@ -400,6 +400,33 @@ func (e *evidence) money() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// withoutReentered is the book of the providers without the calls that the store has lost, whose numbers others have got
+// since, and that are in the ledger again under a step of their own.
+func (e *evidence) withoutReentered() provider.Book {
+	last := map[string]int{}
+	for i, call := range e.book.Calls {
+		last[call.Key] = i
+	}
+	again := map[string]budget.Micros{} // what is in the ledger again, by step
+	for _, row := range e.rows {
+		at := strings.LastIndex(row.Step, "/")
+		if _, err := time.Parse(time.RFC3339Nano, row.Step[at+1:]); at > 0 && err == nil {
+			again[row.Step[:at]] += row.Counted
+		}
+	}
+	book := e.book
+	book.Calls = nil
+	for i, call := range e.book.Calls {
+		step, _, _ := strings.Cut(call.Key, "#")
+		if last[call.Key] != i && again[step] >= call.Cost && e.lostDream(call.Ended.Add(-slack), call.Ended.Add(slack)) {
+			again[step] -= call.Cost
+			continue
+		}
+		book.Calls = append(book.Calls, call)
+	}
+	return book
 }
 
 // boughtAgain are calls that were made although their steps had been answered.
