@@ -31,7 +31,7 @@ type fixture struct {
 	running  map[string]bool              // by workflow id
 	ended    map[string]activities.Ending // how closed workflows say that their dreams ended
 	paused   map[string]time.Time         // until when workflows wait to go on
-	notified map[string]time.Time         // dreams that the agent's workflow heard of, and until when they wait
+	notified map[string]time.Time         // until when each dream waits of which the agent's workflow was notified
 	here     string                       // the name of the cluster
 }
 

@@ -94,9 +94,9 @@ func (e Executions) Paused(ctx context.Context, workflow, run string) (activitie
 // TellPaused tells the workflow of an agent that a dream waits to go on. An agent without a workflow learns it from the
 // store.
 func (e Executions) TellPaused(ctx context.Context, agent dream.Agent, dreamID string, until time.Time) error {
-	err := e.Client.SignalWorkflow(ctx, workflows.AgentID(agent.Handle), "", workflows.SignalEnded,
+	err := signalRunning(ctx, e.Client, workflows.AgentID(agent.Handle), workflows.SignalEnded,
 		workflows.EndedDream{Dream: dreamID, Outcome: dream.Interrupted, Until: until})
-	if err != nil && !notFound(err) {
+	if err != nil {
 		return fmt.Errorf("tell the workflow of %s that %s waits: %w", agent.Handle, dreamID, err)
 	}
 	return nil

@@ -253,7 +253,11 @@ func (s waking) signalAgent(ctx context.Context, agent dream.Agent, signal strin
 
 // signalRunning signals a workflow; one that does not run needs no signal.
 func (s *Starter) signalRunning(ctx context.Context, id, signal string, arg any) error {
-	err := s.Client.SignalWorkflow(ctx, id, "", signal, arg)
+	return signalRunning(ctx, s.Client, id, signal, arg)
+}
+
+func signalRunning(ctx context.Context, c client.Client, id, signal string, arg any) error {
+	err := c.SignalWorkflow(ctx, id, "", signal, arg)
 	if notFound(err) {
 		return nil
 	}

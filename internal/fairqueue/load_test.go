@@ -45,7 +45,8 @@ func TestALoadTellsWhoHeldPlacesAndWhoWasRefused(t *testing.T) {
 		require.InDelta(t, 21./34, load.Shares()["heavy"], 1e-9)
 		time.Sleep(time.Second)
 		require.Equal(t, Load{
-			Since: began.Add(14 * time.Second), Held: map[string]time.Duration{"heavy": time.Second, "light": time.Second},
+			Since: began.Add(14 * time.Second),
+			Held:  map[string]time.Duration{"heavy": time.Second, "light": time.Second},
 		}, q.Load(), "of a second")
 		require.Empty(t, Load{}.Shares())
 	})

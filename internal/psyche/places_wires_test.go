@@ -69,7 +69,10 @@ func newQueued(t *testing.T, path, form string) *queued {
 	t.Helper()
 	q := &queued{
 		T: t, book: &accesstest.Book{}, path: path, form: form,
-		begun: make(chan string, 16), release: make(chan struct{}), ended: make(chan string, 16), waiting: make(chan int, 99),
+		begun:   make(chan string, 16),
+		release: make(chan struct{}),
+		ended:   make(chan string, 16),
+		waiting: make(chan int, 99),
 		answers: map[string]*httptest.ResponseRecorder{},
 	}
 	r := setup(t, func(_ *psyche.Ports, o *psyche.Options) { o.Completions = "p/free" })

@@ -29,8 +29,8 @@ type moment struct {
 	touched               []any                       // scopes that open rows count in
 }
 
-// firstRows is how many rows may have come since the last look at accounts; twice as many with each look, so that one is
-// the last.
+// firstRows is how many rows may have come since the last look at accounts; twice as many with each look, so that one
+// is the last.
 const firstRows = 200
 
 // capture reads the accounts, and the ledger as of the moment that these are of.

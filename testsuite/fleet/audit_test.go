@@ -402,8 +402,8 @@ func (e *evidence) money() error {
 	return errors.Join(faults...)
 }
 
-// withoutReentered is the book of the providers without the calls that the store has lost, whose numbers others have got
-// since, and that are in the ledger again under a step of their own.
+// withoutReentered is the book of the providers without the calls that the store has lost, whose attempts were made
+// anew under the same number, and that are in the ledger again under a step of their own.
 func (e *evidence) withoutReentered() provider.Book {
 	last := map[string]int{}
 	for i, call := range e.book.Calls {
@@ -420,7 +420,8 @@ func (e *evidence) withoutReentered() provider.Book {
 	book.Calls = nil
 	for i, call := range e.book.Calls {
 		step, _, _ := strings.Cut(call.Key, "#")
-		if last[call.Key] != i && again[step] >= call.Cost && e.lostDream(call.Ended.Add(-slack), call.Ended.Add(slack)) {
+		lost := last[call.Key] != i && e.lostDream(call.Ended.Add(-slack), call.Ended.Add(slack))
+		if lost && again[step] >= call.Cost {
 			again[step] -= call.Cost
 			continue
 		}

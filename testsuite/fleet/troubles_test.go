@@ -254,8 +254,7 @@ func (t *trial) requireRefused() {
 	refused := p.say(0)
 	require.Equal(t, http.StatusServiceUnavailable, refused.Status, refused.Fault)
 	require.NotEmpty(t, refused.RetryAfter, refused.Fault)
-	_, err := t.fleet.Ask(t.ctx, "--json", "dreams", "list",
-		"--all")
+	_, err := t.fleet.Ask(t.ctx, "--json", "dreams", "list", "--all")
 	require.NoError(t, err, "what only reads works on a full store")
 }
 

@@ -234,7 +234,8 @@ func TestAnEngineLoadsAndRunsTheImage(t *testing.T) {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	podman := func(args ...string) (string, error) {
 		all := append([]string{
-			"--mount", "--cgroup", "sh", "-c", `mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec podman "$@"`, "sh", "--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "--storage-driver", "vfs",
+			"--mount", "--cgroup", "sh", "-c", `mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec podman "$@"`, "sh",
+			"--root", filepath.Join(dir, "root"), "--runroot", filepath.Join(dir, "run"), "--storage-driver", "vfs",
 			"--cgroup-manager", "cgroupfs", "--events-backend", "none",
 		}, args...)
 		out, err := exec.Command("unshare", all...).CombinedOutput()
@@ -258,8 +259,8 @@ func TestAnEngineLoadsAndRunsTheImage(t *testing.T) {
 	at := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	_, port, _ := net.SplitHostPort(at)
 	must("run", "-d", "--name", "oneiros", "--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL",
-		"--security-opt", "no-new-privileges", "--cgroups", "disabled", "--ulimit", "nofile=4096", "--ulimit", "nproc=4096",
-		"--network", "host",
+		"--security-opt", "no-new-privileges", "--cgroups", "disabled",
+		"--ulimit", "nofile=4096", "--ulimit", "nproc=4096", "--network", "host",
 		"-e", "ONEIROS_SERVE_LISTEN=:"+port, "-v", "oneiros:/var/lib/oneiros", image)
 	inside := func(args ...string) string {
 		t.Helper()

@@ -16,7 +16,7 @@ type Overload struct {
 	Heaviest []PlaceShare  `json:"heaviest,omitempty"`
 }
 
-// PlaceShare is what a principal held of all places that were held, from 0 to 1. Of clients without a key it has no name.
+// PlaceShare is what a principal held of all places that were held, from 0 to 1. Clients without a key have no name.
 type PlaceShare struct {
 	Principal string  `json:"principal"`
 	Share     float64 `json:"share"`
@@ -25,7 +25,7 @@ type PlaceShare struct {
 const (
 	// OverloadKept is how long an overload that is over is kept.
 	OverloadKept = 15 * time.Minute
-	// keptOverloads bounds the servers of which it is.
+	// keptOverloads is of how many servers the newest overload is kept.
 	keptOverloads = 32
 )
 

@@ -241,8 +241,8 @@ func (g *Guard) enter(ctx context.Context, all []Purchase) (entered []Purchase, 
 	return entered, nil
 }
 
-// compare looks for a purchase among the rows of the ledger, and settles it where its end is missing. What a dream spent
-// by its workflow has all of its purchases.
+// compare looks for a purchase among the rows of the ledger, and settles it where its end is missing. What a dream
+// spent by its workflow has all of its purchases.
 func (g *Guard) compare(ctx context.Context, rows []Row, one Purchase) (missing bool, err error) {
 	for _, r := range rows {
 		if r.Finish == Completed && r.Phase == one.Ask.Phase {
