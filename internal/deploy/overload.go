@@ -105,7 +105,7 @@ func overloadFinding(all []memory.Overload, now time.Time) Finding {
 		}
 	}
 	advice := "Look first whether the provider has become slow; then run another server (oneiros serve) behind the " +
-		"balancer, raise serve.max_streams, or lower the rate of who sends too much (oneiros keys set NAME --rate). " +
+		"balancer, raise serve.max_streams, or lower the rate of who sends too much (oneiros keys set). " +
 		"docs/operations.md, section \"A server is full\", says more."
 	switch {
 	case still:
