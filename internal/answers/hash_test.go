@@ -62,9 +62,10 @@ func TestEveryFieldOfARequestIsDecided(t *testing.T) {
 
 		"Name": nil, "Provider": nil, "Price": nil, "Context": nil, "Guessed": nil, "Tokenizer": nil, "Embeds": nil,
 		"Judges": nil, "BuiltIn": nil, "Lexical": nil, "Calibration": nil,
-		"Space":  nil, // decides vectors
-		"Steers": nil, // decides where the request is steered
-		"Wires":  nil, // decides which requests of clients are passed on
+		"Space":     nil, // decides vectors
+		"Steers":    nil, // decides where the request is steered
+		"Wires":     nil, // decides which requests of clients are passed on
+		"CacheFrom": nil, // decides what of a client's request is marked for the provider's cache
 	}
 	plain, err := hashRequest(spec, request)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	_ "modernc.org/sqlite" // the driver "sqlite", which has dbstat compiled in
@@ -82,17 +83,25 @@ func each(ctx context.Context, db *sql.DB, statement string, add func(name strin
 	return rows.Err()
 }
 
-// Server measures the keys of a Redis store that begin with a prefix: the memory of each, values and structure.
+// Server measures the keys of a Redis store that begin with a prefix: the memory of each, values and structure. Keys that
+// Redis deletes within the hour are left out.
 func Server(ctx context.Context, client *redis.Client, prefix string) (Footprint, error) {
 	f := Footprint{Parts: map[string]int64{}}
 	keys := client.Scan(ctx, 0, escape(prefix)+"*", 1000).Iterator()
 	seen := map[string]bool{} // a scan may show a key twice
 	for keys.Next(ctx) {
 		key := keys.Val()
-		if seen[key] || strings.HasPrefix(key, prefix+"done:") { // the answers of steps are deleted after a minute
+		if seen[key] {
 			continue
 		}
 		seen[key] = true
+		left, err := client.TTL(ctx, key).Result()
+		if err != nil {
+			return f, fmt.Errorf("measure %s: %w", key, err)
+		}
+		if 0 < left && left <= time.Hour {
+			continue
+		}
 		size, err := client.MemoryUsage(ctx, key, 0).Result() // 0: every element is looked at
 		if err != nil {
 			return f, fmt.Errorf("measure %s: %w", key, err)
