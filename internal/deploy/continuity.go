@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,10 +106,7 @@ func watchStore(ctx context.Context, e *engine) {
 	var err error
 	w.seen, err = readRemembered[memory.Mark](h.config, markFile, h.store.name)
 	e.warn(ctx, err, "the last mark cannot be read: that the store was put back is not noticed", "file", markFile)
-	w.beginFrom(w.seen)
-	earlier, err := h.journalPurchases()
-	e.warn(ctx, err, "purchases are not kept: those of a process that is killed may be missing if the store goes back")
-	h.guard.Remember(earlier)
+	e.warn(ctx, w.begin(), "purchases are not kept: those of a killed process may be missing if the store goes back")
 	e.marks = true
 	for {
 		w.report(ctx, w.look(ctx))
@@ -118,10 +116,21 @@ func watchStore(ctx context.Context, e *engine) {
 	}
 }
 
-// beginFrom begins from the mark that a process before this one saw last: what was lost after it, and noticed by another
-// process, took purchases of that process as well.
-func (w *storeWatch) beginFrom(last memory.Mark) {
-	w.seen, w.newest, w.begun = last, last.At, !last.At.IsZero()
+// begin begins the journal of this process, and takes over what those before it have bought. What a killed one bought is
+// compared: the server may have failed over with it, without a mark or a process that could tell.
+func (w *storeWatch) begin() error {
+	h := w.deployment
+	earlier, killed, err := h.journalPurchases()
+	h.guard.Remember(earlier)
+	w.pending = killed
+	return err
+}
+
+// took reports whether the store may have lost something that this process, or one before it, has bought.
+func (w *storeWatch) took(losses []memory.Loss) bool {
+	return slices.ContainsFunc(w.deployment.guard.Purchases(), func(one spend.Purchase) bool {
+		return slices.ContainsFunc(losses, func(l memory.Loss) bool { return l.Takes(one.Ask.At, one.Bill.At) })
+	})
 }
 
 // report logs an error once.
@@ -166,7 +175,7 @@ func (w *storeWatch) look(ctx context.Context) error {
 	w.seen = state.Continuity.Mark
 	newest := state.Continuity.Newest()
 	if newest.Noticed.After(w.newest) {
-		w.pending = w.pending || w.begun || lost
+		w.pending = w.pending || w.begun || lost || w.took(state.Continuity.Losses)
 		w.newest = newest.Noticed
 		if w.begun || lost {
 			w.log.Warn("the store has lost what was written: "+lossText(newest), "since", newest.Since, "last",
@@ -200,16 +209,22 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	loss.Last = last
 	if err == nil && w.pending {
 		var more []spend.Purchase
-		more, err = w.deployment.guard.Reenter(ctx)
+		more, err = w.deployment.reenter(ctx)
 		entered = append(entered, more...)
 	}
 	w.pending = err != nil || fault != nil
+	if errors.Is(err, errHeld) {
+		err = nil
+	}
 	err = errors.Join(err, fault)
 	loss.Reentered.Calls = len(entered)
 	for _, one := range entered {
 		loss.Reentered.Amount = spend.Add(loss.Reentered.Amount, one.Counts())
 		if one.Bill.At.After(loss.Last) {
 			loss.Last = one.Bill.At.UTC()
+		}
+		if before := one.Ask.At.Add(-w.every).UTC(); before.Before(loss.Since) {
+			loss.Since = before // the newest mark before it was kept, or there would be a loss
 		}
 	}
 	if loss.Last.IsZero() {
@@ -218,8 +233,18 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	w.log.Warn("the store lacks what this process has written; purchases are in its ledger again", "last", loss.Last,
 		"calls", loss.Reentered.Calls, "amount", loss.Reentered.Amount)
 	state, counted := w.deployment.store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
-		s.Continuity = s.Continuity.With(loss)
-		return s, nil
+		known, found := s.Continuity.Of(loss.Last)
+		if !found {
+			s.Continuity = s.Continuity.With(loss)
+			return s, nil
+		}
+		return s.Change(known.Noticed, func(l memory.Loss) memory.Loss {
+			if loss.Last.After(l.Last) {
+				l.Last = loss.Last
+			}
+			l.Reentered = l.Reentered.Plus(loss.Reentered)
+			return l
+		}), nil
 	})
 	if counted == nil {
 		w.newest = state.Continuity.Newest().Noticed

@@ -60,14 +60,13 @@ func TestAStoreThatWentBackIsNoticedAndGetsItsPurchasesAgain(t *testing.T) {
 	before.bought(t, "talk/1")
 	before.deployment.keepPurchases()
 
+	var err error
 	after := watched(t, dir, "after.db") // a copy of the time before anything was marked
-	last, err := readRemembered[memory.Mark](after.deployment.config, markFile, "the store")
+	after.seen, err = readRemembered[memory.Mark](after.deployment.config, markFile, "the store")
 	require.NoError(t, err)
-	after.beginFrom(last)
 	require.Equal(t, before.seen.Number, after.seen.Number)
-	earlier, err := readRemembered[[]spend.Purchase](after.deployment.config, purchasesFile, "the store")
-	require.NoError(t, err)
-	after.deployment.guard.Remember(earlier)
+	require.NoError(t, after.begin())
+	require.False(t, after.pending, "none was killed")
 	require.NoError(t, after.look(t.Context()))
 	require.NoError(t, after.look(t.Context()))
 	state, err := after.deployment.store.Swept(t.Context())
@@ -102,17 +101,74 @@ func TestOtherProcessesOfTheDeploymentEnterWhatTheyBought(t *testing.T) {
 	require.Len(t, rows, 1)
 }
 
+// Another process of the data folder has noticed the loss and seen later marks since.
 func TestALossThatAnotherProcessHasNoticedTakesEarlierPurchasesToo(t *testing.T) {
 	t.Parallel()
 	first := watched(t, t.TempDir(), "shared.db")
-	first.seen = memory.Mark{Number: 9, At: time.Now().Add(-time.Hour)}
-	last := first.seen
+	require.NoError(t, first.look(t.Context()))
+	first.seen = memory.Mark{Number: 9, At: time.Now()}
 	require.NoError(t, first.look(t.Context()), "it notices the loss")
-	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}}
-	second.beginFrom(last)
-	second.bought(t, "talk/4")
+	require.NoError(t, first.look(t.Context()), "and goes on")
+	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}, seen: first.seen}
+	second.bought(t, "talk/4") // up to a minute after the notice, which another loss may have taken
 	require.NoError(t, second.look(t.Context()))
 	rows, err := first.deployment.store.ledger.Rows(t.Context(), spend.Query{})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	require.NoError(t, second.look(t.Context()))
+	require.False(t, second.pending)
+
+	later := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}, seen: second.seen}
+	later.deployment.guard = &spend.Guard{Ledger: first.deployment.store.ledger, Now: time.Now}
+	later.deployment.guard.Remember([]spend.Purchase{{Ask: attempt("old"), Bill: billOf(spend.Settled)}})
+	require.NoError(t, later.look(t.Context()))
+	rows, err = first.deployment.store.ledger.Rows(t.Context(), spend.Query{})
+	require.NoError(t, err)
+	require.Len(t, rows, 1, "it was bought long before the loss, and may be folded")
+}
+
+// A process is killed with the primary, whose newest write it was that is lost: no mark is missing, and nobody else lacks
+// anything.
+func TestAKilledProcessWhosePurchaseAloneIsLost(t *testing.T) {
+	t.Parallel()
+	killed := watched(t, t.TempDir(), "one.db")
+	require.NoError(t, killed.look(t.Context()))
+	require.NoError(t, killed.begin())
+	ask, bill := attempt("talk/5"), billOf(spend.Settled)
+	killed.deployment.journal.Began("talk/5#1", ask)
+	killed.deployment.journal.Ended("talk/5#1", bill)
+	require.NoError(t, killed.deployment.journal.file.Close()) // as when its process ends
+	for n := range 3 {
+		next := &storeWatch{engine: &engine{deployment: killed.deployment, log: killed.log}, every: time.Second}
+		require.NoError(t, next.begin())
+		require.Equal(t, n == 0, next.pending)
+		require.NoError(t, next.look(t.Context()))
+		require.False(t, next.pending)
+	}
+	rows, err := killed.deployment.store.ledger.Rows(t.Context(), spend.Query{})
+	require.NoError(t, err)
+	require.Len(t, rows, 1)
+	state, err := killed.deployment.store.Swept(t.Context())
+	require.NoError(t, err)
+	loss := state.Continuity.Newest()
+	require.Equal(t, []time.Time{ask.At.Add(-time.Second), bill.At}, []time.Time{loss.Since, loss.Last})
+	require.Equal(t, memory.Reentered{Calls: 1, Amount: 60}, loss.Reentered)
+}
+
+func TestProcessesOfADataFolderEnterPurchasesInTurn(t *testing.T) {
+	t.Parallel()
+	w := watched(t, t.TempDir(), "shared.db")
+	w.bought(t, "talk/6")
+	turn, err := openJournals(w.deployment.config, enteringFile)
+	require.NoError(t, err)
+	require.NoError(t, lockFile(turn))
+	w.pending = true
+	require.NoError(t, w.look(t.Context()))
+	require.True(t, w.pending, "another one has the turn")
+	require.NoError(t, turn.Close())
+	require.NoError(t, w.look(t.Context()))
+	require.False(t, w.pending)
+	rows, err := w.deployment.store.ledger.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
 	require.Len(t, rows, 1)
 }

@@ -87,6 +87,7 @@ func build(ctx context.Context, c config.Config, path string) (*Deployment, erro
 		Catalog: catalog,
 		Now:     time.Now,
 		Away:    isAway,
+		Keeps:   c.Retention.Ledger,
 	}
 	h.Planner = h.starter()
 	h.Predictions = c.Predictions.Rules()

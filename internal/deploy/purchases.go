@@ -3,6 +3,7 @@ package deploy
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +21,11 @@ import (
 
 // A process keeps its newest purchases in a file of its own, journals/purchases-ID.jsonl in the data folder, while it
 // runs. The system keeps what was written when the process is killed; nothing is synced, so what a machine loses that
-// fails is lost. Whoever begins or ends takes what ended processes have left into purchasesFile.
+// fails is lost. Whoever begins takes what killed processes have left into purchasesFile.
 const (
 	journalsFolder = "journals"
+	inTurnFile     = "lock"     // one process at a time reads and writes the purchases of the folder
+	enteringFile   = "entering" // one process at a time enters them into the ledger again
 	journalName    = "purchases-*.jsonl"
 	fullSuffix     = ".full" // of the part before, which is complete
 )
@@ -184,10 +187,11 @@ func readJournal(path, store string) ([]spend.Purchase, error) {
 	return all, nil
 }
 
-// journalPurchases begins the journal of this process, and returns what earlier ones have bought.
-func (h *Deployment) journalPurchases() (earlier []spend.Purchase, err error) {
+// journalPurchases begins the journal of this process. It returns what earlier ones have bought, and whether any of it is
+// of one that was killed.
+func (h *Deployment) journalPurchases() (earlier []spend.Purchase, killed bool, err error) {
 	err = inTurn(h.config, func(dir string) error {
-		earlier, err = takePurchases(h.config, dir, h.store.name, nil)
+		earlier, killed, err = takePurchases(h.config, dir, h.store.name)
 		own, fault := newJournal(dir, h.store.name)
 		if fault == nil {
 			h.journal = own
@@ -195,14 +199,18 @@ func (h *Deployment) journalPurchases() (earlier []spend.Purchase, err error) {
 		}
 		return errors.Join(err, fault)
 	})
-	return earlier, err
+	return earlier, killed, err
 }
 
 // keepPurchases writes what this process has bought beside what others of its data folder had. The next process looks
 // for it if the store was put back meanwhile.
 func (h *Deployment) keepPurchases() {
-	err := inTurn(h.config, func(dir string) error {
-		_, err := takePurchases(h.config, dir, h.store.name, h.guard.Purchases())
+	err := inTurn(h.config, func(string) error {
+		earlier, err := readRemembered[[]spend.Purchase](h.config, purchasesFile, h.store.name)
+		all := mergePurchases(earlier, h.guard.Purchases())
+		if len(all) > 0 {
+			err = errors.Join(err, remember(h.config, purchasesFile, h.store.name, all))
+		}
 		if err == nil && h.journal != nil {
 			err = h.journal.end()
 		}
@@ -213,14 +221,19 @@ func (h *Deployment) keepPurchases() {
 	}
 }
 
-// inTurn works on the folder of journals, one process at a time.
-func inTurn(c config.Config, work func(dir string) error) error {
+// openJournals opens a file of the folder of journals, to be locked.
+func openJournals(c config.Config, name string) (*os.File, error) {
 	dir := filepath.Join(c.DataDir, journalsFolder)
 	err := folder(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	turn, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR, 0o600)
+}
+
+// inTurn works on the folder of journals, one process at a time.
+func inTurn(c config.Config, work func(dir string) error) error {
+	turn, err := openJournals(c, inTurnFile)
 	if err != nil {
 		return err
 	}
@@ -229,17 +242,31 @@ func inTurn(c config.Config, work func(dir string) error) error {
 	if err != nil {
 		return fmt.Errorf("wait for other processes of the data folder: %w", err)
 	}
-	return work(dir)
+	return work(filepath.Dir(turn.Name()))
 }
 
-// takePurchases writes purchases, and those of ended processes that are in their journals, into purchasesFile, and
-// returns what is in it.
-func takePurchases(c config.Config, dir, store string, own []spend.Purchase) ([]spend.Purchase, error) {
+// reenter enters what is missing in the ledger. Processes of one data folder remember the same earlier purchases, so one
+// of them at a time does it; errHeld while it is another one.
+func (h *Deployment) reenter(ctx context.Context) (entered []spend.Purchase, err error) {
+	turn, err := openJournals(h.config, enteringFile)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = turn.Close() }() // and with it the lock
+	if lockFile(turn) != nil {
+		return nil, errHeld
+	}
+	return h.guard.Reenter(ctx)
+}
+
+// takePurchases writes the purchases of killed processes, which are in their journals, into purchasesFile, and returns
+// what is in it, and whether there were any.
+func takePurchases(c config.Config, dir, store string) (all []spend.Purchase, killed bool, err error) {
 	left, journals, err := leftPurchases(dir, store)
 	earlier, fault := readRemembered[[]spend.Purchase](c, purchasesFile, store)
 	err = errors.Join(err, fault)
-	all := mergePurchases(earlier, left, own)
-	if len(left)+len(own) > 0 {
+	all = mergePurchases(earlier, left)
+	if len(left) > 0 {
 		fault = remember(c, purchasesFile, store, all)
 		err = errors.Join(err, fault)
 	}
@@ -250,7 +277,7 @@ func takePurchases(c config.Config, dir, store string, own []spend.Purchase) ([]
 		}
 		err = errors.Join(err, removeJournal(f.Name(), f))
 	}
-	return all, err
+	return all, len(left) > 0, err
 }
 
 // leftPurchases reads the journals of processes that have ended, and returns their files, locked.

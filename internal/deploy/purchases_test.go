@@ -36,8 +36,9 @@ func billOf(state spend.State) spend.Bill {
 func TestPurchasesOfAKilledProcessAreTaken(t *testing.T) {
 	t.Parallel()
 	killed := watched(t, t.TempDir(), "one.db").deployment
-	earlier, err := killed.journalPurchases()
+	earlier, left, err := killed.journalPurchases()
 	require.NoError(t, err)
+	require.False(t, left)
 	require.Empty(t, earlier)
 	j := killed.journal
 	for _, step := range []string{"settled", "refused"} {
@@ -51,8 +52,9 @@ func TestPurchasesOfAKilledProcessAreTaken(t *testing.T) {
 	}
 
 	beside := watched(t, killed.config.DataDir, "two.db").deployment
-	earlier, err = beside.journalPurchases()
+	earlier, left, err = beside.journalPurchases()
 	require.NoError(t, err)
+	require.False(t, left)
 	require.Empty(t, earlier, "its process runs")
 
 	_, err = j.file.WriteString(`{"store":"the store","key":"cut off`) // as on a full disk
@@ -61,13 +63,15 @@ func TestPurchasesOfAKilledProcessAreTaken(t *testing.T) {
 	j.Began("running#1", attempt("running"))
 	require.NoError(t, j.file.Close()) // as when its process ends
 	next := watched(t, killed.config.DataDir, "three.db").deployment
-	earlier, err = next.journalPurchases()
+	earlier, left, err = next.journalPurchases()
 	require.NoError(t, err)
+	require.True(t, left)
 	require.Equal(t, want, earlier)
 	require.NoFileExists(t, j.path)
 	require.FileExists(t, beside.journal.path)
-	again, err := watched(t, killed.config.DataDir, "four.db").deployment.journalPurchases()
+	again, left, err := watched(t, killed.config.DataDir, "four.db").deployment.journalPurchases()
 	require.NoError(t, err)
+	require.False(t, left)
 	require.Equal(t, want, again, "in the file of all")
 
 	beside.keepPurchases()

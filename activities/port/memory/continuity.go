@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -32,6 +33,12 @@ func (l Loss) Meets(began, ended time.Time) bool {
 	return !began.After(l.Noticed) && (ended.IsZero() || !ended.Before(l.Since))
 }
 
+// Takes reports whether the loss may have taken what ran from began until ended. Losses that were noticed within a minute
+// are one, of which the first notice is kept.
+func (l Loss) Takes(began, ended time.Time) bool {
+	return !began.After(l.Noticed.Add(sameWithin)) && !ended.Before(l.Since)
+}
+
 // Reentered counts purchases that were lost, and are in the spend ledger again.
 type Reentered struct {
 	Calls  int           `json:"calls,omitempty"`
@@ -57,6 +64,16 @@ func (c Continuity) Newest() Loss {
 		return Loss{}
 	}
 	return c.Losses[len(c.Losses)-1]
+}
+
+// Of returns the newest loss that took something written then; false when none did.
+func (c Continuity) Of(written time.Time) (Loss, bool) {
+	for _, l := range slices.Backward(c.Losses) {
+		if !written.Before(l.Since) && !written.After(l.Noticed) {
+			return l, true
+		}
+	}
+	return Loss{}, false
 }
 
 // sameWithin is up to how far apart several processes notice one loss.

@@ -59,6 +59,8 @@ type Guard struct {
 	Now     func() time.Time
 	// Away says of an error of the ledger that its store did not answer, so that settling is tried again. Nil: never.
 	Away func(error) bool
+	// Keeps is how long the ledger keeps an attempt of its own after its end, before it is folded; 0: for ever.
+	Keeps time.Duration
 
 	calibrations calibrations
 	purchases    purchases

@@ -217,6 +217,9 @@ func (g *Guard) enter(ctx context.Context, all []Purchase) (entered []Purchase, 
 	type day struct{ agent, dream, day string }
 	byDay := map[day][]Row{}
 	for _, one := range all {
+		if g.Keeps > 0 && one.Bill.At.Before(g.Now().Add(-g.Keeps)) {
+			continue // the ledger has it in its sums
+		}
 		of := day{one.Ask.Agent, one.Ask.Dream, one.Ask.Day}
 		rows, read := byDay[of]
 		if !read {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,6 +95,24 @@ func TestPurchasesOfAnEarlierProcessAreEntered(t *testing.T) {
 	n, sum := next.entered(next.ledger)
 	require.Equal(t, 1, n)
 	require.Equal(t, budget.Micros(35), sum)
+}
+
+func TestWhatTheLedgerHasFoldedIsNotEnteredAgain(t *testing.T) {
+	t.Parallel()
+	b, folded := open(t, turn{answer: answerOf(15, 10, 10, inference.ByProvider)}), open(t)
+	_, err := b.Generate(t.Context(), charge(), request("p/model"), func(string) bool { return true })
+	require.NoError(t, err)
+	one := b.Purchases()[0]
+	now := one.Bill.At.Add(time.Hour)
+	later := &spend.Guard{Ledger: folded.ledger, Now: func() time.Time { return now }, Keeps: time.Hour - 1}
+	later.Remember([]spend.Purchase{one})
+	entered, err := later.Reenter(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, entered)
+	later.Keeps = time.Hour
+	entered, err = later.Reenter(t.Context())
+	require.NoError(t, err)
+	require.Len(t, entered, 1)
 }
 
 func TestAPhaseThatWasCompletedFromItsWorkflowIsNotEnteredAgain(t *testing.T) {

@@ -94,6 +94,7 @@ type passage struct {
 	turnhttp.Passage
 	w       http.ResponseWriter
 	control *http.ResponseController
+	head    *turnhttp.Head // of a stream
 	answer  *messages.Answer
 
 	writing sync.Mutex // held to write to the client
@@ -172,6 +173,8 @@ func (p *passage) stream(r *http.Request, reply *psyche.Reply) {
 		p.ClientGone = true
 		return
 	}
+	p.head = turnhttp.HoldHead(p.control)
+	defer p.head.Release()
 	stop := p.ping()
 	defer stop()
 	reader := completion.New(reply.Body, psyche.EventStream(reply.Header))
@@ -260,6 +263,7 @@ func (p *passage) send() bool {
 
 // write writes events; its caller holds the lock.
 func (p *passage) write(events []byte) bool {
+	p.head.Release()
 	if _, err := p.w.Write(events); err != nil || p.control.Flush() != nil {
 		p.ClientGone = true
 		return false
@@ -267,24 +271,19 @@ func (p *passage) write(events []byte) bool {
 	return true
 }
 
-// ping sends the beginning of a stream whose first piece is late, and writes a ping again and again, so that nothing
-// between takes the connection for dead, until stop.
+// ping writes a ping again and again, so that nothing between takes the connection for dead, until stop.
 func (p *passage) ping() (stop func()) {
-	p.writing.Lock()
+	p.writing.Lock() // timer is set before it is used
 	defer p.writing.Unlock()
-	waited := false // for the first piece
 	var timer *time.Timer
-	timer = time.AfterFunc(turnhttp.HeadWithin, func() {
+	timer = time.AfterFunc(pingEvery, func() {
 		p.writing.Lock()
 		defer p.writing.Unlock()
 		if p.ended {
 			return
 		}
-		var err error
-		if waited {
-			_, err = io.WriteString(p.w, messages.Ping)
-		}
-		waited = true
+		p.head.Release()
+		_, err := io.WriteString(p.w, messages.Ping)
 		if err == nil && p.control.Flush() == nil {
 			timer.Reset(pingEvery)
 		}

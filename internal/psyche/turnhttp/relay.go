@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
@@ -50,46 +49,6 @@ var (
 	pieces = sync.Pool{New: func() any { return new([ordinary]byte) }}
 	lumps  = sync.Pool{New: func() any { return new([large]byte) }}
 )
-
-// HeadWithin is how long the headers of a stream wait for its first piece, so that both go in one packet: most
-// providers send them together. A client that waits for the first word does not notice.
-const HeadWithin = 5 * time.Millisecond
-
-// Head is the beginning of a stream, which is held back until its first piece, HeadWithin at most: the headers, and
-// what was written after them.
-type Head struct {
-	control *http.ResponseController
-	late    *time.Timer
-
-	mu   sync.Mutex // held to send it
-	over bool       // it is sent, or will be with the first piece
-}
-
-// HoldHead holds the beginning of a stream back that was written and not flushed. Release must be called before more is
-// written.
-func HoldHead(control *http.ResponseController) *Head {
-	h := &Head{control: control}
-	h.late = time.AfterFunc(HeadWithin, h.send)
-	return h
-}
-
-// send sends a head whose first piece is late.
-func (h *Head) send() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.over {
-		h.over = true
-		_ = h.control.Flush() // a client that has hung up ends the request
-	}
-}
-
-// Release leaves the head to the next flush; afterwards nothing else writes.
-func (h *Head) Release() {
-	h.late.Stop()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.over = true
-}
 
 // stream passes events on as they come. A stream that breaks off ends with an error event.
 func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
