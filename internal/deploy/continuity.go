@@ -129,7 +129,7 @@ func (w *storeWatch) begin() error {
 // took reports whether the store may have lost something that this process, or one before it, has bought.
 func (w *storeWatch) took(losses []memory.Loss) bool {
 	return slices.ContainsFunc(w.deployment.guard.Purchases(), func(one spend.Purchase) bool {
-		return slices.ContainsFunc(losses, func(l memory.Loss) bool { return l.Takes(one.Ask.At, one.Bill.At) })
+		return slices.ContainsFunc(losses, func(l memory.Loss) bool { return l.Meets(one.Ask.At, one.Bill.At) })
 	})
 }
 
@@ -220,8 +220,8 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	loss.Reentered.Calls = len(entered)
 	for _, one := range entered {
 		loss.Reentered.Amount = spend.Add(loss.Reentered.Amount, one.Counts())
-		if one.Bill.At.After(loss.Last) {
-			loss.Last = one.Bill.At.UTC()
+		if one.Ask.At.After(loss.Last) { // its end may have come after the loss
+			loss.Last = one.Ask.At.UTC()
 		}
 		if before := one.Ask.At.Add(-w.every).UTC(); before.Before(loss.Since) {
 			loss.Since = before // the newest mark before it was kept, or there would be a loss
@@ -229,6 +229,9 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	}
 	if loss.Last.IsZero() {
 		return err
+	}
+	if loss.Since.After(loss.Last) { // the mark is of after the loss
+		loss.Since = time.Time{}
 	}
 	w.log.Warn("the store lacks what this process has written; purchases are in its ledger again", "last", loss.Last,
 		"calls", loss.Reentered.Calls, "amount", loss.Reentered.Amount)

@@ -106,11 +106,14 @@ func TestALossThatAnotherProcessHasNoticedTakesEarlierPurchasesToo(t *testing.T)
 	t.Parallel()
 	first := watched(t, t.TempDir(), "shared.db")
 	require.NoError(t, first.look(t.Context()))
+	first.bought(t, "talk/4")
 	first.seen = memory.Mark{Number: 9, At: time.Now()}
-	require.NoError(t, first.look(t.Context()), "it notices the loss")
-	require.NoError(t, first.look(t.Context()), "and goes on")
-	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}, seen: first.seen}
-	second.bought(t, "talk/4") // up to a minute after the notice, which another loss may have taken
+	other := &storeWatch{engine: &engine{deployment: &Deployment{}, log: first.log}, seen: first.seen}
+	*other.deployment = *first.deployment
+	other.deployment.guard = &spend.Guard{Ledger: first.deployment.store.ledger, Now: time.Now}
+	require.NoError(t, other.look(t.Context()), "it notices the loss")
+	require.NoError(t, other.look(t.Context()), "and goes on")
+	second := &storeWatch{engine: &engine{deployment: first.deployment, log: first.log}, seen: other.seen}
 	require.NoError(t, second.look(t.Context()))
 	rows, err := first.deployment.store.ledger.Rows(t.Context(), spend.Query{})
 	require.NoError(t, err)
@@ -151,7 +154,7 @@ func TestAKilledProcessWhosePurchaseAloneIsLost(t *testing.T) {
 	state, err := killed.deployment.store.Swept(t.Context())
 	require.NoError(t, err)
 	loss := state.Continuity.Newest()
-	require.Equal(t, []time.Time{ask.At.Add(-time.Second), bill.At}, []time.Time{loss.Since, loss.Last})
+	require.Equal(t, []time.Time{ask.At.Add(-time.Second), ask.At}, []time.Time{loss.Since, loss.Last})
 	require.Equal(t, memory.Reentered{Calls: 1, Amount: 60}, loss.Reentered)
 }
 
@@ -229,17 +232,22 @@ func TestOneLossThatSeveralProcessesNoticeIsOne(t *testing.T) {
 	at := time.Date(2026, 11, 28, 6, 0, 0, 0, time.UTC)
 	c := memory.Continuity{}.With(memory.Loss{Since: at, Last: at.Add(time.Second), Noticed: at.Add(2 * time.Second)})
 	c = c.With(memory.Loss{
-		Last: at.Add(3 * time.Second), Noticed: at.Add(4 * time.Second), Reentered: memory.Reentered{
+		Last: at.Add(2 * time.Second), Noticed: at.Add(4 * time.Second), Reentered: memory.Reentered{
 			Calls:  2,
 			Amount: 5,
 		},
 	})
 	require.Equal(t, []memory.Loss{{
-		Since: at, Last: at.Add(3 * time.Second), Noticed: at.Add(2 * time.Second),
+		Since: at, Last: at.Add(2 * time.Second), Noticed: at.Add(2 * time.Second),
 		Reentered: memory.Reentered{Calls: 2, Amount: 5},
 	}}, c.Losses)
-	c = c.With(memory.Loss{Last: at.Add(time.Hour), Noticed: at.Add(time.Hour)})
+	soon := memory.Loss{Since: at.Add(3 * time.Second), Last: at.Add(5 * time.Second), Noticed: at.Add(6 * time.Second)}
+	c = c.With(soon)
+	require.Equal(t, soon, c.Newest(), "it took what was written after the notice of the first")
+	c = c.With(memory.Loss{Last: at.Add(4 * time.Second), Noticed: at.Add(7 * time.Second)})
 	require.Len(t, c.Losses, 2)
+	c = c.With(memory.Loss{Last: at.Add(time.Hour), Noticed: at.Add(time.Hour)})
+	require.Len(t, c.Losses, 3)
 }
 
 func TestAnotherRunOfTheServerIsAskedForThePurchases(t *testing.T) {

@@ -28,9 +28,6 @@ import (
 // minute, and compares the ledger with Temporal's dreams a minute after a loss was noticed.
 const soundWithin = 5 * time.Minute
 
-// toldTogether is within which time two losses may be told as one.
-const toldTogether = 70 * time.Second
-
 // slack is how long an exchange may take to be remembered after its answer.
 const slack = 3 * time.Second
 
@@ -536,11 +533,9 @@ func (e *evidence) lossesTold() (count int) {
 func (e *evidence) diagnosis() error {
 	var faults []error
 	certain := 0
-	var since time.Time
 	for _, one := range e.gaps {
-		if !one.inLogs && one.to.Sub(since) > toldTogether && (!one.perhaps || e.missing(one)) {
+		if !one.inLogs && (!one.perhaps || e.missing(one)) {
 			certain++
-			since = one.to
 		}
 	}
 	count := e.lossesTold()
@@ -637,7 +632,7 @@ func (t *trial) controls() {
 	held.leases = []string{"agent-00 by a client"}
 	require.ErrorContains(t, held.ended(), "a lease is held")
 	silent := *sound
-	silent.gaps = append(slices.Clone(sound.gaps), gap{to: time.Now().Add(time.Hour)})
+	silent.gaps = append(slices.Clone(sound.gaps), gap{})
 	require.ErrorContains(t, silent.diagnosis(), "losses were stated")
 	ill := *sound
 	ill.findings = []finding{{Name: "redis", State: "wrong"}}

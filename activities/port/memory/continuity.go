@@ -33,12 +33,6 @@ func (l Loss) Meets(began, ended time.Time) bool {
 	return !began.After(l.Noticed) && (ended.IsZero() || !ended.Before(l.Since))
 }
 
-// Takes reports whether the loss may have taken what ran from began until ended. Losses that were noticed within a minute
-// are one, of which the first notice is kept.
-func (l Loss) Takes(began, ended time.Time) bool {
-	return !began.After(l.Noticed.Add(sameWithin)) && !ended.Before(l.Since)
-}
-
 // Reentered counts purchases that were lost, and are in the spend ledger again.
 type Reentered struct {
 	Calls  int           `json:"calls,omitempty"`
@@ -79,11 +73,13 @@ func (c Continuity) Of(written time.Time) (Loss, bool) {
 // sameWithin is up to how far apart several processes notice one loss.
 const sameWithin = time.Minute
 
-// With adds a loss, or what is known of it by another process than those that have noticed it. It is a new value.
+// With adds a loss, or what is known of it by another process than those that have noticed it: of one that took what was
+// written after the notice of the newest, it is another loss, however soon. It is a new value.
 func (c Continuity) With(loss Loss) Continuity {
 	c.Losses = append([]Loss(nil), c.Losses...)
 	newest := c.Newest()
-	if len(c.Losses) == 0 || loss.Noticed.Sub(newest.Noticed) > sameWithin || !newest.Compared.IsZero() {
+	later := loss.Noticed.Sub(newest.Noticed) > sameWithin || loss.Last.After(newest.Noticed)
+	if len(c.Losses) == 0 || later || !newest.Compared.IsZero() {
 		c.Losses = append(c.Losses, loss)
 		c.Losses = c.Losses[max(0, len(c.Losses)-keptLosses):]
 		return c
