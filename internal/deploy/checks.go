@@ -301,6 +301,9 @@ func (d doctor) checkModels(context.Context) Finding {
 			return failed("Correct roles in the configuration.", "%v", err)
 		}
 		price := fmt.Sprintf("in %s, out %s per million tokens", spec.Price.In, spec.Price.Out)
+		if p := spec.Price; p.LongFrom > 0 {
+			price += fmt.Sprintf(", for a prompt above %d in %s, out %s", p.LongFrom, p.LongIn, p.LongOut)
+		}
 		if spec.BuiltIn {
 			price = "built in, for trying things out"
 		} else if spec.Price.In == 0 && spec.Price.Out == 0 {

@@ -178,8 +178,8 @@ func (b *Body) costBound(l *limits) (costBound, error) {
 			return d, err
 		}
 	}
-	if b.caches {
-		d.times = 2 // the highest published price of caching a prompt for an hour
+	if b.caches || b.given("prompt_cache_options") != nil {
+		d.times = 2 // the highest published price of caching a prompt for an hour, or for twelve
 	}
 	if err := b.answers(l, &d); err != nil {
 		return d, err

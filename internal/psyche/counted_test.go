@@ -53,6 +53,22 @@ func content(parts string) string {
 	return `{"model":"echo","messages":[{"role":"user","content":[` + parts + `]}]}`
 }
 
+func TestAPromptThatMayBeCachedForLongerIsReservedAtTwiceThePrice(t *testing.T) {
+	t.Parallel()
+	for fields, want := range map[string]int64{
+		`"temperature":1`:                          1,
+		`"prompt_cache_key":"k"`:                   1,
+		`"prompt_cache_options":null`:              1,
+		`"prompt_cache_options":{"ttl":"12h"}`:     2,
+		`"Prompt_Cache_Options":{"ttl":"12h"}`:     2,
+		`"metadata":{"cache_control":"ephemeral"}`: 2,
+	} {
+		d, err := held(paid(), with(fields))
+		require.NoError(t, err, fields)
+		require.Equal(t, want, d.times, fields)
+	}
+}
+
 func refused(t *testing.T, err error, code, param string, says ...string) {
 	t.Helper()
 	var f *Fault

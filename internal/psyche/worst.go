@@ -17,8 +17,9 @@ const (
 	// A picture of the largest size in the most expensive published table: 2833 and 5667 for each of 8 tiles.
 	imageTokens = 48_169
 	perMessage  = 16 // what a template adds to each
-	// Tokens that providers put before the tools; the most that one publishes is 346.
-	perTools = 512
+	// Tokens that providers put before the tools. The most that one publishes is 530, and newer tokenizers make a third
+	// more of a text.
+	perTools = 1024
 	// In bytes: below, reserving one token a byte costs a cent or two for a moment; above, counting costs less than
 	// it frees.
 	countFrom = 4 << 10

@@ -63,11 +63,24 @@ func ParseMicros(s string) (Micros, error) {
 	return Micros(n), nil
 }
 
-// Price is the price of a model, in micro-dollars per million tokens.
+// Price is the price of a model, in micro-dollars per million tokens. A call whose prompt has more than LongFrom tokens
+// costs the long prices, all of it; where LongFrom is 0 the price does not rise.
 type Price struct {
-	In       Micros `json:"in"`
-	CachedIn Micros `json:"cached_in"`
-	Out      Micros `json:"out"`
+	In           Micros `json:"in"`
+	CachedIn     Micros `json:"cached_in"`
+	Out          Micros `json:"out"`
+	LongFrom     int64  `json:"long_from,omitempty"`
+	LongIn       Micros `json:"long_in,omitempty"`
+	LongCachedIn Micros `json:"long_cached_in,omitempty"`
+	LongOut      Micros `json:"long_out,omitempty"`
+}
+
+// at is the price of a call whose prompt has so many tokens, cached ones among them.
+func (p Price) at(prompt int64) Price {
+	if p.LongFrom > 0 && prompt > p.LongFrom {
+		return Price{In: p.LongIn, CachedIn: p.LongCachedIn, Out: p.LongOut}
+	}
+	return p
 }
 
 // Tokens are the tokens of a call. In includes Cached; Out includes Reasoning. Surcharge is no part of In: so many
@@ -86,26 +99,34 @@ type Tokens struct {
 func (p Price) Cost(t Tokens) Micros {
 	in := max(t.In, 0)
 	cached := max(0, min(t.Cached, in))
+	p = p.at(in)
 	return perMillion(product{in - cached, p.In}, product{cached, p.CachedIn}, product{t.Surcharge, p.In},
 		product{t.Out, p.Out})
 }
 
-// Worst is the most that this many tokens can cost: nothing cached, and cached tokens never cheaper than stated.
+// Worst is the most that this many tokens can cost: nothing cached, and cached tokens never cheaper than stated. So many
+// tokens may turn out to be fewer, whose price is the short one.
 func (p Price) Worst(in, out int64) Micros {
-	return perMillion(product{in, max(p.In, p.CachedIn)}, product{out, p.Out})
+	long := p.at(in)
+	return perMillion(product{in, max(p.In, p.CachedIn, long.In, long.CachedIn)}, product{out, max(p.Out, long.Out)})
 }
 
 // Dearer is the price when a prompt token costs a multiple of the list price. The price of cached tokens is
 // unchanged.
 func (p Price) Dearer(times int64) Price {
-	if times > 1 && p.In > 0 {
-		if p.In > Unlimited/Micros(times) {
-			p.In = Unlimited
-		} else {
-			p.In *= Micros(times)
-		}
-	}
+	p.In, p.LongIn = p.In.times(times), p.LongIn.times(times)
 	return p
+}
+
+// times multiplies an amount, at most to Unlimited; fewer than two times leave it.
+func (m Micros) times(n int64) Micros {
+	switch {
+	case n < 2 || m <= 0:
+		return m
+	case m > Unlimited/Micros(n):
+		return Unlimited
+	}
+	return m * Micros(n)
 }
 
 type product struct {

@@ -96,13 +96,30 @@ func TestDearerPrices(t *testing.T) {
 	require.Zero(t, budget.Price{}.Dearer(2))
 }
 
+func TestALongPromptCostsMoreAsAWhole(t *testing.T) {
+	t.Parallel()
+	p := budget.Price{
+		In: 2_000_000, CachedIn: 200_000, Out: 10_000_000,
+		LongFrom: 1000, LongIn: 4_000_000, LongCachedIn: 400_000, LongOut: 15_000_000,
+	}
+	require.Equal(t, budget.Micros(900*2+100/5+10*10), p.Cost(budget.Tokens{In: 1000, Cached: 100, Out: 10}))
+	require.Equal(t, budget.Micros(901*4+100*2/5+10*15), p.Cost(budget.Tokens{In: 1001, Cached: 100, Out: 10}),
+		"what is cached counts for the length, and the answer costs more as well")
+	require.Equal(t, budget.Micros(2000+100), p.Worst(1000, 10))
+	require.Equal(t, budget.Micros(4*1001+150), p.Worst(1001, 10))
+	require.Equal(t, budget.Micros(2*4*1001+150), p.Dearer(2).Worst(1001, 10))
+}
+
 func TestNoCostExceedsTheWorst(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		price := rapid.Int64Range(0, 200_000_000)
 		p := budget.Price{
 			In: budget.Micros(price.Draw(r, "in")), CachedIn: budget.Micros(price.Draw(r, "cached")),
-			Out: budget.Micros(price.Draw(r, "out")),
+			Out:      budget.Micros(price.Draw(r, "out")),
+			LongFrom: rapid.SampledFrom([]int64{0, 1, 272_000}).Draw(r, "long from"),
+			LongIn:   budget.Micros(price.Draw(r, "long in")), LongOut: budget.Micros(price.Draw(r, "long out")),
+			LongCachedIn: budget.Micros(price.Draw(r, "long cached")),
 		}
 		count := rapid.Int64Range(0, 2_000_000)
 		tokens := budget.Tokens{
@@ -112,7 +129,12 @@ func TestNoCostExceedsTheWorst(t *testing.T) {
 		cost := p.Cost(tokens)
 		require.GreaterOrEqual(r, cost, budget.Micros(0))
 		require.LessOrEqual(r, cost, p.Worst(tokens.In, tokens.Out))
+		more := rapid.Int64Range(0, 1_000_000).Draw(r, "more")
+		require.LessOrEqual(r, cost, p.Worst(tokens.In+more, tokens.Out), "a bound of more tokens holds for fewer")
 
+		if p.LongFrom > 0 && tokens.In > p.LongFrom {
+			p.In, p.CachedIn, p.Out = p.LongIn, p.LongCachedIn, p.LongOut
+		}
 		cached := min(tokens.Cached, tokens.In)
 		bill := new(big.Rat).SetFrac64(
 			(tokens.In-cached)*int64(p.In)+cached*int64(p.CachedIn)+tokens.Out*int64(p.Out), 1_000_000)

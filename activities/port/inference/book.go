@@ -2,6 +2,7 @@ package inference
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,10 @@ type entry struct {
 	In             *string  `json:"in"` // dollars per million tokens
 	CachedIn       *string  `json:"cached_in"`
 	Out            *string  `json:"out"`
+	LongFrom       int64    `json:"long_from"` // tokens of a prompt; a call with more costs the long prices
+	LongIn         *string  `json:"long_in"`
+	LongCachedIn   *string  `json:"long_cached_in"`
+	LongOut        *string  `json:"long_out"`
 	Context        int      `json:"context"`
 	Tokenizer      string   `json:"tokenizer"`
 	MaxTemperature float64  `json:"max_temperature"`
@@ -97,15 +102,20 @@ func (e *entry) readPrice() (*budget.Price, error) {
 	if e.In == nil || e.Out == nil {
 		return nil, errors.New("in and out are both needed")
 	}
-	cached := e.CachedIn
-	if cached == nil {
-		cached = e.In
+	if rises := e.LongFrom > 0; rises != (e.LongIn != nil) || rises != (e.LongOut != nil) {
+		return nil, errors.New("long_from, long_in and long_out go together")
 	}
-	var p budget.Price
+	p := budget.Price{LongFrom: e.LongFrom}
 	for _, part := range []struct {
 		text *string
 		to   *budget.Micros
-	}{{e.In, &p.In}, {cached, &p.CachedIn}, {e.Out, &p.Out}} {
+	}{
+		{e.In, &p.In}, {cmp.Or(e.CachedIn, e.In), &p.CachedIn}, {e.Out, &p.Out},
+		{e.LongIn, &p.LongIn}, {cmp.Or(e.LongCachedIn, e.LongIn), &p.LongCachedIn}, {e.LongOut, &p.LongOut},
+	} {
+		if part.text == nil {
+			continue
+		}
 		amount, err := budget.ParseMicros(*part.text)
 		if err != nil {
 			return nil, err
