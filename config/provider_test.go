@@ -100,7 +100,7 @@ func TestAPaidRoleWithoutAPriceIsRefusedWithTheLineToAdd(t *testing.T) {
 		"providers: {openai: {profile: openai}}\nroles: {generator: openai/brand-new, embedder: builtin/associative}\n",
 		nil, nil)
 	require.ErrorContains(t, err,
-		`roles.generator: model "openai/brand-new" has no price; add it under providers.openai.models: {name: brand-new, price:`)
+		`roles.generator: model "openai/brand-new" has no price; add it under providers.openai.models: {name: brand-new, price: {in: IN, out: OUT}}, with the dollars per million tokens of the provider's own price page`)
 	require.ErrorContains(t, err,
 		`roles.embedder: "builtin/associative" is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static`)
 }

@@ -180,9 +180,7 @@ func (c Config) writes(knob, model string) error {
 		return fmt.Errorf("%s: %q is the wrong sort of model; it must be a model that writes, not an embedder", knob,
 			spec.Name)
 	case spec.Price == nil:
-		return fmt.Errorf(
-			"%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
-			knob, spec.Name, spec.Provider, spec.Wire)
+		return fmt.Errorf("%s: %s", knob, spec.WithoutPrice())
 	}
 	return nil
 }

@@ -91,8 +91,7 @@ func (c Config) validRoles() error {
 		case spec.Fit(role == dream.Embedder) != nil:
 			faults.add("roles.%s: %w", role, spec.Fit(role == dream.Embedder))
 		case spec.Price == nil:
-			faults.add("roles.%s: model %q has no price; add it under providers.%s.models: {name: %s, price: {in: \"0.15\", out: \"0.60\"}} in dollars per million tokens",
-				role, spec.Name, spec.Provider, spec.Wire)
+			faults.add("roles.%s: %s", role, spec.WithoutPrice())
 		case spec.Name == miniLM && c.Embedder.MiniLMDir == "":
 			faults.add("roles.%s: %s needs the files of all-MiniLM-L6-v2; set embedder.minilm_dir to their folder (docs/models.md says where to get them)",
 				role, miniLM)

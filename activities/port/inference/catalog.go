@@ -78,13 +78,27 @@ func (s Spec) Fit(embeds bool) error {
 		return fmt.Errorf(
 			"%q is the wrong sort of model: it writes, and the role needs an embedder, such as builtin/static", s.Name)
 	}
-	price := ""
+	price, from := "", ""
 	if s.Price == nil {
-		price = `, price: {in: "0.02", out: "0"}`
+		price, from = ", price: {in: IN, out: \"0\"}", ", with "+fromPricePage
 	}
 	return fmt.Errorf(
-		"%q is the wrong sort of model: it is not known as an embedder; if it is one, add under providers.%s.models: {name: %s, embeds: true%s}",
-		s.Name, s.Provider, strings.TrimPrefix(s.Name, s.Provider+"/"), price)
+		"%q is the wrong sort of model: it is not known as an embedder; if it is one, add under providers.%s.models: {name: %s, embeds: true%s}%s",
+		s.Name, s.Provider, s.listed(), price, from)
+}
+
+// fromPricePage says where the figures of a suggested line come from. None is suggested: one of another model is no
+// bound.
+const fromPricePage = "the dollars per million tokens of the provider's own price page"
+
+// listed is the name of the model's entry under providers.<name>.models.
+func (s Spec) listed() string { return strings.TrimPrefix(s.Name, s.Provider+"/") }
+
+// WithoutPrice says that the model has no price, with the line of configuration to add.
+func (s Spec) WithoutPrice() string {
+	return fmt.Sprintf(
+		"model %q has no price; add it under providers.%s.models: {name: %s, price: {in: IN, out: OUT}}, with %s",
+		s.Name, s.Provider, s.listed(), fromPricePage)
 }
 
 // NamedBy returns the catalogue's name of the embedder that a space names: a built-in one for "builtin-static/1/256",

@@ -19,7 +19,7 @@ func TestAModelOfTheWrongSortSaysWhichLineIsMissing(t *testing.T) {
 	require.NoError(t, unknown.Fit(false))
 	require.ErrorContains(t, unknown.Fit(true), "add under providers.house.models: {name: BAAI/bge, embeds: true}")
 	unknown.Price = nil
-	require.ErrorContains(t, unknown.Fit(true), `{name: BAAI/bge, embeds: true, price: {in: "0.02", out: "0"}}`)
+	require.ErrorContains(t, unknown.Fit(true), `{name: BAAI/bge, embeds: true, price: {in: IN, out: "0"}}, with the dollars per million tokens of the provider's own`)
 	builtIn := inference.Spec{Name: "builtin/associative", Provider: "builtin", BuiltIn: true}
 	require.ErrorContains(t, builtIn.Fit(true), "such as builtin/static")
 }
