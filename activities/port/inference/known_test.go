@@ -35,6 +35,13 @@ func TestEveryEmbeddedModelIsPlausible(t *testing.T) {
 		}
 		require.GreaterOrEqual(t, s.Price.Out, s.Price.In, name)
 		require.NotEmpty(t, s.JSON, name)
+		if p := s.Price; p.LongFrom > 0 {
+			require.Less(t, p.LongFrom, int64(s.Context), name)
+			require.GreaterOrEqual(t, p.LongIn, p.In, name)
+			require.GreaterOrEqual(t, p.LongCachedIn, p.CachedIn, name)
+			require.LessOrEqual(t, p.LongCachedIn, p.LongIn, name)
+			require.GreaterOrEqual(t, p.LongOut, p.Out, name)
+		}
 	}
 }
 
@@ -58,14 +65,29 @@ func TestWhatModelsRefuseIsKnown(t *testing.T) {
 		{"openrouter", "anthropic/claude-sonnet-4.5", 1, false, false, false, true},
 		{"generic", "claude-3-5-haiku-20241022", 1, false, true, false, true},
 		{"anthropic", "claude-haiku-4-5-20251001", 1, false, false, false, true},
-		{"anthropic", "claude-sonnet-5", 0, false, false, true, false},
-		{"generic", "claude-opus-4-7", 0, false, false, false, false},
-		{"generic", "claude-opus-4-6", 1, false, false, false, false},
-		{"generic", "claude-sonnet-4-6", 0, false, false, false, false}, // takes 1.0 and nothing else
-		{"generic", "claude-sonnet-5", 0, false, false, true, false},
-		{"generic", "claude-haiku-5-5", 0, false, false, true, false},
-		{"openrouter", "anthropic/claude-opus-4.8", 0, false, false, false, false},
-		{"openrouter", "anthropic/claude-haiku-5.5", 0, false, false, true, false},
+		{"openai", "gpt-5.2-2025-12-11", 0, false, false, true, true},
+		{"openai", "gpt-5.2-pro", 0, false, false, true, false},
+		{"openai", "gpt-5.4-nano", 0, false, false, true, true},
+		{"openai", "gpt-6.2-sol", 0, false, false, true, true},
+		{"openai", "gpt-6-astra-pro", 0, false, false, true, false},
+		{"openrouter", "openai/gpt-6-luna", 0, false, false, true, true},
+		{"anthropic", "claude-sonnet-5", 0, false, false, true, true},
+		{"anthropic", "claude-opus-5-5", 0, false, false, true, true},
+		{"anthropic", "claude-fable-5-2", 0, false, false, true, true},
+		{"anthropic", "claude-fable-6", 0, false, false, true, false},
+		{"generic", "claude-opus-4-7", 0, false, false, false, true},
+		{"generic", "claude-opus-4-6", 1, false, false, false, true},
+		{"generic", "claude-sonnet-4-6", 0, false, false, false, true}, // takes 1.0 and nothing else
+		{"generic", "claude-sonnet-5", 0, false, false, true, true},
+		{"generic", "claude-haiku-5-5", 0, false, false, true, true},
+		{"openrouter", "anthropic/claude-opus-4.8", 0, false, false, false, true},
+		{"openrouter", "anthropic/claude-haiku-5.5", 0, false, false, true, true},
+		{"openrouter", "anthropic/claude-haiku-6", 0, false, false, true, false},
+		{"openrouter", "google/gemini-3.1-pro-preview", 2, false, true, true, true},
+		{"generic", "gemini-3.8-flash", 0, false, false, true, true},
+		{"generic", "gemini-3.5-flash", 2, false, true, true, true},
+		{"generic", "mistral-medium-2508", 1.5, false, true, false, true},
+		{"generic", "deepseek-v4-pro", 0, false, false, true, true},
 		{"generic", "mistral-small-latest", 1.5, false, true, false, true},
 		{"generic", "deepseek-chat", 2, false, true, false, true},
 		{"ollama", "llama3.2:3b", 2, false, true, false, false},
@@ -149,6 +171,32 @@ func TestLogProbabilitiesAreOnlyWantedWhereServerAndModelTellThem(t *testing.T) 
 		s, ok := inference.KnownModel(c.profile, c.model)
 		require.True(t, ok, c.model)
 		require.Equal(t, c.want, s.LogProbs, "%s on %s", c.model, c.profile)
+	}
+}
+
+func TestListPrices(t *testing.T) {
+	t.Parallel()
+	const cent = budget.Dollar / 100
+	for _, c := range []struct {
+		profile, model string
+		prompt, answer int64
+		want           budget.Micros
+	}{
+		{"anthropic", "claude-opus-5-5", 1_000_000, 0, 4 * budget.Dollar},
+		{"anthropic", "claude-haiku-5-5", 100_000, 100_000, 6 * cent},
+		{"anthropic", "claude-haiku-5-5", 200_000, 100_000, 35 * cent}, // all of it costs five times as much
+		{"openai", "gpt-5.4", 100_000, 100_000, 175 * cent},
+		{"openai", "gpt-5.4", 400_000, 100_000, 425 * cent},
+		{"openai", "gpt-6.2-sol", 200_000, 0, 50 * cent}, // at the price of writing it to the cache
+		{"generic", "gemini-2.5-pro", 200_000, 100_000, 125 * cent},
+		{"generic", "gemini-2.5-pro", 400_000, 100_000, 250 * cent},
+		{"generic", "mistral-medium-latest", 1_000_000, 0, 150 * cent}, // what the newest one costs
+		{"generic", "mistral-medium-2508", 1_000_000, 0, 40 * cent},
+		{"generic", "deepseek-chat", 0, 1_000_000, 120 * cent}, // at the busy hours
+	} {
+		s, ok := inference.KnownModel(c.profile, c.model)
+		require.True(t, ok, c.model)
+		require.Equal(t, c.want, s.Price.Cost(budget.Tokens{In: c.prompt, Out: c.answer}), c.model)
 	}
 }
 
