@@ -110,8 +110,12 @@ func (e *entry) readPrice() (*budget.Price, error) {
 		text *string
 		to   *budget.Micros
 	}{
-		{e.In, &p.In}, {cmp.Or(e.CachedIn, e.In), &p.CachedIn}, {e.Out, &p.Out},
-		{e.LongIn, &p.LongIn}, {cmp.Or(e.LongCachedIn, e.LongIn), &p.LongCachedIn}, {e.LongOut, &p.LongOut},
+		{e.In, &p.In},
+		{cmp.Or(e.CachedIn, e.In), &p.CachedIn},
+		{e.Out, &p.Out},
+		{e.LongIn, &p.LongIn},
+		{cmp.Or(e.LongCachedIn, e.LongIn), &p.LongCachedIn},
+		{e.LongOut, &p.LongOut},
 	} {
 		if part.text == nil {
 			continue

@@ -21,11 +21,7 @@ type Head struct {
 
 // HoldHead holds the beginning of a stream back that was written and not flushed. Release must be called before more is
 // written.
-func HoldHead(control *http.ResponseController) *Head {
-	h := &Head{control: control}
-	late.add(h)
-	return h
-}
+func HoldHead(control *http.ResponseController) *Head { return late.hold(control) }
 
 // send sends a head whose first piece is late.
 func (h *Head) send() {
@@ -61,13 +57,15 @@ type lateHeads struct {
 	heads []*Head // empty while no timer runs
 }
 
-func (l *lateHeads) add(h *Head) {
+func (l *lateHeads) hold(control *http.ResponseController) *Head {
+	h := &Head{control: control}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.heads) == 0 {
 		time.AfterFunc(HeadWithin, l.send)
 	}
 	l.heads = append(l.heads, h)
+	return h
 }
 
 func (l *lateHeads) send() {
