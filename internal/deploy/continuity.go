@@ -236,12 +236,12 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	w.log.Warn("the store lacks what this process has written; purchases are in its ledger again", "last", loss.Last,
 		"calls", loss.Reentered.Calls, "amount", loss.Reentered.Amount)
 	state, counted := w.deployment.store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
-		known, found := s.Continuity.Of(loss.Last)
+		noticed, found := s.Continuity.Of(loss.Last)
 		if !found {
 			s.Continuity = s.Continuity.With(loss)
 			return s, nil
 		}
-		return s.Change(known.Noticed, func(l memory.Loss) memory.Loss {
+		return s.Change(noticed.Noticed, func(l memory.Loss) memory.Loss {
 			if loss.Last.After(l.Last) {
 				l.Last = loss.Last
 			}

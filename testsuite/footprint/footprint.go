@@ -4,6 +4,7 @@ package footprint
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -103,6 +104,9 @@ func Server(ctx context.Context, client *redis.Client, prefix string) (Footprint
 			continue
 		}
 		size, err := client.MemoryUsage(ctx, key, 0).Result() // 0: every element is looked at
+		if errors.Is(err, redis.Nil) {                        // it has gone meanwhile
+			continue
+		}
 		if err != nil {
 			return f, fmt.Errorf("measure %s: %w", key, err)
 		}
