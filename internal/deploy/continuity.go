@@ -155,6 +155,9 @@ func (w *storeWatch) look(ctx context.Context) error {
 	}
 	retained := state.Continuity.At
 	_, lost := state.Missed(w.seen, now)
+	if !lost && w.seen.At.Before(retained) && !w.seen.At.IsZero() {
+		retained = w.seen.At // the newer mark may be of after a loss between two marks
+	}
 	if lost || now.Sub(state.Continuity.At) >= w.every || now.Before(state.Continuity.At) {
 		state, err = store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
 			return s.MarkedAfter(w.seen, now), nil

@@ -551,23 +551,41 @@ func (e *evidence) diagnosis() error {
 	return errors.Join(faults...)
 }
 
-// requireAnnounced requires that every agent's log tells of each loss that doctor tells.
+// requireAnnounced requires that every agent's log tells once of each loss that doctor and health tell. It may tell of
+// more, from before an archive was put back.
 func (t *trial) requireAnnounced() {
 	t.Helper()
-	losses := t.gather().lossesTold() / 2
+	state, err := t.reader.Store.(memory.Aging).Swept(t.ctx)
+	require.NoError(t, err)
+	losses := state.Continuity.Losses
+	require.Equal(t, 2*len(losses), t.gather().lossesTold())
 	for _, a := range t.agents {
+		var announced []time.Time
 		require.Eventually(t, func() bool {
-			events, err := t.reader.Store.Events(t.ctx, a.ID, 0, 0)
-			require.NoError(t, err)
-			announced := 0
-			for _, e := range events {
-				if e.Type == (event.WritesLost{}).EventType() {
-					announced++
-				}
-			}
-			return announced == losses
-		}, soundWithin, time.Second, "%s is not told of %d losses", a.Handle, losses)
+			announced = t.announced(a.ID)
+			return !slices.ContainsFunc(losses, func(l memory.Loss) bool {
+				return !slices.ContainsFunc(announced, l.Noticed.Equal)
+			})
+		}, soundWithin, time.Second, "%s is not told of %v", a.Handle, losses)
+		require.Len(t, slices.CompactFunc(announced, time.Time.Equal), len(announced), "%s is told of a loss twice", a.Handle)
 	}
+}
+
+// announced returns when the losses were noticed that an agent's log tells.
+func (t *trial) announced(agent string) (all []time.Time) {
+	t.Helper()
+	events, err := t.reader.Store.Events(t.ctx, agent, 0, 0)
+	require.NoError(t, err)
+	for _, e := range events {
+		if e.Type != (event.WritesLost{}).EventType() {
+			continue
+		}
+		var lost event.WritesLost
+		require.NoError(t, json.Unmarshal(e.Data, &lost))
+		all = append(all, lost.Noticed)
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
 }
 
 // controls: each part of the audit is red for evidence that is not sound.
