@@ -106,7 +106,7 @@ func TestAnImportSurvivesARestartOfTheServer(t *testing.T) {
 func TestAnUnfinishedImportIsNotOpenedAfterTheServersReturn(t *testing.T) {
 	t.Parallel()
 	server := redis.Start(t, redis.Fsync("always"))
-	s := open(t, server.URL, "oneiros:", redisstore.Timeout(200*time.Millisecond))
+	s := open(t, server.URL, "oneiros:", redisstore.Timeout(2*time.Second))
 	made := memorytest.Deployment(7, few)
 	_, err := s.Import(t.Context(), halfway(made, server.Kill))
 	require.ErrorContains(t, err, "unusable until the next import")
