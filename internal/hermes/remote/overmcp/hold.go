@@ -31,7 +31,7 @@ func (c *Client) hold(ctx context.Context, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for held := false; ; {
-		err := c.Call(ctx, "connect", connect, nil)
+		err := c.connect(ctx, connect)
 		if _, refused := errors.AsType[*Error](err); refused && !held {
 			return err
 		}
@@ -42,4 +42,14 @@ func (c *Client) hold(ctx context.Context, every time.Duration) error {
 			return nil
 		}
 	}
+}
+
+// connect asks for the lease. Once ctx ends it waits a while for the answer of a call under way, because the server could
+// carry out a call that was given up after it has let the agent go.
+func (c *Client) connect(ctx context.Context, arguments map[string]any) error {
+	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(leaveWithin, cancel) })
+	defer stop()
+	return c.Call(calling, "connect", arguments, nil)
 }
