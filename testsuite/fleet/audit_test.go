@@ -400,7 +400,8 @@ func (e *evidence) money() error {
 }
 
 // withoutReentered is the book of the providers without the calls that the store has lost, whose attempts were made
-// anew under the same number, and that are in the ledger again under a step of their own.
+// anew under the same number, and that are in the ledger again: under a step of their own where theirs was answered
+// meanwhile, else under a later attempt, whose accounts have no limit and under which no call was made.
 func (e *evidence) withoutReentered() provider.Book {
 	last := map[string]int{}
 	for i, call := range e.book.Calls {
@@ -409,8 +410,11 @@ func (e *evidence) withoutReentered() provider.Book {
 	again := map[string]budget.Micros{} // what is in the ledger again, by step
 	for _, row := range e.rows {
 		at := strings.LastIndex(row.Step, "/")
+		_, called := last[spend.Hold{Step: row.Step, Attempt: row.Attempt}.Key()]
 		if _, err := time.Parse(time.RFC3339Nano, row.Step[at+1:]); at > 0 && err == nil {
 			again[row.Step[:at]] += row.Counted
+		} else if !called && entered(row) {
+			again[row.Step] += row.Counted
 		}
 	}
 	book := e.book
@@ -425,6 +429,13 @@ func (e *evidence) withoutReentered() provider.Book {
 		book.Calls = append(book.Calls, call)
 	}
 	return book
+}
+
+// entered reports whether a row was entered whatever the caps say.
+func entered(row spend.Row) bool {
+	return len(row.Accounts) > 0 && !slices.ContainsFunc(row.Accounts, func(a budget.Account) bool {
+		return a.Limit != budget.Unlimited
+	})
 }
 
 // boughtAgain are calls that were made although their steps had been answered.
