@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/testsuite/chaos"
+	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/testsuite/week"
 )
 
@@ -192,6 +193,7 @@ func (s *Soak) Gather(ctx context.Context, w *Watch, until time.Time) (Evidence,
 	if err != nil {
 		return e, books, err
 	}
+	books.Judging = &testdeploy.Judging{Daily: judgeDaily} // the servers look at the predictions at each full hour
 	for _, agent := range s.Agents {
 		if err := s.nights(ctx, &e, agent, true); err != nil {
 			return e, books, err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/testsuite/provider"
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
@@ -63,7 +64,11 @@ consent: {auto_paid: true}
 agent: {idle_timeout: 10s, urgent_idle: 10s, min_gap: 60s, jitter: 1s, client_timeout: 2s, wake_lock: 1s, resume_after: 3s}
 dream: {cycles: 2}
 feed: {listen: ""}
+predictions: {judge_daily: "0.02"}
 `
+
+// judgeDaily is what judging may cost an agent a day in these settings.
+const judgeDaily = 2 * budget.Dollar / 100
 
 // Soak is a running deployment: servers as processes, over one Redis and one Temporal, with one model that talks and
 // one that dreams.
