@@ -29,13 +29,13 @@ func TestHeadsAreSentWhenTheirFirstPieceIsLate(t *testing.T) {
 		blocked := stuck{httptest.NewRecorder(), make(chan struct{})}
 		slow := heads.hold(http.NewResponseController(blocked))
 		first, late := hold()
-		time.Sleep(HeadWithin - 1)
+		time.Sleep(HeadWithin / 2)
 		second, beside := hold()
 		quick, early := hold()
 		quick.Release()
 		require.False(t, late.Flushed)
 
-		time.Sleep(1)
+		time.Sleep(HeadWithin / 2)
 		synctest.Wait()
 		require.True(t, late.Flushed, "a client that does not read holds no other up")
 		require.True(t, beside.Flushed, "one timer serves all")
