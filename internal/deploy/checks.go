@@ -302,7 +302,7 @@ func (d doctor) checkModels(context.Context) Finding {
 		}
 		price := fmt.Sprintf("in %s, out %s per million tokens", spec.Price.In, spec.Price.Out)
 		if p := spec.Price; p.LongFrom > 0 {
-			price += fmt.Sprintf(", for a prompt above %d in %s, out %s", p.LongFrom, p.LongIn, p.LongOut)
+			price += fmt.Sprintf(", for a prompt above %d tokens in %s, out %s", p.LongFrom, p.LongIn, p.LongOut)
 		}
 		if spec.BuiltIn {
 			price = "built in, for trying things out"

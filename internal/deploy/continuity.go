@@ -116,8 +116,8 @@ func watchStore(ctx context.Context, e *engine) {
 	}
 }
 
-// begin begins the journal of this process, and takes over what those before it have bought. What a killed one bought is
-// compared: the server may have failed over with it, without a mark or a process that could tell.
+// begin begins the journal of this process, and takes over what those before it have bought. What a killed one bought
+// is compared: the server may have failed over with it, without a mark or a process that shows it.
 func (w *storeWatch) begin() error {
 	h := w.deployment
 	earlier, killed, err := h.journalPurchases()
@@ -126,8 +126,8 @@ func (w *storeWatch) begin() error {
 	return err
 }
 
-// took reports whether the store may have lost something that this process, or one before it, has bought.
-func (w *storeWatch) took(losses []memory.Loss) bool {
+// mayLack reports whether one of these losses may have taken what this process, or one before it, has bought.
+func (w *storeWatch) mayLack(losses []memory.Loss) bool {
 	return slices.ContainsFunc(w.deployment.guard.Purchases(), func(one spend.Purchase) bool {
 		return slices.ContainsFunc(losses, func(l memory.Loss) bool { return l.Meets(one.Ask.At, one.Bill.At) })
 	})
@@ -156,7 +156,7 @@ func (w *storeWatch) look(ctx context.Context) error {
 	retained := state.Continuity.At
 	_, lost := state.Missed(w.seen, now)
 	if !lost && w.seen.At.Before(retained) && !w.seen.At.IsZero() {
-		retained = w.seen.At // the newer mark may be of after a loss between two marks
+		retained = w.seen.At // the newer mark may have been written after a loss between two marks
 	}
 	if lost || now.Sub(state.Continuity.At) >= w.every || now.Before(state.Continuity.At) {
 		state, err = store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
@@ -178,7 +178,7 @@ func (w *storeWatch) look(ctx context.Context) error {
 	w.seen = state.Continuity.Mark
 	newest := state.Continuity.Newest()
 	if newest.Noticed.After(w.newest) {
-		w.pending = w.pending || w.begun || lost || w.took(state.Continuity.Losses)
+		w.pending = w.pending || w.begun || lost || w.mayLack(state.Continuity.Losses)
 		w.newest = newest.Noticed
 		if w.begun || lost {
 			w.log.Warn("the store has lost what was written: "+lossText(newest), "since", newest.Since, "last",
@@ -233,24 +233,14 @@ func (w *storeWatch) reenter(ctx context.Context, loss memory.Loss) error {
 	if loss.Last.IsZero() {
 		return err
 	}
-	if loss.Since.After(loss.Last) { // the mark is of after the loss
+	if loss.Since.After(loss.Last) { // the mark was written after the loss
 		loss.Since = time.Time{}
 	}
 	w.log.Warn("the store lacks what this process has written; purchases are in its ledger again", "last", loss.Last,
 		"calls", loss.Reentered.Calls, "amount", loss.Reentered.Amount)
 	state, counted := w.deployment.store.ChangeSwept(ctx, func(s memory.SweepState) (memory.SweepState, error) {
-		noticed, found := s.Continuity.Of(loss.Last)
-		if !found {
-			s.Continuity = s.Continuity.With(loss)
-			return s, nil
-		}
-		return s.Change(noticed.Noticed, func(l memory.Loss) memory.Loss {
-			if loss.Last.After(l.Last) {
-				l.Last = loss.Last
-			}
-			l.Reentered = l.Reentered.Plus(loss.Reentered)
-			return l
-		}), nil
+		s.Continuity = s.Continuity.WithMissing(loss)
+		return s, nil
 	})
 	if counted == nil {
 		w.newest = state.Continuity.Newest().Noticed
@@ -270,8 +260,8 @@ func (w *storeWatch) missingWrite(ctx context.Context) (last time.Time, err erro
 	return last.UTC(), err
 }
 
-// errHeld says that another process compares.
-var errHeld = errors.New("another process compares")
+// errHeld says that another process does this work now.
+var errHeld = errors.New("another process does this now")
 
 // compareLosses enters what dreams have spent by their workflows in times of which the store has lost what was written,
 // and announces each loss to the agents. One worker of the deployment does it at a time, until all dreams of that time

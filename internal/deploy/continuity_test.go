@@ -130,8 +130,8 @@ func TestALossThatAnotherProcessHasNoticedTakesEarlierPurchasesToo(t *testing.T)
 	require.Len(t, rows, 1, "it was bought long before the loss, and may be folded")
 }
 
-// A process is killed with the primary, whose newest write it was that is lost: no mark is missing, and nobody else lacks
-// anything.
+// A process is killed with the primary, and only its newest write is lost: no mark is missing, and no other process
+// lacks anything.
 func TestAKilledProcessWhosePurchaseAloneIsLost(t *testing.T) {
 	t.Parallel()
 	killed := watched(t, t.TempDir(), "one.db")

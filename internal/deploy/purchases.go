@@ -21,7 +21,7 @@ import (
 
 // A process keeps its newest purchases in a file of its own, journals/purchases-ID.jsonl in the data folder, while it
 // runs. The system keeps what was written when the process is killed; nothing is synced, so what a machine loses that
-// fails is lost. Whoever begins takes what killed processes have left into purchasesFile.
+// fails is lost. The next process that begins takes what killed ones have left into purchasesFile.
 const (
 	journalsFolder = "journals"
 	inTurnFile     = "lock"     // one process at a time reads and writes the purchases of the folder
@@ -187,8 +187,8 @@ func readJournal(path, store string) ([]spend.Purchase, error) {
 	return all, nil
 }
 
-// journalPurchases begins the journal of this process. It returns what earlier ones have bought, and whether any of it is
-// of one that was killed.
+// journalPurchases begins the journal of this process. It returns what earlier ones have bought, and whether one of them
+// was killed.
 func (h *Deployment) journalPurchases() (earlier []spend.Purchase, killed bool, err error) {
 	err = inTurn(h.config, func(dir string) error {
 		earlier, killed, err = takePurchases(h.config, dir, h.store.name)
@@ -245,8 +245,8 @@ func inTurn(c config.Config, work func(dir string) error) error {
 	return work(filepath.Dir(turn.Name()))
 }
 
-// reenter enters what is missing in the ledger. Processes of one data folder remember the same earlier purchases, so one
-// of them at a time does it; errHeld while it is another one.
+// reenter enters what is missing in the ledger. Processes of one data folder remember the same earlier purchases, so
+// one at a time does it; errHeld while it is another one.
 func (h *Deployment) reenter(ctx context.Context) (entered []spend.Purchase, err error) {
 	turn, err := openJournals(h.config, enteringFile)
 	if err != nil {

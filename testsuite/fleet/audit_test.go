@@ -577,12 +577,13 @@ func (t *trial) requireAnnounced() {
 			return !slices.ContainsFunc(losses, func(l memory.Loss) bool {
 				return !slices.ContainsFunc(announced, l.Noticed.Equal)
 			})
-		}, soundWithin, time.Second, "%s is not told of %v", a.Handle, losses)
-		require.Len(t, slices.CompactFunc(announced, time.Time.Equal), len(announced), "%s is told of a loss twice", a.Handle)
+		}, soundWithin, time.Second, "%s: a loss of %v is not announced", a.Handle, losses)
+		require.Len(t, slices.CompactFunc(announced, time.Time.Equal), len(announced),
+			"%s: a loss is announced twice", a.Handle)
 	}
 }
 
-// announced returns when the losses were noticed that an agent's log tells.
+// announced returns when the losses that are in an agent's log were noticed.
 func (t *trial) announced(agent string) (all []time.Time) {
 	t.Helper()
 	events, err := t.reader.Store.Events(t.ctx, agent, 0, 0)

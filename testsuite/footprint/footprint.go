@@ -84,8 +84,8 @@ func each(ctx context.Context, db *sql.DB, statement string, add func(name strin
 	return rows.Err()
 }
 
-// Server measures the keys of a Redis store that begin with a prefix: the memory of each, values and structure. Keys that
-// Redis deletes within the hour are left out.
+// Server measures the keys of a Redis store that begin with a prefix: the memory of each, values and structure. Keys
+// that Redis deletes within the hour are left out.
 func Server(ctx context.Context, client *redis.Client, prefix string) (Footprint, error) {
 	f := Footprint{Parts: map[string]int64{}}
 	keys := client.Scan(ctx, 0, escape(prefix)+"*", 1000).Iterator()

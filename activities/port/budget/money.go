@@ -104,8 +104,8 @@ func (p Price) Cost(t Tokens) Micros {
 		product{t.Out, p.Out})
 }
 
-// Worst is the most that this many tokens can cost: nothing cached, and cached tokens never cheaper than stated. So many
-// tokens may turn out to be fewer, whose price is the short one.
+// Worst is the most that up to this many tokens can cost: nothing cached, and cached tokens never cheaper than stated.
+// Fewer tokens may have the other price, so that the higher one of both counts.
 func (p Price) Worst(in, out int64) Micros {
 	long := p.at(in)
 	return perMillion(product{in, max(p.In, p.CachedIn, long.In, long.CachedIn)}, product{out, max(p.Out, long.Out)})

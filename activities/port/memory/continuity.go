@@ -33,6 +33,15 @@ func (l Loss) Meets(began, ended time.Time) bool {
 	return !began.After(l.Noticed) && (ended.IsZero() || !ended.Before(l.Since))
 }
 
+// and adds what another process knows of the loss.
+func (l Loss) and(more Loss) Loss {
+	if more.Last.After(l.Last) {
+		l.Last = more.Last
+	}
+	l.Reentered = l.Reentered.Plus(more.Reentered)
+	return l
+}
+
 // Reentered counts purchases that were lost, and are in the spend ledger again.
 type Reentered struct {
 	Calls  int           `json:"calls,omitempty"`
@@ -60,23 +69,26 @@ func (c Continuity) Newest() Loss {
 	return c.Losses[len(c.Losses)-1]
 }
 
-// Of returns the newest loss that took something written then; false when none did.
-func (c Continuity) Of(written time.Time) (Loss, bool) {
-	for _, l := range slices.Backward(c.Losses) {
-		if !written.Before(l.Since) && !written.After(l.Noticed) {
-			return l, true
-		}
-	}
-	return Loss{}, false
-}
-
 // sameWithin is up to how far apart several processes notice one loss.
 const sameWithin = time.Minute
 
-// With adds a loss, or what is known of it by another process than those that have noticed it: of one that took what was
-// written after the notice of the newest, it is another loss, however soon. It is a new value.
+// WithMissing adds what a process found missing: to the newest loss of which it can be a part, else as a loss. It is a
+// new value.
+func (c Continuity) WithMissing(loss Loss) Continuity {
+	for i, l := range slices.Backward(c.Losses) {
+		if !loss.Last.Before(l.Since) && !loss.Last.After(l.Noticed) {
+			c.Losses = slices.Clone(c.Losses)
+			c.Losses[i] = l.and(loss)
+			return c
+		}
+	}
+	return c.With(loss)
+}
+
+// With adds a loss, or what another process knows of the newest one. A loss of what was written after the newest was
+// noticed is another one, however soon it follows. It is a new value.
 func (c Continuity) With(loss Loss) Continuity {
-	c.Losses = append([]Loss(nil), c.Losses...)
+	c.Losses = slices.Clone(c.Losses)
 	newest := c.Newest()
 	later := loss.Noticed.Sub(newest.Noticed) > sameWithin || loss.Last.After(newest.Noticed)
 	if len(c.Losses) == 0 || later || !newest.Compared.IsZero() {
@@ -84,11 +96,7 @@ func (c Continuity) With(loss Loss) Continuity {
 		c.Losses = c.Losses[max(0, len(c.Losses)-keptLosses):]
 		return c
 	}
-	if loss.Last.After(newest.Last) {
-		newest.Last = loss.Last
-	}
-	newest.Reentered = newest.Reentered.Plus(loss.Reentered)
-	c.Losses[len(c.Losses)-1] = newest
+	c.Losses[len(c.Losses)-1] = newest.and(loss)
 	return c
 }
 

@@ -44,8 +44,8 @@ func (c *Client) hold(ctx context.Context, every time.Duration) error {
 	}
 }
 
-// connect asks for the lease. Once ctx ends it waits a while for the answer of a call under way, because the server could
-// carry out a call that was given up after it has let the agent go.
+// connect asks for the lease. Once ctx ends it waits up to leaveWithin for the answer to a call under way: the server
+// could carry out a call that was given up after the leave.
 func (c *Client) connect(ctx context.Context, arguments map[string]any) error {
 	calling, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
