@@ -21,8 +21,20 @@ import (
 
 var listPrice = budget.Price{In: 1_000_000, CachedIn: 1_000_000, Out: 2_000_000}
 
-// billing are the models of a provider that charges: one that answers at once, one that thinks first.
-var billing = []provider.Model{{Name: "wire", Price: &listPrice}, {Name: "thinker", Price: &listPrice, Thinks: 1}}
+// risingPrice is dearer for a prompt above some hundred tokens, as drawn bodies have them.
+var risingPrice = budget.Price{
+	In:           1_000_000,
+	CachedIn:     1_000_000,
+	Out:          2_000_000,
+	LongFrom:     300,
+	LongIn:       3_000_000,
+	LongCachedIn: 3_000_000,
+	LongOut:      5_000_000,
+}
+
+// billing are the models of a provider that charges: one that answers at once, one that thinks first and whose price
+// rises with the prompt.
+var billing = []provider.Model{{Name: "wire", Price: &listPrice}, {Name: "thinker", Price: &risingPrice, Thinks: 1}}
 
 // sentAndReserved is what a provider would be sent for a body, and what would be reserved for it; an error where the
 // body is refused.
@@ -63,7 +75,7 @@ func overbilled(raw []byte, percent budget.Micros) (how provider.Reading, text s
 			Name:      "p/thinker",
 			Provider:  "p",
 			Wire:      "thinker",
-			Price:     &listPrice,
+			Price:     &risingPrice,
 			Context:   window,
 			Reasoning: true,
 		},

@@ -61,7 +61,7 @@ func overbilledAsMessages(raw []byte, percent budget.Micros) (how string, refuse
 			Name:      "p/thinker",
 			Provider:  "p",
 			Wire:      "thinker",
-			Price:     &listPrice,
+			Price:     &risingPrice,
 			Context:   window,
 			Reasoning: true,
 		},
@@ -118,7 +118,7 @@ func overbilledAsMessages(raw []byte, percent budget.Micros) (how string, refuse
 			in = max(in, window)
 		}
 		in += b.pictures * imageTokens
-		price, marks := listPrice, strings.Count(string(q.Body), `"cache_control"`)
+		price, marks := *spec.Price, strings.Count(string(q.Body), `"cache_control"`)
 		switch {
 		case r.Caches && (marks < 2 || marks > 4):
 			return fmt.Sprintf("%q has %d marks", q.Body, marks), nil

@@ -202,6 +202,7 @@ func responseBodies() *rapid.Generator[string] {
 func overbilledWire(f *form, raw []byte, percent budget.Micros) (how provider.Reading, text string, refused error) {
 	thinker := paidWire
 	thinker.Name, thinker.Wire, thinker.Reasoning = "p/thinker", "thinker", true
+	thinker.Price = &risingPrice
 	for _, spec := range []inference.Spec{paidWire, thinker} {
 		t, err := nativeTurn(f, raw, spec)
 		if err != nil {

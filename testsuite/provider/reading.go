@@ -190,13 +190,16 @@ func priceOf(models []Model, name string) (budget.Price, bool) {
 		if m.Name == name {
 			return *m.Price, m.Thinks > 0
 		}
-		dearest = budget.Price{In: max(dearest.In, m.Price.In), Out: max(dearest.Out, m.Price.Out)}
+		dearest.In = max(dearest.In, m.Price.In, m.Price.LongIn)
+		dearest.Out = max(dearest.Out, m.Price.Out, m.Price.LongOut)
 	}
 	return times(dearest, unknown), true
 }
 
 func times(p budget.Price, n budget.Micros) budget.Price {
-	return budget.Price{In: p.In * n, CachedIn: p.CachedIn * n, Out: p.Out * n}
+	p.In, p.CachedIn, p.Out = p.In*n, p.CachedIn*n, p.Out*n
+	p.LongIn, p.LongCachedIn, p.LongOut = p.LongIn*n, p.LongCachedIn*n, p.LongOut*n
+	return p
 }
 
 // extras is what the call is charged beside tokens.
