@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
@@ -55,38 +54,8 @@ func readModel(at, profile string, raw any) (Model, error) {
 	}
 	m.Price, m.Steering = r.price(), r.steering(profile)
 	r.checkModel(m)
+	r.checkLong(m, profile)
 	return m, errors.Join(r.faults...)
-}
-
-// price reads dollars per million tokens, as in price lists.
-func (r *reader) price() *budget.Price {
-	raw, ok := r.fields["price"]
-	if !ok {
-		return nil
-	}
-	fields, ok := raw.(map[string]any)
-	if !ok {
-		r.fault(
-			`%s.price is %s; it must say dollars per million tokens, such as {in: "0.15", cached_in: "0.075", out: "0.60"}`,
-			r.at, quoted(raw))
-		return nil
-	}
-	inner := reader{at: r.at + ".price", fields: fields}
-	inner.onlyKnown([]string{"in", "cached_in", "out"})
-	in, out, cached := inner.value("in", Dollars), inner.value("out", Dollars), inner.value("cached_in", Dollars)
-	if (in == nil || out == nil) && len(inner.faults) == 0 {
-		inner.fault("%s.price needs both in and out, in dollars per million tokens", r.at)
-	}
-	r.faults = append(r.faults, inner.faults...)
-	if len(inner.faults) > 0 {
-		return nil
-	}
-	p := budget.Price{In: in.(budget.Micros), Out: out.(budget.Micros)}
-	p.CachedIn = p.In
-	if cached != nil {
-		p.CachedIn = cached.(budget.Micros)
-	}
-	return &p
 }
 
 func (r *reader) checkModel(m Model) {
@@ -100,8 +69,8 @@ func (r *reader) checkModel(m Model) {
 	if m.MaxTemperature != nil && (*m.MaxTemperature < 0 || *m.MaxTemperature > 5) {
 		r.fault("%s.max_temperature is %v; it must lie between 0 (temperature is refused) and 5", r.at, *m.MaxTemperature)
 	}
-	if m.Context != nil && (*m.Context < 256 || *m.Context > 100_000_000) {
-		r.fault("%s.context is %d; it must lie between 256 and 100000000 tokens", r.at, *m.Context)
+	if m.Context != nil && (*m.Context < 256 || *m.Context > mostTokens) {
+		r.fault("%s.context is %d; it must lie between 256 and %d tokens", r.at, *m.Context, mostTokens)
 	}
 }
 

@@ -110,8 +110,7 @@ func (c Config) Redacted() []Setting {
 				value += " (steered: " + steeringText(m.Steering) + ")"
 			}
 			if m.Price != nil {
-				value += fmt.Sprintf(" (in %s, cached %s, out %s per million tokens)", m.Price.In, m.Price.CachedIn,
-					m.Price.Out)
+				value += " (" + priceText(*m.Price) + ")"
 			}
 			add(at+"models", value, "")
 		}
