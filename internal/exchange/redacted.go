@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -102,14 +103,20 @@ func (c *Client) explainRefusal(status int) func([]byte) []byte {
 				"param": json.RawMessage("null"), "code": json.RawMessage(`"upstream_refused"`),
 			}
 		}
-		fault["message"], _ = json.Marshal(message)
-		whole["error"], _ = json.Marshal(fault)
+		replace(fault, "message", message)
+		replace(whole, "error", fault)
 		out, err := json.Marshal(whole)
 		if err != nil {
 			return body
 		}
 		return out
 	}
+}
+
+// replace sets a member, and takes out those whose name differs from it by case alone: some clients read them as it.
+func replace(object map[string]json.RawMessage, name string, value any) {
+	maps.DeleteFunc(object, func(other string, _ json.RawMessage) bool { return strings.EqualFold(other, name) })
+	object[name], _ = json.Marshal(value)
 }
 
 // page reports whether a body declared as a page begins like one: some servers declare everything so, also JSON.

@@ -14,7 +14,7 @@ func FuzzARefusedKeyIsToldInTheShapeOfAnError(f *testing.F) {
 		"", "null", "[]", "{}", "go away", `{"error":null}`, `{"error":[]}`, `{"error":"no"}`, `{"error":{}}`,
 		`{"error":{"message":7,"code":401}}`, `{"error":{"message":"No.","inner":{"a":1}},"id":12345678901234567890}`,
 		`{"error":{"message":"a","message":"b"},"error":{"message":"c"}}`, "{\"error\":{\"message\":\"\xff\"}}",
-		`{"detail":"Not authenticated"`, `{"Error":{"Message":"x"}}`,
+		`{"detail":"Not authenticated"`, `{"Error":{"Message":"x"}}`, `{"errOr":[]}`, `{"error":{"meſſage":7}}`,
 	} {
 		f.Add(body)
 	}
