@@ -95,21 +95,14 @@ func (s fleet) overview(ctx context.Context, agents []string, q memory.OverviewQ
 	return all, inParts(agents, agentsAtOnce, func(first int, part []string) error {
 		args := []any{wire, due}
 		for _, agent := range part {
-			args = append(args, agent, s.key(agent, ""))
+			args = append(args, s.key(agent, ""))
 		}
 		reply, err := s.run(ctx, overviewScript, nil, args...)
 		if err != nil {
 			return err
 		}
-		rows, _ := reply.([]any)
-		if len(rows) != len(part) {
-			return fmt.Errorf("the server described %d of %d agents", len(rows), len(part))
-		}
-		for i, r := range rows {
-			fields, _ := r.([]any)
-			all[first+i] = readOverview(part[i], fields, q.Dreams)
-		}
-		return nil
+		fields, _ := reply.([]any)
+		return readOverviews(all[first:first+len(part)], part, fields, q.Dreams)
 	})
 }
 
@@ -133,26 +126,41 @@ func inParts[T any](list []T, most int, do func(first int, part []T) error) erro
 	return errors.Join(faults...)
 }
 
-// readOverview reads what overview.lua says of an agent.
-func readOverview(agent string, fields []any, dreams int) memory.Overview {
-	o := memory.Overview{
-		Agent:    agent,
-		Episodes: int(integer(fields, 0)),
-		Dreaming: integer(fields, 1) == 1,
-		Overdue:  int(integer(fields, 2)),
-		Waits:    integer(fields, 3) == 1,
+// readOverviews reads what overview.lua says of agents.
+func readOverviews(all []memory.Overview, agents []string, fields []any, dreams int) error {
+	dreaming := map[any]bool{}
+	if len(fields) > 0 {
+		list, _ := fields[0].([]any)
+		for _, agent := range list {
+			dreaming[agent] = true
+		}
 	}
-	for i := 4; i+2 < len(fields); i += 3 {
-		member := text(fields, i+1)
-		o.Dreams = append(o.Dreams, memory.DreamMark{
-			ID:     member[whenBytes+textBytes:],
-			At:     newestAt(member),
-			Status: text(fields, i+2),
-			State:  dream.State(text(fields, i)),
-		})
+	at := 1
+	for i, agent := range agents {
+		last := at + 4 + 3*int(integer(fields, at+3))
+		if last > len(fields) {
+			return fmt.Errorf("the server described %d of %d agents", i, len(agents))
+		}
+		o := memory.Overview{
+			Agent:    agent,
+			Episodes: int(integer(fields, at)),
+			Dreaming: dreaming[agent],
+			Overdue:  int(integer(fields, at+1)),
+			Waits:    integer(fields, at+2) == 1,
+		}
+		for at += 4; at < last; at += 3 {
+			member := text(fields, at+1)
+			o.Dreams = append(o.Dreams, memory.DreamMark{
+				ID:     member[whenBytes+textBytes:],
+				At:     newestAt(member),
+				Status: text(fields, at+2),
+				State:  dream.State(text(fields, at)),
+			})
+		}
+		o.Dreams = store.NewestMarks(o.Dreams, dreams)
+		all[i] = o
 	}
-	o.Dreams = store.NewestMarks(o.Dreams, dreams)
-	return o
+	return nil
 }
 
 // newestAt reads the time that a member of the order of the newest begins with.

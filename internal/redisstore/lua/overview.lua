@@ -1,14 +1,8 @@
--- Describes agents from their indexes. ARGV: prefix, the plan, the bound of the time that predictions were due before, and an
--- id and a prefix for each agent. Returns a list for each: live episodes, 1 if it dreams, overdue predictions, 1 if an item
--- waits for a review, and the state, the place and the status of its newest dreams of each state.
-local prefix, plan, due = ARGV[1], cjson.decode(ARGV[2]), ARGV[3]
+-- Describes agents from their indexes. ARGV: prefix, the plan, the bound of the time that predictions were due before, and a
+-- prefix for each agent. Returns the ids of the agents that dream, and for each agent: live episodes, overdue predictions, 1 if
+-- an item waits for a review, how many of its newest dreams follow, and the state, the place and the status of each.
+local plan, due = cjson.decode(ARGV[2]), ARGV[3]
 local call = redis.call
-local out = {}
-
-local dreaming = {}
-for _, agent in ipairs(call('HKEYS', prefix .. 'slots')) do
-  dreaming[agent] = true
-end
 
 -- overdue counts the open ones among the predictions that were due last.
 local function overdue(base)
@@ -32,13 +26,6 @@ local function waits(base)
   return #keys > 0 and call('EXISTS', unpack(keys)) > 0
 end
 
--- usually returns which places are among the newest of the usual status, whose order spares reading their rows.
-local function usually(order, n)
-  local those = {}
-  for _, m in ipairs(call('ZRANGE', order, 0, n - 1)) do those[m] = true end
-  return those
-end
-
 -- Most agents have no key of some kinds, such as that of what waits for a review. One command looks for those of several
 -- agents, and only where it finds one are they read one by one.
 local TOGETHER = 25
@@ -47,44 +34,53 @@ local function found(part, first)
     return false
   end
   local keys = {}
-  for i = first, math.min(first + 2 * TOGETHER - 2, #ARGV), 2 do
-    keys[#keys + 1] = ARGV[i + 1] .. part
+  for i = first, math.min(first + TOGETHER - 1, #ARGV) do
+    keys[#keys + 1] = ARGV[i] .. part
   end
   return call('EXISTS', unpack(keys)) > 0
 end
 
+-- What follows is run for each of very many agents: a number as an argument of a command is dear to write as a text, and a
+-- table for each agent to clear away.
+local last = tostring(plan.dreams - 1)
+local out, n = {call('HKEYS', ARGV[1] .. 'slots')}, 1
+
+-- dreams adds an agent's newest dreams of a state. The order of the usual status spares reading their rows.
+local function dreams(base, state)
+  local usual = plan.usual_by and base .. plan.usual_by .. state
+  for _, m in ipairs(call('ZRANGE', base .. plan.by .. state, '0', last)) do
+    local found = usual and call('ZSCORE', usual, m) and plan.usual
+    if not found then
+      local row = call('HGET', base .. 'items', sub(m, 45))
+      found = row and status(row)
+    end
+    if found then
+      out[n + 1], out[n + 2], out[n + 3] = state, m, found
+      n = n + 3
+    end
+  end
+end
+
 local waiting, dated, dreamt = false, false, {}
-for i = 4, #ARGV, 2 do
-  local base = ARGV[i + 1]
-  if (i - 4) % (2 * TOGETHER) == 0 then
+for i = 4, #ARGV do
+  local base = ARGV[i]
+  if (i - 4) % TOGETHER == 0 then
     waiting = #plan.waits > 1 or found(plan.waits[1], i)
     dated = due ~= '' and found('by:due:prediction:live', i)
     for _, state in ipairs(plan.states) do
-      dreamt[state] = found(plan.by .. state, i)
+      dreamt[state] = state == 'live' or found(plan.by .. state, i)
     end
   end
-  local a = {
-    plan.episodes and call('ZCARD', base .. 'by:newest:episode:live') or 0,
-    dreaming[ARGV[i]] and 1 or 0,
-    dated and overdue(base) or 0,
-    waiting and waits(base) and 1 or 0,
-  }
-  local rows = base .. 'items'
+  out[n + 1] = plan.episodes and call('ZCARD', base .. 'by:newest:episode:live') or 0
+  out[n + 2] = dated and overdue(base) or 0
+  out[n + 3] = waiting and waits(base) and 1 or 0
+  n = n + 4
+  local counted = n
   for _, state in ipairs(plan.states) do
-    local places = dreamt[state] and call('ZRANGE', base .. plan.by .. state, 0, plan.dreams - 1) or {}
-    local usual = #places > 0 and plan.usual_by and usually(base .. plan.usual_by .. state, #places) or {}
-    for _, m in ipairs(places) do
-      local found = usual[m] and plan.usual
-      if not found then
-        local row = call('HGET', rows, sub(m, 45))
-        found = row and status(row)
-      end
-      if found then
-        local n = #a
-        a[n + 1], a[n + 2], a[n + 3] = state, m, found
-      end
+    if dreamt[state] then
+      dreams(base, state)
     end
   end
-  out[#out + 1] = a
+  out[counted] = (n - counted) / 3
 end
 return out
