@@ -312,7 +312,32 @@ func (d doctor) checkModels(context.Context) Finding {
 		parts = append(parts, fmt.Sprintf("%s (%s) for %s", name, price, strings.Join(used[name], ", ")))
 	}
 	day, _ := inference.PricesAsOf()
-	return passed("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
+	found := fmt.Sprintf("%s; %s; built-in prices as of %s", strings.Join(parts, "; "), d.loosened(), day)
+	if without := d.withoutLong(); len(without) > 0 {
+		return warned("Add long to their price (docs/models.md), or caps count too little where the provider bills so.",
+			"%s; the stated price of %s does not rise with the prompt, as the built-in one does", found,
+			strings.Join(without, ", "))
+	}
+	return passed("%s", found)
+}
+
+// withoutLong names the models whose stated price leaves out what is known to be dearer in a long prompt.
+func (d doctor) withoutLong() []string {
+	var names []string
+	for name, spec := range d.cfg.Catalog() {
+		known, _ := inference.KnownModel(d.cfg.Providers[spec.Provider].Profile, spec.Wire)
+		stated := spec.Price
+		if stated == nil || stated.LongFrom > 0 || stated.In+stated.Out == 0 {
+			continue
+		}
+		long := known.Price
+		rises := long != nil && long.LongFrom > 0 && long.LongFrom < int64(spec.Context)
+		if rises && (stated.In < long.LongIn || stated.Out < long.LongOut) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // loosened says how the generator's output is loosened during onset, and why that way.

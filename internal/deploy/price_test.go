@@ -103,6 +103,30 @@ roles: {generator: paid/riser}
 	}
 }
 
+func TestDoctorNamesAStatedPriceThatDoesNotRiseAsTheBuiltInOneDoes(t *testing.T) {
+	t.Parallel()
+	for price, told := range map[string]bool{
+		`{in: "1", out: "8"}`:     true,
+		`{in: "2.50", out: "8"}`:  true,
+		`{in: "2.50", out: "15"}`: false, // the highest, for prompts of every length
+		`{in: "0", out: "0"}`:     false,
+		`{in: "1", out: "8", long: {from: 200000, in: "2", out: "12"}}`: false,
+	} {
+		d := appOf(t, `providers:
+  far:
+    profile: generic
+    base_url: http://127.0.0.1:1/v1
+    models:
+      - {name: gemini-2.5-pro, price: `+price+`}
+      - {name: gemini-3.1-pro-preview, price: {in: "1", out: "8"}, context: 100000}
+`)
+		finding := d.checkModels(t.Context())
+		want := "; the stated price of far/gemini-2.5-pro does not rise with the prompt, as the built-in one does"
+		require.Equal(t, told, strings.HasSuffix(finding.Found, want), "%s: %s", price, finding.Found)
+		require.Equal(t, told, finding.Advice != "", price)
+	}
+}
+
 // bills are the provider's calls of a step. What the ledger counts for them is what the provider bills.
 func (h *Deployment) bills(t *testing.T, upstream *provider.Server, step string) (calls []provider.Call) {
 	t.Helper()
