@@ -22,6 +22,9 @@ RELEASED := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\) .*/\1/p' CHANGELOG.md | hea
 VERSION := $(shell git describe --tags --dirty 2>/dev/null || \
 	{ at=$$(git describe --always --dirty --exclude '*' 2>/dev/null) && echo "v$(RELEASED)-g$$at"; } || echo dev)
 STAMP := -s -w -X main.version=$(VERSION)
+# The compiler makes faster what this profile says is used most. It is not called default.pgo, because tests would then
+# compile every package twice (docs/decisions/0071-programs-are-compiled-by-a-profile.md).
+PROFILED := -pgo=cmd/oneiros/oneiros.pgo
 
 # Packages are tested two at a time: real servers and worker processes share the cores with them.
 TEST  := $(GO) test -p 2
@@ -40,7 +43,7 @@ build: oneiros bin/temporald ## Build bin/oneiros and bin/temporald
 oneiros:
 	@test -e bin/oneiros || echo "building oneiros: one to two minutes the first time, seconds after that"
 	@mkdir -p bin
-	@$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
+	@$(GO) build -buildvcs=false $(PROFILED) -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
 
 .PHONY: hermes
 hermes: ## Build bin/hermes, the terminal client alone (docs/hermes.md)
@@ -76,7 +79,7 @@ PACKED = oneiros_$(VERSION)_$(shell $(GO) env GOOS)_$(shell $(GO) env GOARCH)
 .PHONY: dist
 dist: $(TEMPORALD) ## Pack a release archive for this system into dist/
 	@set -e; mkdir -p '$(DIST)'; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; mkdir "$$work/$(PACKED)"; \
-	$(GO) build -buildvcs=false -ldflags "$(STAMP)" -o "$$work/$(PACKED)/oneiros" ./cmd/oneiros; \
+	$(GO) build -buildvcs=false $(PROFILED) -ldflags "$(STAMP)" -o "$$work/$(PACKED)/oneiros" ./cmd/oneiros; \
 	CGO_ENABLED=0 $(GO) build -buildvcs=false -ldflags "$(STAMP)" -o "$$work/$(PACKED)/hermes" ./cmd/hermes; \
 	cp '$(TEMPORALD)' "$$work/$(PACKED)/temporald"; \
 	cp LICENSE NOTICE README.md CHANGELOG.md SECURITY.md "$$work/$(PACKED)/"; \
@@ -295,6 +298,15 @@ bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; w
 	@out=docs/measurements/bench-wake.txt; echo "BenchmarkWake -> $$out"; \
 	{ $(MEASURED); $(GO) test -run '^$$' -bench 'BenchmarkWake/$(WAKE)' -benchtime 1x -timeout 30m ./testsuite/bench </dev/null 2>&1 || exit 1; } >"$$out" || \
 	{ cat "$$out"; exit 1; }
+
+# A server that talks on every wire, and six weeks of nights; old profiles go on to fit while the code changes.
+.PHONY: profile
+profile: bin/temporald ## The profile by which oneiros is compiled, measured anew (five minutes)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export ONEIROS_PROFILE="$$dir" && \
+	$(GO) build -buildvcs=false -tags profile -o "$$dir/oneiros" ./cmd/oneiros && \
+	ONEIROS_TEMPORALD=bin/temporald "$$dir/oneiros" demo --dir "$$dir/life" && \
+	$(GO) test -run '^$$' -bench BenchmarkAdded -benchtime 1x -timeout 30m ./testsuite/serving && \
+	find "$$dir" -name '*.prof' -size +0 | xargs $(GO) tool pprof -proto -output=cmd/oneiros/oneiros.pgo
 
 # The dialogues are not part of the repository. The output has figures and no text of theirs.
 .PHONY: bench-memory

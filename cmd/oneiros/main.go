@@ -39,8 +39,13 @@ func main() {
 	if tools.Confine(os.Args) {
 		return // this process was the starter of a confined command of hermes
 	}
-	os.Exit(run())
+	code := run()
+	finish()
+	os.Exit(code)
 }
+
+// finish ends what a build for measuring has begun (profile.go).
+var finish = func() {}
 
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

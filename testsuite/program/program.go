@@ -31,10 +31,15 @@ func Main(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// Oneiros is the path of the program, which is built once for all tests of a package.
+// Oneiros is the path of the program, which is built once for all tests of a package. For a benchmark it is compiled as
+// it is shipped, by its profile, which would cost the tests minutes.
 func Oneiros(t testing.TB) string {
 	t.Helper()
-	path, err := built()
+	build := built
+	if _, measured := t.(*testing.B); measured {
+		build = shipped
+	}
+	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +47,21 @@ func Oneiros(t testing.TB) string {
 }
 
 var built = sync.OnceValues(func() (string, error) { return compile("oneiros") })
+
+// ProfileVariable of the environment is a folder for profiles of the CPU: benchmarks build a program that writes them.
+const ProfileVariable = "ONEIROS_PROFILE"
+
+var shipped = sync.OnceValues(func() (string, error) {
+	if os.Getenv(ProfileVariable) != "" {
+		return compile("oneiros", "-tags", "profile")
+	}
+	list := exec.Command("go", "list", "-f", "{{.Dir}}", module+"/cmd/oneiros")
+	dir, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("find the profile of oneiros: %w", err)
+	}
+	return compile("oneiros", "-pgo", filepath.Join(strings.TrimSpace(string(dir)), "oneiros.pgo"))
+})
 
 // Stamped builds the program once more, as another version.
 func Stamped(t testing.TB, version string) string {

@@ -16,11 +16,11 @@ type program struct {
 	path string
 }
 
-// sources says where each program is built: in the folder of its module, by its package.
-var sources = []struct{ name, module, pkg string }{
-	{name: "oneiros", module: ".", pkg: "./cmd/oneiros"},
-	{name: "hermes", module: ".", pkg: "./cmd/hermes"},
-	{name: "temporald", module: "cmd/temporald", pkg: "."},
+// sources says where each program is built: in the folder of its module, by its package, and by which profile.
+var sources = []struct{ name, module, pkg, profile string }{
+	{name: "oneiros", module: ".", pkg: "./cmd/oneiros", profile: "cmd/oneiros/oneiros.pgo"},
+	{name: "hermes", module: ".", pkg: "./cmd/hermes", profile: "off"},
+	{name: "temporald", module: "cmd/temporald", pkg: ".", profile: "off"},
 }
 
 // programs builds the programs for a platform, and answers them in the order of sources.
@@ -41,7 +41,7 @@ func (r release) programs(ctx context.Context, p platform) ([]program, error) {
 			return nil, err
 		}
 		// -trimpath and no stamp of the version control, so that the folder does not change the bytes.
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-pgo="+s.profile,
 			"-ldflags", "-s -w -X main.version="+r.version, "-o", path, s.pkg)
 		build.Dir = filepath.Join(r.source, s.module)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.os, "GOARCH="+p.arch, "GOWORK=off", "GOFLAGS=")
