@@ -345,6 +345,38 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 	})
 }
 
+// TestKeptThoughtsOfAnotherProviderAreLeftOut goes on from what was kept while the agent's provider spoke this wire: its
+// seals mean nothing to another provider, and the client cannot leave a kept item out.
+func TestKeptThoughtsOfAnotherProviderAreLeftOut(t *testing.T) {
+	t.Parallel()
+	const sealed = `{"type":"reasoning","id":"rs_abc_0","summary":[],"encrypted_content":"gAAA"}`
+	const told = `{"type":"reasoning","id":"rs_abc_0","summary":[{"type":"summary_text","text":"hm"}],` +
+		`"encrypted_content":"gAAA"}`
+	const asked, answer = `{"role":"user","content":"x"}`, `{"type":"message","role":"assistant","content":"So."}`
+	for _, c := range []struct {
+		before []string
+		want   string
+	}{
+		{[]string{asked, sealed, answer}, `[{"role":"user","content":"x"},{"role":"assistant","content":"So."},
+			{"role":"user","content":"y"}]`},
+		{[]string{asked, sealed}, `[{"role":"user","content":"x"},{"role":"user","content":"y"}]`},
+		{[]string{asked, told, answer}, `[{"role":"user","content":"x"},
+			{"role":"assistant","content":"So.","reasoning_content":"hm"},{"role":"user","content":"y"}]`},
+	} {
+		q, err := responses.Read([]byte(`{"model":"iris","input":"y"}`))
+		require.NoError(t, err)
+		var before []responses.Item
+		for _, raw := range c.before {
+			before = append(before, responses.Item{Raw: json.RawMessage(raw)})
+		}
+		body, err := q.Chat(before, responses.Options{})
+		require.NoError(t, err)
+		var out struct{ Messages json.RawMessage }
+		require.NoError(t, json.Unmarshal(body, &out))
+		require.JSONEq(t, c.want, string(out.Messages))
+	}
+}
+
 // pieces are a text in parts.
 func pieces(t *rapid.T, text string) (parts []string) {
 	letters := []rune(text)

@@ -72,8 +72,8 @@ func (w *writer) answer() *assistant {
 	return w.open
 }
 
-// item writes one item. at names it in errors.
-func (w *writer) item(raw json.RawMessage, at string) error {
+// item writes one item. kept says that it is one of a kept response; at names it in errors.
+func (w *writer) item(raw json.RawMessage, kept bool, at string) error {
 	head, ok := headOf(raw)
 	if !ok {
 		return wrong(at, "%s must be an item with a type.", at)
@@ -89,7 +89,7 @@ func (w *writer) item(raw json.RawMessage, at string) error {
 	case "function_call_output", "custom_tool_call_output":
 		return w.result(raw, at)
 	case "reasoning":
-		return w.thought(raw, at)
+		return w.thought(raw, kept, at)
 	case "":
 		return wrong(at+".type", "%s.type is missing, and a role as well; an item has one of them.", at)
 	}
@@ -364,37 +364,44 @@ func sealed(m *members) string {
 	return sealPrefix + base64.RawURLEncoding.EncodeToString(append(inner, '}'))
 }
 
-// thought writes a reasoning item: its thoughts become members of the model's message that follows it.
-func (w *writer) thought(raw json.RawMessage, at string) error {
+// unsealed are the members of a message that encrypted_content holds; false when it was not made by this server.
+func unsealed(encrypted string) ([]byte, bool) {
+	text, ours := strings.CutPrefix(encrypted, sealPrefix)
+	inner, err := base64.RawURLEncoding.DecodeString(text)
+	return inner, ours && err == nil && thoughtMembers(inner)
+}
+
+// thought writes a reasoning item: its thoughts become members of the model's message that follows it. Of a kept item
+// that another provider sealed, what can be read is written: the client cannot leave it out.
+func (w *writer) thought(raw json.RawMessage, kept bool, at string) error {
 	var r struct {
 		Content   []textPart `json:"content"`
 		Summary   []textPart `json:"summary"`
-		Encrypted *string    `json:"encrypted_content"`
+		Encrypted string     `json:"encrypted_content"`
 	}
 	if json.Unmarshal(raw, &r) != nil {
 		return wrong(at, "%s must be a reasoning item, with lists as summary and content.", at)
+	}
+	sealed, ours := unsealed(r.Encrypted)
+	if r.Encrypted != "" && !ours && !kept {
+		return fault("invalid_encrypted_content", at+".encrypted_content",
+			"%s.encrypted_content was not made by this server, which cannot read it: leave the item out.", at)
+	}
+	if len(r.Content) == 0 {
+		r.Content = r.Summary
+	}
+	if !ours && len(r.Content) == 0 {
+		return nil // an item without thoughts says nothing
 	}
 	if a := w.open; a != nil && (a.content != nil || len(a.calls) > 0) {
 		w.flush()
 	}
 	a := w.answer()
-	if r.Encrypted != nil && *r.Encrypted != "" {
-		text, ours := strings.CutPrefix(*r.Encrypted, sealPrefix)
-		members, err := base64.RawURLEncoding.DecodeString(text)
-		if !ours || err != nil || !thoughtMembers(members) {
-			return fault("invalid_encrypted_content", at+".encrypted_content",
-				"%s.encrypted_content was not made by this server, which cannot read it: leave the item out.", at)
-		}
-		return jsonscan.Members(members, func(key, value []byte) error {
+	if ours {
+		return jsonscan.Members(sealed, func(key, value []byte) error {
 			a.members.add(jsonscan.Unquoted(key), value)
 			return nil
 		})
-	}
-	if len(r.Content) == 0 {
-		r.Content = r.Summary
-	}
-	if len(r.Content) == 0 {
-		return nil // an item without thoughts says nothing
 	}
 	var all []string
 	for _, p := range r.Content {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
@@ -220,15 +221,17 @@ func portable(raw json.RawMessage, at string) ([]byte, error) {
 }
 
 // carries reports whether a reasoning item has thoughts that a provider can read: sealed by a provider, or open ones.
+// An item that this server sealed is left out with its open text, which came from another provider: OpenAI takes none.
 func carries(raw json.RawMessage) bool {
 	var r struct {
 		Content   []json.RawMessage `json:"content"`
 		Encrypted string            `json:"encrypted_content"`
 	}
-	if json.Unmarshal(raw, &r) != nil {
-		return true // the provider says what is wrong with it
+	err := json.Unmarshal(raw, &r)
+	if strings.HasPrefix(r.Encrypted, sealPrefix) {
+		return false
 	}
-	return r.Encrypted != "" && !bytes.HasPrefix([]byte(r.Encrypted), []byte(sealPrefix)) || len(r.Content) > 0
+	return err != nil || r.Encrypted != "" || len(r.Content) > 0 // the provider says what is wrong with it
 }
 
 // leaveOut leaves the tools out that the provider would run itself, where there are tools of the client's beside them.

@@ -480,12 +480,12 @@ func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
 		w.message("system", v)
 	}
 	for i, item := range before {
-		if err := w.item(item.Raw, fmt.Sprintf("previous_response_id[%d]", i)); err != nil {
+		if err := w.item(item.Raw, true, fmt.Sprintf("previous_response_id[%d]", i)); err != nil {
 			return nil, err
 		}
 	}
 	for i, item := range q.Input {
-		if err := w.item(item.Raw, fmt.Sprintf("input[%d]", i)); err != nil {
+		if err := w.item(item.Raw, item.Ref != "", fmt.Sprintf("input[%d]", i)); err != nil {
 			return nil, err
 		}
 	}

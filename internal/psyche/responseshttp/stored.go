@@ -175,7 +175,7 @@ func (f *Handler) resolve(ctx context.Context, u use, q *responses.Request) erro
 		found := false
 		for _, item := range slices.Concat(seen[id].Input, seen[id].Output) {
 			if item.ID == ref {
-				q.Input[place], found = responses.Item{ID: ref, Raw: item.Raw}, true
+				q.Input[place].Raw, found = item.Raw, true
 			}
 		}
 		if !found {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-56a03226/oneiros/activities/port/inference"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/access/accesstest"
@@ -74,6 +75,12 @@ func (k *storing) clock() time.Time { return k.now }
 func (k *storing) ask(method, path, body string, header ...string) (int, string) {
 	k.Helper()
 	k.body = strings.NewReader(one)
+	return k.request(method, path, body, header...)
+}
+
+// request sends a request, whose answer the provider has ready.
+func (k *storing) request(method, path, body string, header ...string) (int, string) {
+	k.Helper()
 	r, err := http.NewRequestWithContext(k.Context(), method, k.url+"/v1/responses"+path, strings.NewReader(body))
 	require.NoError(k, err)
 	r.Header.Set("Authorization", "Bearer "+k.keys[k.as])
@@ -155,6 +162,54 @@ func TestAnItemOfAKeptResponseIsPutInPlace(t *testing.T) {
 	k.as = "bob"
 	status, _ := k.ask(http.MethodPost, "", `{"model":"iris","input":[{"type":"item_reference","id":"`+item+`"}]}`)
 	require.Equal(t, http.StatusNotFound, status)
+}
+
+// TestATalkGoesOnWhereItsAgentsProviderChanges goes on from a kept response, and refers to its thoughts, after the agent
+// has moved from a provider that speaks this wire to one that does not, and back.
+func TestATalkGoesOnWhereItsAgentsProviderChanges(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	const natively = `{"id":"resp_1","object":"response","status":"completed","output":[
+		{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},
+		{"type":"message","id":"msg_1","status":"completed","role":"assistant",
+			"content":[{"type":"output_text","text":"Natively.","annotations":[]}]}]}`
+	const translated = `{"choices":[{"message":{"content":"By chat.","reasoning_content":"I ponder."},"finish_reason":"stop"}]}`
+	say := func(answer, input, previous string) (id, sent string) {
+		k.body = strings.NewReader(answer)
+		k.spec = inference.Spec{}
+		if answer == natively {
+			k.spec = speaking(0)
+		}
+		status, text := k.request(http.MethodPost, "", `{"model":"iris","input":`+input+previous+`}`)
+		require.Equal(t, http.StatusOK, status, text)
+		var r struct{ ID string }
+		require.NoError(t, json.Unmarshal([]byte(text), &r))
+		return r.ID, string((<-k.turns).Body.Bytes())
+	}
+	on := func(id string) string { return `,"previous_response_id":"` + id + `"` }
+	thought := func(id string) string {
+		return `[{"type":"item_reference","id":"rs_` + strings.TrimPrefix(id, "resp_") + `_0"},{"role":"user","content":"y"}]`
+	}
+	id, _ := say(natively, `"x"`, "")
+	next, sent := say(translated, `"y"`, on(id))
+	require.Contains(t, sent, "Natively.")
+	require.NotContains(t, sent, "gAAA")
+	_, sent = say(translated, thought(id), "")
+	require.NotContains(t, sent, "gAAA")
+
+	_, sent = say(natively, `"z"`, on(next))
+	require.Contains(t, sent, "By chat.")
+	require.Contains(t, sent, "gAAA", "its own thoughts go back to it")
+	require.NotContains(t, sent, "oneiros1.")
+	require.NotContains(t, sent, "ponder")
+	_, sent = say(natively, thought(next), "")
+	require.NotContains(t, sent, "oneiros1.")
+
+	k.spec = inference.Spec{}
+	status, text := k.request(http.MethodPost, "", `{"model":"iris","input":[{"type":"reasoning","summary":[],
+		"encrypted_content":"gAAA"},{"role":"user","content":"x"}]}`)
+	require.Equal(t, http.StatusBadRequest, status, "a client can leave out what it sends itself")
+	require.Contains(t, text, "leave the item out")
 }
 
 // TestAKeptResponseIsReachedByItsPrincipalAlone is the isolation of kept responses: to everybody else they are as if
