@@ -254,22 +254,14 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 			_ = e.Encode(s)
 			return strings.TrimSpace(b.String())
 		}
-		message := `{"role":"assistant","content":null`
 		var deltas []string
-		if thought != "" {
-			for _, each := range pieces(t, thought) {
-				deltas = append(deltas, `{"reasoning_content":`+quote(each)+`}`)
+		say := func(member, text string) {
+			for _, each := range pieces(t, text) {
+				deltas = append(deltas, `{"`+member+`":`+quote(each)+`}`)
 			}
 		}
-		if words != "" {
-			message = `{"role":"assistant","content":` + quote(words)
-			for _, each := range pieces(t, words) {
-				deltas = append(deltas, `{"content":`+quote(each)+`}`)
-			}
-		}
-		if thought != "" {
-			message += `,"reasoning_content":` + quote(thought)
-		}
+		say("reasoning_content", thought)
+		say("content", words)
 		var listed []string
 		for i, c := range calls {
 			deltas = append(
@@ -296,6 +288,19 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 					quote(c.Arguments),
 				),
 			)
+		}
+		if len(calls) > 0 { // after a call a model may think and speak on
+			more, further := text.Draw(t, "more thought"), text.Draw(t, "further words")
+			say("reasoning_content", more)
+			say("content", further)
+			thought, words = thought+more, words+further
+		}
+		message := `{"role":"assistant","content":null`
+		if words != "" {
+			message = `{"role":"assistant","content":` + quote(words)
+		}
+		if thought != "" {
+			message += `,"reasoning_content":` + quote(thought)
 		}
 		if len(calls) > 0 {
 			message += `,"tool_calls":[` + strings.Join(listed, ",") + "]"
@@ -329,6 +334,9 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 			}
 			require.Equal(t, text, sum[o.ID])
 		}
+		for _, c := range calls {
+			items = append(items, fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":"3"}`, c.ID))
+		}
 		q, err := responses.Read(
 			[]byte(`{"model":"iris","input":[` + strings.Join(items, ",") + `],` + offered + `}`),
 		)
@@ -337,7 +345,7 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 		require.NoError(t, err)
 		var again struct{ Messages []json.RawMessage }
 		require.NoError(t, json.Unmarshal(back, &again))
-		require.Len(t, again.Messages, 2)
+		require.Len(t, again.Messages, 2+len(calls), "the outputs follow the message with their calls")
 		require.JSONEq(t, message, string(again.Messages[1]))
 		kept, err := q.Chat(a.Output(), responses.Options{})
 		require.NoError(t, err)

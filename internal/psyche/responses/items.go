@@ -21,7 +21,8 @@ type writer struct {
 
 // assistant is one message of the model being put together.
 type assistant struct {
-	members members // those other than role, content and tool_calls
+	members members // those that hold thoughts
+	phase   []byte  // nil: none is named
 	content []byte  // nil: no words yet
 	calls   [][]byte
 }
@@ -58,14 +59,26 @@ func (w *writer) flush() {
 	}
 	w.begin()
 	fmt.Fprintf(&w.body, `{"role":"assistant","content":%s%s`, content, a.members.json())
+	if a.phase != nil {
+		fmt.Fprintf(&w.body, `,"phase":%s`, a.phase)
+	}
 	if len(a.calls) > 0 {
 		fmt.Fprintf(&w.body, `,"tool_calls":[%s]`, bytes.Join(a.calls, []byte{','}))
 	}
 	w.body.WriteByte('}')
 }
 
-// answer is the model's message that an item belongs to.
+// answer is the model's message that words or thoughts belong to. After words another begins, unless the message has
+// calls: their outputs must follow the message with the calls.
 func (w *writer) answer() *assistant {
+	if a := w.open; a != nil && a.content != nil && len(a.calls) == 0 {
+		w.flush()
+	}
+	return w.called()
+}
+
+// called is the model's message that a call belongs to.
+func (w *writer) called() *assistant {
 	if w.open == nil {
 		w.open = &assistant{}
 	}
@@ -131,13 +144,10 @@ func (w *writer) spoken(raw json.RawMessage, role, at string) error {
 	case "system", "developer": // the same to a model; templates know the first alone
 		w.message("system", text)
 	case "assistant":
-		if a := w.open; a != nil && (a.content != nil || len(a.calls) > 0) {
-			w.flush()
-		}
 		a := w.answer()
-		a.content = text
+		a.content = together(a.content, text)
 		if phase != nil {
-			a.members.add("phase", phase)
+			a.phase = phase
 		}
 	default:
 		return wrong(
@@ -180,6 +190,28 @@ func (w *writer) content(v json.RawMessage, role, at string) ([]byte, error) {
 	}
 	all[0] = '['
 	return append(all, ']'), nil
+}
+
+// together is the content of two messages as one: texts as one text, anything else as a list of parts.
+func together(a, b []byte) []byte {
+	const empty = `""`
+	switch {
+	case a == nil || string(a) == empty:
+		return b
+	case string(b) == empty:
+		return a
+	case a[0] == '"' && b[0] == '"':
+		return jsonscan.Quoted(jsonscan.Unquoted(a) + jsonscan.Unquoted(b))
+	}
+	return joined(asParts(a), asParts(b))
+}
+
+// asParts is content as a list of parts.
+func asParts(content []byte) []byte {
+	if content[0] == '[' {
+		return content
+	}
+	return fmt.Appendf(nil, `[{"type":"text","text":%s}]`, content)
 }
 
 // part writes a part of a message, or returns its text, as a JSON string, if it is one.
@@ -290,7 +322,7 @@ func (w *writer) call(raw json.RawMessage, custom bool, at string) error {
 		arguments = string(jsonscan.Quoted(fields["input"]))
 		arguments = `{"input":` + arguments + `}`
 	}
-	a := w.answer()
+	a := w.called()
 	a.calls = append(a.calls, fmt.Appendf(
 		nil,
 		`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`,
@@ -392,9 +424,6 @@ func (w *writer) thought(raw json.RawMessage, kept bool, at string) error {
 	}
 	if !ours && len(r.Content) == 0 {
 		return nil // an item without thoughts says nothing
-	}
-	if a := w.open; a != nil && (a.content != nil || len(a.calls) > 0) {
-		w.flush()
 	}
 	a := w.answer()
 	if ours {

@@ -77,6 +77,25 @@ func TestEveryShapeOfInputIsSaidAsMessages(t *testing.T) {
 			"content":"Go on."}]`: `[{"role":"assistant","content":"One."},{"role":"assistant",
 			"content":"Two."},{"role":"assistant","content":"","reasoning_content":"so"},{"role":"user",
 			"content":"Go on."}]`,
+		// words and thoughts after a call are of the message with the call, which its output must follow
+		`[{"type":"message","role":"assistant","phase":"commentary","content":"I "},
+		  {"type":"function_call","call_id":"c1","name":"add","arguments":"{}"},
+		  {"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},
+		  {"type":"message","role":"assistant","phase":"commentary","content":[{"type":"output_text","text":"add."}]},
+		  {"type":"function_call","call_id":"c2","name":"add","arguments":"{}"},
+		  {"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"No."}]},
+		  {"type":"function_call_output","call_id":"c1","output":"3"},
+		  {"type":"function_call_output","call_id":"c2","output":"4"}]`: `[{"role":"assistant","content":[
+			{"type":"text","text":"I add."},{"type":"refusal","refusal":"No."}],"reasoning_content":"hm",
+			"phase":"commentary","tool_calls":[
+			{"id":"c1","type":"function","function":{"name":"add","arguments":"{}"}},
+			{"id":"c2","type":"function","function":{"name":"add","arguments":"{}"}}]},
+			{"role":"tool","tool_call_id":"c1","content":"3"},{"role":"tool","tool_call_id":"c2","content":"4"}]`,
+		`[{"type":"message","role":"assistant","content":[]},
+		  {"type":"function_call","call_id":"c1","name":"add","arguments":"{}"},
+		  {"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}]`: `[{"role":"assistant","content":[
+			{"type":"refusal","refusal":"No."}],"tool_calls":[
+			{"id":"c1","type":"function","function":{"name":"add","arguments":"{}"}}]}]`,
 	} {
 		require.JSONEq(t, want, messages(t, input), input)
 	}
