@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -33,6 +34,7 @@ type Answer struct {
 	words   *output // the message being written; nil: none
 	thought *output // the reasoning being written; nil: none
 	calls   map[int]*output
+	notes   [][]byte // annotations that wait for the text that they belong to
 }
 
 // output is an item of the output.
@@ -54,8 +56,8 @@ type output struct {
 type outputPart struct {
 	kind     string // output_text, refusal, reasoning_text or summary_text
 	text     strings.Builder
-	logprobs []byte // elements of a list
-	notes    []byte // annotations, a list; nil: none
+	logprobs []byte   // elements of a list
+	notes    [][]byte // annotations
 	done     bool
 }
 
@@ -154,7 +156,7 @@ func (a *Answer) Take(p completion.Piece) {
 	case completion.Thought:
 		a.reasoning().thoughts.add(p.Field, p.Raw)
 	case completion.Other:
-		if p.Field == "annotations" && a.words != nil && p.Raw[0] == '[' {
+		if p.Field == "annotations" {
 			a.annotate(p.Raw)
 		}
 	case completion.Finish:
@@ -366,6 +368,7 @@ func (a *Answer) say(kind, text string) {
 			w.Raw("logprobs", []byte("[]"))
 		}
 	})
+	a.cite()
 }
 
 // probabilities adds the log-probabilities of a text, which come beside it.
@@ -382,32 +385,6 @@ func (a *Answer) probabilities(raw json.RawMessage) {
 				p.logprobs = append(p.logprobs, ',')
 			}
 			p.logprobs = append(p.logprobs, l.Content[1:len(l.Content)-1]...)
-		}
-	}
-}
-
-// annotate adds the notes of a text, in which a chat completion has the members of a note in an object of its type.
-func (a *Answer) annotate(raw json.RawMessage) {
-	var all []map[string]json.RawMessage
-	if json.Unmarshal(raw, &all) != nil {
-		return
-	}
-	for _, part := range a.words.parts {
-		if part.kind != "output_text" || part.done {
-			continue
-		}
-		for _, note := range all {
-			flat := []byte(`{"type":`)
-			flat = append(flat, note["type"]...)
-			_ = jsonscan.Members(note[jsonscan.Unquoted(note["type"])], func(key, value []byte) error {
-				flat = fmt.Appendf(flat, `,%s:%s`, key, value)
-				return nil
-			})
-			flat = append(flat, '}')
-			if len(part.notes) > 0 {
-				part.notes = append(part.notes, ',')
-			}
-			part.notes = append(part.notes, flat...)
 		}
 	}
 }
@@ -528,7 +505,7 @@ func (p *outputPart) write(w *jsonscan.Writer, empty bool) {
 	w.Text(p.member(), text)
 	if p.kind == "output_text" {
 		w.Name("annotations")
-		w.Buf = append(append(append(w.Buf, '['), p.notes...), ']')
+		w.Buf = append(append(append(w.Buf, '['), bytes.Join(p.notes, []byte{','})...), ']')
 		w.Name("logprobs")
 		w.Buf = append(append(append(w.Buf, '['), p.logprobs...), ']')
 	}

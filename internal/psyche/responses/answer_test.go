@@ -178,7 +178,7 @@ func TestTheOfficialLibraryKnowsEveryMemberOfEveryEvent(t *testing.T) {
 	}
 	for kind := range strings.FieldsSeq(`response.created response.in_progress response.completed response.incomplete response.failed error
 		response.output_item.added response.output_item.done response.content_part.added response.content_part.done
-		response.output_text.delta response.output_text.done response.refusal.delta response.refusal.done
+		response.output_text.delta response.output_text.annotation.added response.output_text.done response.refusal.delta response.refusal.done
 		response.function_call_arguments.delta response.function_call_arguments.done
 		response.custom_tool_call_input.delta response.custom_tool_call_input.done
 		response.reasoning_text.delta response.reasoning_text.done response.reasoning_summary_part.added response.reasoning_summary_part.done
@@ -210,17 +210,69 @@ func TestAResponseInOnePieceIsWhatAStreamEndsWith(t *testing.T) {
 	require.Len(t, r.Output[0].Content[0].Logprobs, 1)
 }
 
+// TestAnnotationsAreGivenInTheFormOfTheWire draws notes in the forms in which providers send them, among the words and
+// before them. Each is told once by an event and stands in the response, with every member that the wire requires.
 func TestAnnotationsAreGivenInTheFormOfTheWire(t *testing.T) {
 	t.Parallel()
-	a, _ := answered(
-		t,
-		`{"model":"iris","input":"x"}`,
-		`{"choices":[{"message":{"content":"Yes.","annotations":[{"type":"url_citation","url_citation":{"start_index":0,"end_index":1,"url":"https://x","title":"X"}}]},"finish_reason":"stop"}]}`,
-		false,
-	)
+	forms := []string{ // each of a number, and what becomes of it
+		`{"type":"url_citation","url_citation":{"start_index":0,"end_index":1,"url":"https://x/%[1]d","title":"X"}}`,
+		`{"type":"url_citation","start_index":0,"end_index":1,"url":"https://x/%[1]d","title":"X"}`,
+		`{"start_index":0,"end_index":1,"url":"https://x/%[1]d","title":"X"}`,
+		`{"type":null,"url_citation":{"start_index":0,"end_index":1,"url":"https://x/%[1]d","title":"X"}}`,
+		`{"type":"url_citation","url":"https://x/%[1]d","title":null}`,
+		`{"type":"file_path","file_path":{"file_id":"f%[1]d","index":0}}`,
+		`{"note":"%[1]d"}`, `{"type":"url_citation","id":%[1]d}`, `%[1]d`, // say nothing that a client could read
+	}
+	const cited = `{"type":"url_citation","start_index":0,"end_index":1,"url":"https://x/%d","title":"X"}`
+	told := []string{
+		cited, cited, cited, cited,
+		`{"type":"url_citation","url":"https://x/%d","start_index":0,"end_index":0,"title":""}`,
+		`{"type":"file_path","file_id":"f%d","index":0}`,
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var deltas, want []string
+		for i := range rapid.IntRange(0, 6).Draw(t, "deltas") {
+			if rapid.Bool().Draw(t, "words") {
+				deltas = append(deltas, `{"content":"Yes."}`)
+				continue
+			}
+			form := rapid.IntRange(0, len(forms)-1).Draw(t, "form")
+			deltas = append(deltas, `{"annotations":[`+fmt.Sprintf(forms[form], i)+`]}`)
+			if form < len(told) {
+				want = append(want, fmt.Sprintf(told[form], i))
+			}
+		}
+		deltas = append(deltas, `{"content":"So."}`)
+		a, events := answered(t, `{"model":"iris","input":"x","stream":true}`, streamed("stop", deltas...), true)
+		var r sdk.Response
+		require.NoError(t, json.Unmarshal(a.Response(), &r))
+		require.Empty(t, conform.Faults(r, beside...), r.RawJSON())
+		require.Len(t, r.Output, 1)
+		var kept, added []string
+		for _, note := range r.Output[0].Content[0].Annotations {
+			kept = append(kept, note.RawJSON())
+		}
+		for _, e := range decoded(t, events) {
+			require.Empty(t, conform.Faults(e, beside...), e.RawJSON())
+			if note, ok := e.AsAny().(sdk.ResponseOutputTextAnnotationAddedEvent); ok {
+				require.EqualValues(t, len(added), note.AnnotationIndex)
+				require.Equal(t, r.Output[0].ID, note.ItemID)
+				added = append(added, note.Annotation.RawJSON())
+			}
+		}
+		require.Equal(t, want, kept)
+		require.Equal(t, want, added)
+	})
+	a, _ := answered(t, `{"model":"iris","input":"x"}`, `{"choices":[{"message":{"annotations":[{"url":"https://x"}],
+		"content":"Yes."},"finish_reason":"stop"}]}`, false)
 	var r sdk.Response
 	require.NoError(t, json.Unmarshal(a.Response(), &r))
-	require.Equal(t, "https://x", r.Output[0].Content[0].Annotations[0].URL)
+	require.Equal(t, "https://x", r.Output[0].Content[0].Annotations[0].URL, "also in one piece")
+	_, events := answered(t, `{"model":"iris","input":"x","stream":true}`, `{"choices":[{"message":{"content":"Yes.",
+		"annotations":[{"type":"file_path","file_path":{"file_id":"f","of":[
+
+			1]}}]},"finish_reason":"stop"}]}`, false)
+	require.NotEmpty(t, decoded(t, events), "an event is one line of data")
 }
 
 // TestWhatWasAnsweredCanBeSentBack requires that the items of an answer, sent back as input, become the message that

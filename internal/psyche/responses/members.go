@@ -33,6 +33,13 @@ func (m *members) add(name string, value []byte) {
 	m.values[name] = slices.Clone(value)
 }
 
+// lack adds a member where there is none of the name.
+func (m *members) lack(name, value string) {
+	if m.values[name] == nil {
+		m.add(name, []byte(value))
+	}
+}
+
 // joined is one list of the elements of two.
 func joined(a, b []byte) []byte {
 	inside := jsonscan.Scanner{Body: a, At: 1}
