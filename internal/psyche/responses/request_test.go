@@ -219,6 +219,9 @@ func TestWhatCannotBeSaidIsRefusedByName(t *testing.T) {
 		tool(`{"type":"function","name":"a"},{"type":"mcp"}`) + `,"tool_choice":"required"`:      "tools",
 		tool(`{"type":"function","name":"a"}`) + `,"tool_choice":{"type":"web_search"}`:          "tool_choice",
 		tool(`{"type":"function","name":"a"}`) + `,"tool_choice":{"type":"function","name":"b"}`: "tool_choice",
+		tool(``) + `,"tool_choice":"required"`:                                                   "tool_choice",
+		`"input":"x","tools":null,"tool_choice":"required"`:                                      "tool_choice",
+		`"input":"x","tool_choice":"required"`:                                                   "tool_choice",
 		tool(`{"type":"function","name":"a"}`) + `,"tool_choice":"perhaps"`:                      "tool_choice",
 	} {
 		q, err := responses.Read([]byte(`{"model":"iris",` + body + `}`))
@@ -235,6 +238,14 @@ func TestWhatCannotBeSaidIsRefusedByName(t *testing.T) {
 		_, err := responses.Read([]byte(body))
 		var f *psyche.Fault
 		require.True(t, errors.As(err, &f), body)
+	}
+}
+
+func TestAChoiceThatDemandsNoCallNeedsNoTools(t *testing.T) {
+	t.Parallel()
+	for _, choice := range []string{"auto", "none"} {
+		require.JSONEq(t, `{"model":"iris","messages":[{"role":"user","content":"x"}]}`,
+			chat(t, `{"model":"iris","input":"x","tools":[],"tool_choice":"`+choice+`"}`))
 	}
 }
 

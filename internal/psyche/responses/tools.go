@@ -323,15 +323,21 @@ func (q *Request) readChoice() error {
 	return q.demanded()
 }
 
-// demanded refuses a request that demands a call while a built-in tool, which might be meant, is left out.
+// demanded refuses a request that demands a call where there is nothing to call, or while a built-in tool, which might be
+// meant, is left out.
 func (q *Request) demanded() error {
-	if string(q.choice) == `"required"` && len(q.LeftOut) > 0 {
+	switch {
+	case string(q.choice) != `"required"`:
+		return nil
+	case len(q.LeftOut) > 0:
 		return unsupported(
 			"tools",
 			"tools has the built-in tool %q, which the model's provider does not run, while tool_choice "+
 				"demands a call: leave that tool out.",
 			q.LeftOut[0],
 		)
+	case len(q.tools.list) == 0:
+		return wrong("tool_choice", "tool_choice is \"required\", and there are no tools: send tools, or leave it out.")
 	}
 	return nil
 }
