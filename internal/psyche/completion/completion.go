@@ -22,7 +22,7 @@ const (
 	Text       Kind = "text"      // Text
 	Refusal    Kind = "refusal"   // Text
 	Reasoning  Kind = "reasoning" // Text, Field
-	Call       Kind = "call"      // Place, ID, Name, Custom: a tool's call begins
+	Call       Kind = "call"      // Place, ID, Name, Custom, Raw: a tool's call begins
 	Arguments  Kind = "arguments" // Place, Text: of the call of that place
 	Thought    Kind = "thought"   // Field, Raw: a member that holds thoughts, or proves them, in a form of the provider's own
 	Other      Kind = "other"     // Field, Raw: a member of a message that has no kind of its own
@@ -39,8 +39,8 @@ type Piece struct {
 	Field    string // the name of the member that held it, such as "reasoning_content"
 	Place    int    // of a call in the answer, from 0
 	ID, Name string
-	Custom   bool // a call of a custom tool, whose arguments are plain text
-	Raw      json.RawMessage
+	Custom   bool            // a call of a custom tool, whose arguments are plain text
+	Raw      json.RawMessage // of a call: what the provider wants back with it; nil: nothing
 }
 
 // longest is the most bytes of one event, or of an answer in one piece.
@@ -419,10 +419,11 @@ func content(pieces []Piece, raw json.RawMessage) []Piece {
 }
 
 type toolCall struct {
-	Index    *int     `json:"index"`
-	ID       string   `json:"id"`
-	Type     string   `json:"type"`
-	Function function `json:"function"`
+	Index    *int            `json:"index"`
+	ID       string          `json:"id"`
+	Type     string          `json:"type"`
+	Extra    json.RawMessage `json:"extra_content"` // where Google proves the thoughts before a call
+	Function function        `json:"function"`
 	Custom   struct {
 		Name  string `json:"name"`
 		Input string `json:"input"`
@@ -458,12 +459,17 @@ func (r *Reader) call(pieces []Piece, c toolCall) []Piece {
 		if custom {
 			name = c.Custom.Name
 		}
+		extra := c.Extra
+		if !given(extra) {
+			extra = nil
+		}
 		pieces = append(pieces, Piece{
 			Kind:   Call,
 			Place:  place,
 			ID:     c.ID,
 			Name:   name,
 			Custom: custom,
+			Raw:    extra,
 		})
 	}
 	text := string(c.Function.Arguments) + c.Custom.Input

@@ -90,6 +90,12 @@ func TestAnAnswerIsReadInItsPieces(t *testing.T) {
 				chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"h"}}]}`),
 			pieces: []string{"head", "call a f", `arguments {"x":1}`, "call b g", "call c h"},
 		},
+		"calls with what the provider wants back": {
+			stream: true,
+			body: chunk(`{"tool_calls":[{"index":0,"id":"a","extra_content":{"google":{"thought_signature":"s"}},` +
+				`"function":{"name":"f","arguments":"{}"}},{"index":1,"id":"b","extra_content":null,"function":{"name":"g"}}]}`),
+			pieces: []string{"head", `call a f {"google":{"thought_signature":"s"}}`, "arguments {}", "call b g"},
+		},
 		"the old call of a function": {
 			body:   `{"choices":[{"message":{"content":null,"function_call":{"name":"f","arguments":"{}"}},"finish_reason":"function_call"}]}`,
 			pieces: []string{"head", "call f", "arguments {}", "finish function_call"},

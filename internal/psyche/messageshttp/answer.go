@@ -222,8 +222,10 @@ func (p *passage) take(piece *completion.Piece) error {
 		a.Refusal(piece.Text)
 	case completion.Reasoning:
 		a.Thought(piece.Field, piece.Text)
+	case completion.Thought:
+		a.Proof(piece.Field, piece.Raw)
 	case completion.Call:
-		a.Call(piece.Place, piece.ID, piece.Name)
+		a.Call(piece.Place, piece.ID, piece.Name, piece.Raw)
 	case completion.Arguments:
 		a.Arguments(piece.Place, piece.Text)
 	case completion.Finish:

@@ -137,7 +137,7 @@ func asking(members string) string {
 }
 
 // answersOf are answers of providers, by the name of their golden file.
-var answersOf = []string{"text", "tools", "thinking", "interleaved", "refusal", "length", "error"}
+var answersOf = []string{"text", "tools", "thinking", "proof", "interleaved", "refusal", "length", "error"}
 
 var ids = regexp.MustCompile(`(msg|toolu|req)_[a-z0-9]+`)
 

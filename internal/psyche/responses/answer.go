@@ -390,6 +390,15 @@ func (a *Answer) probabilities(raw json.RawMessage) {
 }
 
 func (a *Answer) begin(p completion.Piece) {
+	if p.Raw != nil { // sealed in a reasoning item before the call, whether or not the client asked for seals
+		a.reasoning().sealed = true
+	}
+	if p.ID == "" {
+		p.ID = fmt.Sprintf("call_%s_%d", suffix(a.id), len(a.items))
+	}
+	if p.Raw != nil {
+		a.thought.thoughts.add(proofField, fmt.Appendf(nil, `{%s:%s}`, jsonscan.Quoted(p.ID), p.Raw))
+	}
 	a.close(a.thought)
 	a.close(a.words)
 	a.thought, a.words = nil, nil
@@ -404,9 +413,6 @@ func (a *Answer) begin(p completion.Piece) {
 	o := a.add(kind, prefix)
 	o.tool, o.call = t, p.ID
 	o.tool.custom = t.custom && !p.Custom
-	if o.call == "" {
-		o.call = fmt.Sprintf("call_%s_%d", suffix(a.id), o.place)
-	}
 	a.calls[p.Place] = o
 	a.announce(o)
 }

@@ -91,6 +91,11 @@ var cases = map[string]struct{ request, body string }{
 		body: streamed("stop", `{"reasoning":"h","reasoning_details":[{"type":"reasoning.text","text":"h"}]}`,
 			`{"reasoning":"m","reasoning_details":[{"signature":"s"}]}`, `{"content":"So."}`),
 	},
+	"proof": {
+		request: `{"model":"iris","input":"x","stream":true,` + offered + `}`,
+		body: streamed("tool_calls", `{"content":"I add."}`, `{"tool_calls":[{"index":0,"id":"c1","type":"function",`+
+			`"function":{"name":"add","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]}`),
+	},
 	"summaries": {
 		request: `{"model":"iris","input":"x","stream":true,"reasoning":{"effort":"low","summary":"auto"}}`,
 		body: streamed(
@@ -178,7 +183,8 @@ func TestTheOfficialLibraryKnowsEveryMemberOfEveryEvent(t *testing.T) {
 	}
 	for kind := range strings.FieldsSeq(`response.created response.in_progress response.completed response.incomplete response.failed error
 		response.output_item.added response.output_item.done response.content_part.added response.content_part.done
-		response.output_text.delta response.output_text.annotation.added response.output_text.done response.refusal.delta response.refusal.done
+		response.output_text.delta response.output_text.annotation.added response.output_text.done
+		response.refusal.delta response.refusal.done
 		response.function_call_arguments.delta response.function_call_arguments.done
 		response.custom_tool_call_input.delta response.custom_tool_call_input.done
 		response.reasoning_text.delta response.reasoning_text.done response.reasoning_summary_part.added response.reasoning_summary_part.done
@@ -224,7 +230,7 @@ func TestAnnotationsAreGivenInTheFormOfTheWire(t *testing.T) {
 		`{"note":"%[1]d"}`, `{"type":"url_citation","id":%[1]d}`, `%[1]d`, // say nothing that a client could read
 	}
 	const cited = `{"type":"url_citation","start_index":0,"end_index":1,"url":"https://x/%d","title":"X"}`
-	told := []string{
+	becomes := []string{
 		cited, cited, cited, cited,
 		`{"type":"url_citation","url":"https://x/%d","start_index":0,"end_index":0,"title":""}`,
 		`{"type":"file_path","file_id":"f%d","index":0}`,
@@ -238,8 +244,8 @@ func TestAnnotationsAreGivenInTheFormOfTheWire(t *testing.T) {
 			}
 			form := rapid.IntRange(0, len(forms)-1).Draw(t, "form")
 			deltas = append(deltas, `{"annotations":[`+fmt.Sprintf(forms[form], i)+`]}`)
-			if form < len(told) {
-				want = append(want, fmt.Sprintf(told[form], i))
+			if form < len(becomes) {
+				want = append(want, fmt.Sprintf(becomes[form], i))
 			}
 		}
 		deltas = append(deltas, `{"content":"So."}`)
@@ -282,13 +288,15 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 	text := rapid.StringMatching(`[a-z"\\é\n]{0,12}`)
 	rapid.Check(t, func(t *rapid.T) {
 		words, thought := text.Draw(t, "words"), text.Draw(t, "thought")
-		type call struct{ ID, Name, Arguments string }
+		type call struct{ ID, Name, Arguments, Extra string }
 		var calls []call
 		for i := range rapid.IntRange(0, 3).Draw(t, "calls") {
 			c := call{
 				fmt.Sprintf("c%d", i),
 				rapid.SampledFrom([]string{"add", "patch", "team__ask"}).Draw(t, "name"),
 				`{"a":1}`,
+				rapid.SampledFrom([]string{"", fmt.Sprintf(`,"extra_content":{"google":{"thought_signature":"s%d"}}`, i)}).
+					Draw(t, "extra"),
 			}
 			if c.Name == "patch" {
 				input, _ := json.Marshal(text.Draw(t, "input"))
@@ -319,10 +327,11 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 			deltas = append(
 				deltas,
 				fmt.Sprintf(
-					`{"tool_calls":[{"index":%d,"id":%q,"function":{"name":%q,"arguments":""}}]}`,
+					`{"tool_calls":[{"index":%d,"id":%q,"function":{"name":%q,"arguments":""}%s}]}`,
 					i,
 					c.ID,
 					c.Name,
+					c.Extra,
 				),
 			)
 			for _, each := range pieces(t, c.Arguments) {
@@ -334,10 +343,11 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 			listed = append(
 				listed,
 				fmt.Sprintf(
-					`{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}`,
+					`{"id":%q,"type":"function","function":{"name":%q,"arguments":%s}%s}`,
 					c.ID,
 					c.Name,
 					quote(c.Arguments),
+					c.Extra,
 				),
 			)
 		}
@@ -363,6 +373,8 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 			request += `,"include":["reasoning.encrypted_content"]`
 		}
 		a, events := answered(t, request+"}", streamed("stop", deltas...), true)
+
+		require.NotContains(t, events, "thought_signature", "a proof is sealed")
 
 		// the deltas that a client adds up are the items that it gets in the end
 		sum := map[string]string{}
@@ -405,22 +417,22 @@ func TestWhatWasAnsweredCanBeSentBack(t *testing.T) {
 	})
 }
 
-// TestKeptThoughtsOfAnotherProviderAreLeftOut goes on from what was kept while the agent's provider spoke this wire: its
-// seals mean nothing to another provider, and the client cannot leave a kept item out.
+// TestKeptThoughtsOfAnotherProviderAreLeftOut goes on from what was kept while the agent's provider spoke this wire.
+// Its seals mean nothing to another provider, and the client cannot leave a kept item out.
 func TestKeptThoughtsOfAnotherProviderAreLeftOut(t *testing.T) {
 	t.Parallel()
 	const sealed = `{"type":"reasoning","id":"rs_abc_0","summary":[],"encrypted_content":"gAAA"}`
-	const told = `{"type":"reasoning","id":"rs_abc_0","summary":[{"type":"summary_text","text":"hm"}],` +
+	const open = `{"type":"reasoning","id":"rs_abc_0","summary":[{"type":"summary_text","text":"hm"}],` +
 		`"encrypted_content":"gAAA"}`
-	const asked, answer = `{"role":"user","content":"x"}`, `{"type":"message","role":"assistant","content":"So."}`
+	const question, answer = `{"role":"user","content":"x"}`, `{"type":"message","role":"assistant","content":"So."}`
 	for _, c := range []struct {
 		before []string
 		want   string
 	}{
-		{[]string{asked, sealed, answer}, `[{"role":"user","content":"x"},{"role":"assistant","content":"So."},
+		{[]string{question, sealed, answer}, `[{"role":"user","content":"x"},{"role":"assistant","content":"So."},
 			{"role":"user","content":"y"}]`},
-		{[]string{asked, sealed}, `[{"role":"user","content":"x"},{"role":"user","content":"y"}]`},
-		{[]string{asked, told, answer}, `[{"role":"user","content":"x"},
+		{[]string{question, sealed}, `[{"role":"user","content":"x"},{"role":"user","content":"y"}]`},
+		{[]string{question, open, answer}, `[{"role":"user","content":"x"},
 			{"role":"assistant","content":"So.","reasoning_content":"hm"},{"role":"user","content":"y"}]`},
 	} {
 		q, err := responses.Read([]byte(`{"model":"iris","input":"y"}`))

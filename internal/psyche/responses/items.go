@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
@@ -25,6 +26,7 @@ type assistant struct {
 	phase   []byte  // nil: none is named
 	content []byte  // nil: no words yet
 	calls   [][]byte
+	proofs  map[string][]byte // extra_content of calls, by their ids
 }
 
 func (w *writer) begin() {
@@ -50,6 +52,9 @@ func (w *writer) flush() {
 		return
 	}
 	w.open = nil
+	if a.content == nil && len(a.calls) == 0 && len(a.members.names) == 0 {
+		return // a proof without its call
+	}
 	content := a.content
 	if content == nil {
 		content = []byte("null")
@@ -323,15 +328,19 @@ func (w *writer) call(raw json.RawMessage, custom bool, at string) error {
 		arguments = `{"input":` + arguments + `}`
 	}
 	a := w.called()
-	a.calls = append(a.calls, fmt.Appendf(
+	call := fmt.Appendf(
 		nil,
-		`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}}`,
+		`{"id":%s,"type":"function","function":{"name":%s,"arguments":%s}`,
 		jsonscan.Quoted(
 			fields["call_id"],
 		),
 		jsonscan.Quoted(within(fields["namespace"], fields["name"])),
 		jsonscan.Quoted(arguments),
-	))
+	)
+	if proof := a.proofs[fields["call_id"]]; proof != nil {
+		call = fmt.Appendf(call, `,%q:%s`, proofField, proof)
+	}
+	a.calls = append(a.calls, append(call, '}'))
 	return nil
 }
 
@@ -425,18 +434,48 @@ func (w *writer) thought(raw json.RawMessage, kept bool, at string) error {
 	if !ours && len(r.Content) == 0 {
 		return nil // an item without thoughts says nothing
 	}
-	a := w.answer()
 	if ours {
-		return jsonscan.Members(sealed, func(key, value []byte) error {
-			a.members.add(jsonscan.Unquoted(key), value)
-			return nil
-		})
+		return w.unseal(sealed)
 	}
+	a := w.answer()
 	var all []string
 	for _, p := range r.Content {
 		all = append(all, p.Text)
 	}
 	a.members.add("reasoning_content", jsonscan.Quoted(strings.Join(all, "\n\n")))
+	return nil
+}
+
+// unseal gives the members that this server sealed to the model's message, and to the calls that follow what they
+// prove. A proof alone belongs to the message of the words before the call.
+func (w *writer) unseal(sealed []byte) error {
+	var m members
+	proofs := map[string][]byte{}
+	err := jsonscan.Members(sealed, func(key, value []byte) error {
+		name := jsonscan.Unquoted(key)
+		if name != proofField {
+			m.add(name, value)
+			return nil
+		}
+		return jsonscan.Members(value, func(id, proof []byte) error {
+			proofs[jsonscan.Unquoted(id)] = proof
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	a := w.called()
+	if len(m.names) > 0 {
+		a = w.answer()
+	}
+	for _, name := range m.names {
+		a.members.add(name, m.values[name])
+	}
+	if a.proofs == nil {
+		a.proofs = map[string][]byte{}
+	}
+	maps.Copy(a.proofs, proofs)
 	return nil
 }
 
@@ -449,13 +488,18 @@ var thoughtFields = set(
 	"reasoning_content reasoning reasoning_details reasoning_text thinking thinking_blocks thought_signature",
 )
 
-// thoughtMembers reports whether a text is an object of such members alone: a client must not write others under the
-// cover of encrypted_content.
+// proofField is the member of a call that a provider wants back with it, as Google does that proves thoughts there.
+// Sealed under this name are those of calls, by the calls' ids.
+const proofField = "extra_content"
+
+// thoughtMembers reports whether a text is an object of such members, and of proofs, alone: a client must not write
+// others under the cover of encrypted_content.
 func thoughtMembers(text []byte) bool {
 	count := 0
 	err := jsonscan.Members(text, func(key, value []byte) error {
 		count++
-		if !thoughtFields[jsonscan.Unquoted(key)] || string(value) == "null" {
+		name := jsonscan.Unquoted(key)
+		if !thoughtFields[name] && (name != proofField || value[0] != '{') || string(value) == "null" {
 			return wrong("", "")
 		}
 		return nil

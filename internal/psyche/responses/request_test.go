@@ -71,6 +71,17 @@ func TestEveryShapeOfInputIsSaidAsMessages(t *testing.T) {
 			"function":{"name":"patch","arguments":"{\"input\":\"*** \\\"x\\\"\"}"}}]},` +
 			`{"role":"tool","tool_call_id":"c3","content":"done"},` +
 			`{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}]`,
+		// what a provider wants back with a call, which is sealed: {"extra_content":{"c1":{"google":1}}}
+		`[{"role":"assistant","content":"I add."},
+		  {"type":"reasoning","summary":[],
+			"encrypted_content":"oneiros1.eyJleHRyYV9jb250ZW50Ijp7ImMxIjp7Imdvb2dsZSI6MX19fQ"},
+		  {"type":"function_call","call_id":"c1","name":"add","arguments":"{}"},
+		  {"type":"function_call_output","call_id":"c1","output":"3"}]`: `[{"role":"assistant","content":"I add.",
+			"tool_calls":[{"id":"c1","type":"function","function":{"name":"add","arguments":"{}"},
+			"extra_content":{"google":1}}]},{"role":"tool","tool_call_id":"c1","content":"3"}]`,
+		`[{"type":"reasoning","summary":[],
+			"encrypted_content":"oneiros1.eyJleHRyYV9jb250ZW50Ijp7ImMxIjp7Imdvb2dsZSI6MX19fQ"},
+		  {"role":"user","content":"Go on."}]`: `[{"role":"user","content":"Go on."}]`,
 		// two answers in a row stay two
 		`[{"role":"assistant","content":"One."},{"role":"assistant","content":"Two."},{"type":"reasoning",
 			"content":[{"type":"reasoning_text","text":"so"}],"summary":[]},{"role":"user",

@@ -323,8 +323,8 @@ func (q *Request) readChoice() error {
 	return q.demanded()
 }
 
-// demanded refuses a request that demands a call where there is nothing to call, or while a built-in tool, which might be
-// meant, is left out.
+// demanded refuses a request that demands a call where there is nothing to call, or while a built-in tool, which might
+// be meant, is left out.
 func (q *Request) demanded() error {
 	switch {
 	case string(q.choice) != `"required"`:

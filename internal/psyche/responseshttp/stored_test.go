@@ -164,8 +164,8 @@ func TestAnItemOfAKeptResponseIsPutInPlace(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
-// TestATalkGoesOnWhereItsAgentsProviderChanges goes on from a kept response, and refers to its thoughts, after the agent
-// has moved from a provider that speaks this wire to one that does not, and back.
+// TestATalkGoesOnWhereItsAgentsProviderChanges goes on from a kept response, and refers to its thoughts, after the
+// agent has moved from a provider that speaks this wire to one that does not, and back.
 func TestATalkGoesOnWhereItsAgentsProviderChanges(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)
@@ -173,7 +173,8 @@ func TestATalkGoesOnWhereItsAgentsProviderChanges(t *testing.T) {
 		{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAA"},
 		{"type":"message","id":"msg_1","status":"completed","role":"assistant",
 			"content":[{"type":"output_text","text":"Natively.","annotations":[]}]}]}`
-	const translated = `{"choices":[{"message":{"content":"By chat.","reasoning_content":"I ponder."},"finish_reason":"stop"}]}`
+	const translated = `{"choices":[{"message":{"content":"By chat.","reasoning_content":"I ponder."},
+		"finish_reason":"stop"}]}`
 	say := func(answer, input, previous string) (id, sent string) {
 		k.body = strings.NewReader(answer)
 		k.spec = inference.Spec{}
@@ -188,7 +189,8 @@ func TestATalkGoesOnWhereItsAgentsProviderChanges(t *testing.T) {
 	}
 	on := func(id string) string { return `,"previous_response_id":"` + id + `"` }
 	thought := func(id string) string {
-		return `[{"type":"item_reference","id":"rs_` + strings.TrimPrefix(id, "resp_") + `_0"},{"role":"user","content":"y"}]`
+		return `[{"type":"item_reference","id":"rs_` + strings.TrimPrefix(id, "resp_") +
+			`_0"},{"role":"user","content":"y"}]`
 	}
 	id, _ := say(natively, `"x"`, "")
 	next, sent := say(translated, `"y"`, on(id))

@@ -63,6 +63,8 @@ type block struct {
 	kind      string // text, thinking or tool_use
 	text      strings.Builder
 	signature string
+	field     string          // of a thought
+	hidden    strings.Builder // the text of a thought that is not shown
 	id, name  string
 }
 
@@ -101,8 +103,7 @@ type Answer struct {
 	open    int      // the index of the block whose events are under way; -1: none
 	waiting []*block // begun while a call was under way: a stream's blocks follow one another
 	calls   map[int]*block
-	field   string // of the thought under way
-	hidden  strings.Builder
+	proof   callProof // what no block has carried yet
 	finish  string
 	refused bool
 	usage   Usage
@@ -219,21 +220,36 @@ func (a *Answer) Thought(field, text string) {
 	}
 	b := a.current("thinking")
 	if b.signature == "" {
-		b.signature = signature(field, "")
-		a.field = field
+		b.signature, b.field = signature(field, ""), field
 	}
 	if a.request.Thinking == ThinkingOmitted {
-		a.hidden.WriteString(text)
+		b.hidden.WriteString(text)
 		return
 	}
 	a.write(b, text)
 }
 
-// Call takes the beginning of the call of a tool.
-func (a *Answer) Call(place int, id, name string) {
+// Proof takes a member of the answer that proves what the model thought, or holds it in a form of the provider's own.
+func (a *Answer) Proof(field string, raw json.RawMessage) { a.proof.add(field, raw) }
+
+// prove begins a block that carries the proof: the provider wants it back with the results of the calls, also where the
+// request asks for no thoughts.
+func (a *Answer) prove() {
+	if text := string(marshalled(a.proof)); text != "{}" {
+		a.begin(&block{kind: "thinking", signature: signature(proven, text)})
+	}
+	a.proof = callProof{}
+}
+
+// Call takes the beginning of the call of a tool. extra is what the provider wants back with it; nil: nothing.
+func (a *Answer) Call(place int, id, name string, extra json.RawMessage) {
 	if id == "" {
 		id = a.newID()
 	}
+	if extra != nil {
+		a.proof.Calls = map[string]json.RawMessage{id: extra}
+	}
+	a.prove()
 	b := &block{kind: "tool_use", id: id, name: name}
 	a.calls[place] = b
 	a.begin(b)
@@ -329,9 +345,8 @@ func (a *Answer) closeOpen() {
 	}
 	b := a.blocks[a.open]
 	if b.kind == "thinking" {
-		if hidden := a.hidden.String(); hidden != "" {
-			b.signature = signature(a.field, hidden)
-			a.hidden.Reset()
+		if hidden := b.hidden.String(); hidden != "" {
+			b.signature = signature(b.field, hidden)
 		}
 		a.change("signature_delta", "signature", b.signature)
 	}
@@ -341,6 +356,9 @@ func (a *Answer) closeOpen() {
 
 // closeAll ends the block under way, and writes those that waited for it.
 func (a *Answer) closeAll() {
+	if len(a.calls) > 0 {
+		a.prove()
+	}
 	a.closeOpen()
 	waiting := a.waiting
 	a.waiting = nil

@@ -137,7 +137,9 @@ func TestAChatCompletionIsSaidAsMessages(t *testing.T) {
 					{"type":"reasoning.text","signature":"sig","format":"anthropic-claude-v1","index":0},
 					{"type":"reasoning.text","text":"of another","format":"unknown","index":1},
 					{"type":"reasoning.encrypted","data":"xyz","format":"anthropic-claude-v1","index":2}],
-				"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},
+				"thinking":"hm","thinking_blocks":[{}],"thought_signature":"s","phase":"commentary",
+				"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"},
+					"extra_content":{"google":{"thought_signature":"s"}}}]},
 				{"role":"tool","tool_call_id":"1","content":"one"}]}`,
 			`{"model":"m","max_tokens":4096,"stream":false,"thinking":{"type":"enabled","budget_tokens":2000},"messages":[
 				{"role":"user","content":[{"type":"text","text":"Hi"}]},

@@ -184,7 +184,8 @@ func sourceOf(o *object, name, address string) *toSource {
 // to its models and are left out.
 func (c *chatReader) assistant(path string, raw json.RawMessage) []toBlock {
 	m := c.object.object(path, raw, "role", "content", "name", "refusal", "tool_calls", "reasoning",
-		"reasoning_content", "reasoning_details", "reasoning_text", "annotations", "audio", "function_call")
+		"reasoning_content", "reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought_signature",
+		"phase", "annotations", "audio", "function_call")
 	m.empty("audio", "Anthropic's models answer with text alone. Leave it out.")
 	if m.raw("function_call") != nil {
 		m.fail(m.at("function_call"), "Messages has tools instead. Send the call in tool_calls.")
@@ -195,7 +196,7 @@ func (c *chatReader) assistant(path string, raw json.RawMessage) []toBlock {
 		blocks = append(blocks, toText(refusal))
 	}
 	for i, each := range m.list(m.at("tool_calls"), m.raw("tool_calls")) {
-		o := m.object(place(m.at("tool_calls"), i), each, "id", "type", "function", "index")
+		o := m.object(place(m.at("tool_calls"), i), each, "id", "type", "function", "index", "extra_content")
 		o.one("type", "function")
 		f := o.object(o.at("function"), o.raw("function"), "name", "arguments")
 		blocks = append(blocks, toBlock{

@@ -16,6 +16,8 @@ type chatMessage struct {
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	Reasoning  *string    `json:"reasoning,omitempty"`
 	Thoughts   *string    `json:"reasoning_content,omitempty"`
+	proof
+	calls map[string]json.RawMessage // proofs of calls, by their ids
 }
 
 type chatPart struct {
@@ -39,6 +41,7 @@ type chatCall struct {
 	ID       string           `json:"id"`
 	Type     string           `json:"type"`
 	Function chatCallFunction `json:"function"`
+	Extra    json.RawMessage  `json:"extra_content,omitempty"` // as Google proves the thoughts before a call
 }
 
 type chatCallFunction struct {
@@ -371,7 +374,9 @@ func (q *Request) assistantMessage(m *object, loop bool) []chatMessage {
 			m.object(path, raw, "type", "data", "cache_control")
 			q.ignore(true, "thinking blocks")
 		case "tool_use":
-			out.Calls = append(out.Calls, q.call(m, path, raw))
+			call := q.call(m, path, raw)
+			call.Extra = out.calls[call.ID]
+			out.Calls = append(out.Calls, call)
 		default:
 			m.fail(path+".type",
 				"an answer's content of the type %q cannot be passed on here; text, thinking and tool_use can.",

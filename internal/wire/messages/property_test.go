@@ -219,11 +219,15 @@ func TestAStreamAndAMessageSayTheSame(t *testing.T) {
 		whole, stream := begin(false), begin(true)
 		stream.Begin()
 		both := func(do func(*messages.Answer)) { do(whole); do(stream) }
+		var extras, details []any
 		var text, thoughts string
 		values := []int{}
 		for i := range rapid.IntRange(0, 12).Draw(t, "pieces") {
 			piece := fmt.Sprintf("p%d ", i)
-			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
+			case 4:
+				details = append(details, piece)
+				both(func(a *messages.Answer) { a.Proof("reasoning_details", fmt.Appendf(nil, `[%q]`, piece)) })
 			case 0:
 				text += piece
 				both(func(a *messages.Answer) { a.Text(piece) })
@@ -233,8 +237,14 @@ func TestAStreamAndAMessageSayTheSame(t *testing.T) {
 			case 2:
 				place := len(values)
 				values = append(values, 0)
+				var extra json.RawMessage
+				extras = append(extras, nil)
+				if rapid.Bool().Draw(t, "extra") {
+					extras[place] = piece
+					extra, _ = json.Marshal(piece)
+				}
 				both(func(a *messages.Answer) {
-					a.Call(place, fmt.Sprintf("c%d", place), "f")
+					a.Call(place, fmt.Sprintf("c%d", place), "f", extra)
 					a.Arguments(place,
 						"[")
 				})
@@ -273,6 +283,48 @@ func TestAStreamAndAMessageSayTheSame(t *testing.T) {
 		if display == `"summarized"` {
 			require.Equal(t, thoughts, allThoughts)
 		}
+		if calls == 0 {
+			return
+		}
+		sent, results := []any{}, []object{} // sent back, it is what the provider wants with the results of the calls
+		for _, b := range m.Content {
+			switch b.Type {
+			case "text":
+				sent = append(sent, object{"type": b.Type, "text": b.Text})
+			case "thinking":
+				sent = append(sent, object{"type": b.Type, "thinking": b.Thinking, "signature": b.Signature})
+			case "tool_use":
+				sent = append(sent, object{"type": b.Type, "id": b.ID, "name": b.Name, "input": b.Input})
+				results = append(results, object{"type": "tool_result", "tool_use_id": b.ID})
+			}
+		}
+		body, _ := json.Marshal(object{"messages": []object{
+			{"role": "user", "content": "go"},
+			{"role": "assistant", "content": sent},
+			{"role": "user", "content": results},
+		}})
+		q, err := messages.Read(body)
+		require.NoError(t, err)
+		back, err := q.Chat(messages.Provider{})
+		require.NoError(t, err)
+		var c struct {
+			Messages []struct {
+				Details   []any  `json:"reasoning_details"`
+				Reasoning string `json:"reasoning"`
+				Calls     []struct {
+					Extra any `json:"extra_content"`
+				} `json:"tool_calls"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(back, &c))
+		answer := c.Messages[1]
+		require.Equal(t, details, answer.Details)
+		require.Equal(t, thoughts, answer.Reasoning)
+		for i, call := range answer.Calls {
+			require.Equal(t, extras[i], call.Extra)
+		}
+		require.Empty(t, q.Ignored())
+		require.NotContains(t, string(messages.Native(body)), "oneiros:", "no provider is sent what is signed here")
 	})
 }
 

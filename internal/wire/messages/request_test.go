@@ -64,6 +64,11 @@ func TestThoughtsGoBackInTheRoundThatTheyBelongTo(t *testing.T) {
 		"in the round":           {thought("oneiros:reasoning_content", `"hm"`), "", `,"reasoning_content":"hm"`},
 		"in another field":       {thought("oneiros:reasoning", `"hm"`), "", `,"reasoning":"hm"`},
 		"carried by a signature": {thought("oneiros:reasoning:aG0=", `""`), "", `,"reasoning":"hm"`},
+		"a proof, and more": { // {"reasoning_details":[1],"content":"x"}
+			thought("oneiros:proof:eyJyZWFzb25pbmdfZGV0YWlscyI6WzFdLCJjb250ZW50IjoieCJ9", `""`),
+			"", `,"reasoning_details":[1]`,
+		},
+		"a proof that is none":   {thought("oneiros:proof:WzFd", `""`), "", ""},
 		"of Anthropic":           {thought("EqQBCg", `"hm"`), "", ""},
 		"of an earlier round":    {thought("oneiros:reasoning", `"hm"`), `,{"role":"user","content":"next"}`, ""},
 		"in a field of thoughts": {thought("oneiros:content", `"hm"`), "", ""},

@@ -3,7 +3,10 @@ package messages
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
 // A signature says in which field of a chat completion a thought came, so that it can be sent back in the same one.
@@ -17,6 +20,54 @@ func signature(field, carried string) string {
 		return signed + field
 	}
 	return signed + field + ":" + base64.StdEncoding.EncodeToString([]byte(carried))
+}
+
+// proven is the field of a signature that carries a proof: what the provider wants back with the results of calls.
+const proven = "proof"
+
+// proof are the members of a message in which providers prove thoughts, or hold them in a form of their own.
+type proof struct {
+	Details   json.RawMessage `json:"reasoning_details,omitempty"`
+	Blocks    json.RawMessage `json:"thinking_blocks,omitempty"`
+	Signature json.RawMessage `json:"thought_signature,omitempty"`
+}
+
+// callProof is a proof with those that stand in calls, by their ids.
+type callProof struct {
+	proof
+	Calls map[string]json.RawMessage `json:"extra_content,omitempty"`
+}
+
+// add adds a member that came in a piece. Lists of the same name are joined; of anything else the newest counts.
+func (p *proof) add(field string, raw json.RawMessage) {
+	to := map[string]*json.RawMessage{
+		"reasoning_details": &p.Details, "thinking_blocks": &p.Blocks, "thought_signature": &p.Signature,
+	}[field]
+	if to == nil || len(raw) == 0 {
+		return
+	}
+	before, err := jsonscan.Elements(*to)
+	more, again := jsonscan.Elements(raw)
+	if err == nil && again == nil {
+		raw = marshalled(append(before, more...))
+	}
+	*to = raw
+}
+
+// prove adds a proof to an earlier answer, and reports whether it is one.
+func (m *chatMessage) prove(text string) bool {
+	var p callProof
+	if json.Unmarshal([]byte(text), &p) != nil {
+		return false
+	}
+	m.add("reasoning_details", p.Details)
+	m.add("thinking_blocks", p.Blocks)
+	m.add("thought_signature", p.Signature)
+	if m.calls == nil {
+		m.calls = map[string]json.RawMessage{}
+	}
+	maps.Copy(m.calls, p.Calls)
+	return true
 }
 
 // think adds a thought to an earlier answer, if it belongs to the present round and the provider sent it in a field
@@ -36,6 +87,8 @@ func (m *chatMessage) think(signature, text string, loop bool) bool {
 	}
 	to := &m.Reasoning
 	switch field {
+	case proven:
+		return m.prove(text)
 	case "reasoning":
 	case "reasoning_content":
 		to = &m.Thoughts
