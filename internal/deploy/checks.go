@@ -325,12 +325,12 @@ func (d doctor) checkModels(context.Context) Finding {
 func (d doctor) withoutLong() []string {
 	var names []string
 	for name, spec := range d.cfg.Catalog() {
-		known, _ := inference.KnownModel(d.cfg.Providers[spec.Provider].Profile, spec.Wire)
+		builtIn, _ := inference.KnownModel(d.cfg.Providers[spec.Provider].Profile, spec.Wire)
 		stated := spec.Price
 		if stated == nil || stated.LongFrom > 0 || stated.In+stated.Out == 0 {
 			continue
 		}
-		long := known.Price
+		long := builtIn.Price
 		rises := long != nil && long.LongFrom > 0 && long.LongFrom < int64(spec.Context)
 		if rises && (stated.In < long.LongIn || stated.Out < long.LongOut) {
 			names = append(names, name)

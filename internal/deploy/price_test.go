@@ -105,7 +105,7 @@ roles: {generator: paid/riser}
 
 func TestDoctorNamesAStatedPriceThatDoesNotRiseAsTheBuiltInOneDoes(t *testing.T) {
 	t.Parallel()
-	for price, told := range map[string]bool{
+	for price, warns := range map[string]bool{
 		`{in: "1", out: "8"}`:     true,
 		`{in: "2.50", out: "8"}`:  true,
 		`{in: "2.50", out: "15"}`: false, // the highest, for prompts of every length
@@ -122,8 +122,8 @@ func TestDoctorNamesAStatedPriceThatDoesNotRiseAsTheBuiltInOneDoes(t *testing.T)
 `)
 		finding := d.checkModels(t.Context())
 		want := "; the stated price of far/gemini-2.5-pro does not rise with the prompt, as the built-in one does"
-		require.Equal(t, told, strings.HasSuffix(finding.Found, want), "%s: %s", price, finding.Found)
-		require.Equal(t, told, finding.Advice != "", price)
+		require.Equal(t, warns, strings.HasSuffix(finding.Found, want), "%s: %s", price, finding.Found)
+		require.Equal(t, warns, finding.Advice != "", price)
 	}
 }
 
