@@ -66,6 +66,8 @@ func newBackupRig(t *testing.T, onRedis bool) *backupRig {
 	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	require.NoError(t, l.Close())
 	folder, settings := t.TempDir(), filepath.Join(t.TempDir(), "redis.conf")
+	today := "#!/bin/sh\necho 2026-11-28\n" // the day of which the page's names are
+	require.NoError(t, os.WriteFile(filepath.Join(k.dir, "bin", "date"), []byte(today), 0o700))
 	k.paths = strings.NewReplacer("bin/oneiros", "oneiros", "6379", port, "/var/lib/redis", folder,
 		"/etc/redis/redis.conf", settings)
 	t.Cleanup(k.stop)
