@@ -14,7 +14,7 @@ import (
 )
 
 // listen passes the answer on, reads what is said in it, and does what follows its end.
-func (t *turn) listen(res *inference.RelayResponse) io.ReadCloser {
+func (t *turn) listen(res *inference.RelayResponse) *answerStream {
 	l := &answerStream{
 		turn: t,
 		from: res.Body,
@@ -108,6 +108,13 @@ func (l *answerStream) noteRead(b []byte, err error) error {
 	return err
 }
 
+// failed reports whether the provider has said that it failed.
+func (l *answerStream) failed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ear.failed
+}
+
 // errUnfinished is the end of a stream that its provider did not mark as ended: a stream that was cut off can look
 // so.
 var errUnfinished = &inference.Failure{
@@ -194,6 +201,7 @@ type answerReader struct {
 	text   strings.Builder
 	finish string
 	ended  bool // some choice had a finish_reason, or [DONE] passed
+	failed bool // an event was an error
 	deaf   bool
 }
 
@@ -243,8 +251,11 @@ func (e *answerReader) take(data []byte) {
 	}
 	var choices []byte
 	err := jsonscan.Members(data, func(key, value []byte) error {
-		if string(key) == `"choices"` {
+		switch string(key) {
+		case `"choices"`:
 			choices = value
+		case `"error"`:
+			e.failed = e.failed || string(value) != "null"
 		}
 		return nil
 	})

@@ -48,7 +48,7 @@ func (e *answerReader) takeMessage(data []byte) {
 	case "message_stop":
 		e.ended = true
 	case "error": // it tells the client why there is no more
-		e.finish, e.ended = "", true
+		e.finish, e.ended, e.failed = "", true, true
 	}
 }
 
@@ -69,7 +69,7 @@ func (e *answerReader) takeResponse(data []byte) {
 	case "response.completed", "response.incomplete":
 		e.finish, e.ended = m.Type, true
 	case "response.failed", "error":
-		e.finish, e.ended = "", true
+		e.finish, e.ended, e.failed = "", true, true
 	}
 	if m.Object == "response" {
 		e.takeWhole(data)

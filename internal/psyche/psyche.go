@@ -59,6 +59,8 @@ type Reply struct {
 	Header http.Header
 	Body   io.ReadCloser
 	Report TurnReport
+	// Failed reports whether the provider has said in its stream that it failed; nil where that is not read.
+	Failed func() bool
 }
 
 // TurnReport is what the agent did for a turn, for headers and logs. It holds no text.

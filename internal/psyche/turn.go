@@ -195,7 +195,13 @@ func (t *turn) reply(res *inference.RelayResponse) *Reply {
 	t.service.counts.turn(t.agent.ID, &t.report)
 	answer := t.listen(res)
 	t.Body, t.Header = nil, nil // a stream may last for long, and needs none of it
-	return &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: answer, Report: t.report}
+	return &Reply{
+		Status: res.Status,
+		Header: clientHeader(res.Header),
+		Body:   answer,
+		Report: t.report,
+		Failed: answer.failed,
+	}
 }
 
 // unreadable is why a body could not be read.

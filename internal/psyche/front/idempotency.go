@@ -109,9 +109,11 @@ const keepWithin = 5 * time.Second
 // do serves the request and stores the response before it is sent, so that a client that has seen it gets the same
 // again.
 func (s *Server) do(x *exchange, r *http.Request, c access.Claim) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.o.Limits.Hold)
-	defer cancel()
-	defer context.AfterFunc(s.net.context(), cancel)()
+	ctx, stop := context.WithTimeout(context.WithoutCancel(r.Context()), s.o.Limits.Hold)
+	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	running := s.net.context()
+	defer context.AfterFunc(running, func() { cancel(context.Cause(running)) })()
 	record := &record{x: x, header: x.Header(), aloud: x.route.Stream}
 	enough := s.keepClaim(c)
 	kept := false
@@ -267,9 +269,10 @@ func transient(status int) bool {
 	return status >= 500
 }
 
-// answered is the response to store; nil for a temporary one.
+// answered is the response to store; nil for a temporary one, and for a stream that WriteError says has failed.
 func (c *record) answered() *access.StoredResponse {
-	if transient(c.status) || c.cut {
+	failed := c.status < http.StatusBadRequest && c.x.code != ""
+	if transient(c.status) || c.cut || failed {
 		return nil
 	}
 	if c.over {

@@ -388,6 +388,48 @@ func TestAClaimedRequestEndsWithItsHold(t *testing.T) {
 	refused(t, h.ask("POST", "/do", "", once("a")...), 504, "timeout")
 }
 
+func TestARequestThatEndsWithItsServerIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	begun := make(chan struct{})
+	routes := []front.Route{{
+		Method: "POST",
+		Path:   "/do",
+		Role:   access.Client,
+		Once:   true,
+		Serve: func(w http.ResponseWriter, r *http.Request) {
+			close(begun)
+			<-r.Context().Done()
+			front.Refuse(w, r, r.Context().Err())
+		},
+	}}
+	h := newServer(t, routes)
+	at := "http://" + h.on() + "/do"
+	first := make(chan string, 1)
+	go func() {
+		q, err := http.NewRequestWithContext(t.Context(), "POST", at, nil)
+		if err == nil {
+			q.Header.Set("Idempotency-Key", "a")
+			var r *http.Response
+			r, err = http.DefaultClient.Do(q)
+			if err == nil {
+				text, _ := io.ReadAll(r.Body)
+				_ = r.Body.Close()
+				first <- string(text)
+				return
+			}
+		}
+		first <- err.Error()
+	}()
+	<-begun
+	now, stop := context.WithCancel(t.Context())
+	stop()
+	require.ErrorIs(t, h.Shutdown(now), context.Canceled)
+	require.Contains(t, <-first, "shutting_down")
+	routes[0].Serve = say("done")
+	next := newServer(t, routes, func(o *front.Options) { o.Keys = h.book })
+	require.Equal(t, "done", next.ask("POST", "/do", "", once("a")...).Body.String())
+}
+
 func TestARequestIsDoneAlthoughItsClientHasGone(t *testing.T) {
 	t.Parallel()
 	begun, removed, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)

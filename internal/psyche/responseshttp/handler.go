@@ -242,9 +242,7 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 		return
 	}
 	if message, failed := a.Failed(); failed {
-		front.Refuse(c.w, r, &psyche.Fault{
-			Status: http.StatusBadGateway, Type: "upstream_error", Code: "upstream_broken", Message: message,
-		})
+		front.Refuse(c.w, r, failure(message))
 		return
 	}
 	h.Set("Content-Type", "application/json")
@@ -255,10 +253,20 @@ func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 	}
 }
 
+// failure is the fault of an answer that failed.
+func failure(message string) *psyche.Fault {
+	return &psyche.Fault{
+		Status: http.StatusBadGateway, Type: "upstream_error", Code: "upstream_broken", Message: message,
+	}
+}
+
 // over notes the end of the provider's answer, and reports whether there is somebody to tell. A client that hangs up
 // ends the provider's answer too, and so does a server that stops: neither is the provider's fault.
 func (c *creation) over(r *http.Request, a *responses.Answer, err error) bool {
 	if errors.Is(err, io.EOF) {
+		if message, failed := a.Failed(); failed {
+			front.WriteError(r.Context(), failure(message))
+		}
 		return true
 	}
 	c.Broken = r.Context().Err() == nil

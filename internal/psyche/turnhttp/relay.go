@@ -81,9 +81,12 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 			last[1] = buffer[n-1]
 		}
 		if err != nil {
-			if p.broke(r, err) {
+			switch {
+			case p.broke(r, err):
 				head.Release()
 				p.endWithError(r, last, err)
+			case reply.Failed != nil && reply.Failed():
+				front.WriteError(r.Context(), providerFailed)
 			}
 			return
 		}
@@ -97,6 +100,10 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 		}
 	}
 }
+
+// providerFailed is the fault of a stream in which the provider has said that it failed.
+var providerFailed = psyche.Refuse(http.StatusBadGateway, "upstream_error", "",
+	"The provider ended the stream with an error.")
 
 // broke notes whether a response broke off by the provider's fault, and reports whether the client is to be shown an
 // error. A client that hangs up ends the provider's response too, and so does a server that stops: neither is the
