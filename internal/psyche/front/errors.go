@@ -68,20 +68,28 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64((f.Retry+time.Second-1)/time.Second), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(f.Retry.Milliseconds(), 10))
 	}
-	if x := exchangeOf(r.Context()); x != nil && x.route != nil && x.route.Refusal != nil {
-		status, body := x.route.Refusal(f, x.id)
-		Answer(w, status, body)
-		return
+	var form *Form
+	if x := exchangeOf(r.Context()); x != nil {
+		form = x.form
+	}
+	status, body := form.refusal(f, RequestID(r.Context()))
+	Answer(w, status, body)
+}
+
+// refusal is the body of an error and its status; those of OpenAI's API where the form is nil.
+func (form *Form) refusal(f *psyche.Fault, request string) (status int, body any) {
+	if form != nil {
+		return form.Refusal(f, request)
 	}
 	var answer refusal
-	answer.Error.Message, answer.Error.Type, answer.Request = f.Message, f.Type, RequestID(r.Context())
+	answer.Error.Message, answer.Error.Type, answer.Request = f.Message, f.Type, request
 	if f.Param != "" {
 		answer.Error.Param = &f.Param
 	}
 	if f.Code != "" {
 		answer.Error.Code = &f.Code
 	}
-	Answer(w, f.Status, answer)
+	return f.Status, answer
 }
 
 // WriteError reports a fault to the log that the response itself contains, such as a stream whose last event is an

@@ -20,7 +20,8 @@ type exchange struct {
 	key     string
 	caller  *psyche.Caller // nil until it is known
 	route   *Route
-	two     bool // HTTP/2, where a deadline ends a stream even when nothing is written
+	form    *Form // nil: OpenAI's
+	two     bool  // HTTP/2, where a deadline ends a stream even when nothing is written
 	began   time.Time
 	first   time.Duration
 	limit   time.Time // the present deadline of writes

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -276,10 +277,10 @@ func (c *record) answered() *access.StoredResponse {
 		return nil
 	}
 	if c.over {
-		text := fmt.Sprintf(
-			`{"error":{"message":"the request was done, and its answer was larger than the %d bytes that are kept","type":"invalid_request_error","param":null,"code":"idempotent_answer_too_large"}}`,
-			mostKept)
-		return &access.StoredResponse{Status: http.StatusConflict, Type: "application/json", Body: []byte(text)}
+		status, body := c.x.form.refusal(psyche.Refuse(http.StatusConflict, "idempotent_answer_too_large", "",
+			"the request was done, and its answer was larger than the %d bytes that are kept", mostKept), "")
+		text, _ := json.Marshal(body)
+		return &access.StoredResponse{Status: status, Type: "application/json", Body: text}
 	}
 	return &access.StoredResponse{
 		Status: c.status, Type: c.header.Get("Content-Type"), Body: bytes.Clone(c.body.Bytes()),

@@ -53,8 +53,8 @@ func (x *exchange) rate(k *access.Key) error {
 	left, err := x.server.rates.take(k)
 	switch {
 	case left.Limit == 0:
-	case x.route != nil && x.route.Rate != nil:
-		x.route.Rate(x.Header(), left)
+	case x.form != nil:
+		x.form.Rate(x.Header(), left)
 	default:
 		setRate(x.Header(), left)
 	}

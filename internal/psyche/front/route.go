@@ -5,6 +5,8 @@ package front
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
@@ -20,12 +22,28 @@ type Route struct {
 	Once   bool  // Idempotency-Key is honoured, since it starts or writes something
 	Stream bool  // the response may last: only each write has a time limit
 	Body   int64 // limit of the body in bytes; 0: the deployment's
-	// Refusal is the body of an error on this path, for clients that expect another form than OpenAI's, with the status
-	// that they know; nil: OpenAI's. The request's id may be empty.
-	Refusal func(f *psyche.Fault, request string) (status int, body any)
-	// Rate writes what is left of the key's rate into the headers that the path's clients read; nil: OpenAI's.
-	Rate  func(h http.Header, left RateLimit)
+	// Form is for clients that expect another form than OpenAI's, on this path and on those below it; nil: OpenAI's.
+	Form  *Form
 	Serve http.HandlerFunc
+}
+
+// Form is how the clients of a wire are told what concerns every answer.
+type Form struct {
+	// Refusal is the body of an error, with the status that the clients know. The request's id may be empty.
+	Refusal func(f *psyche.Fault, request string) (status int, body any)
+	// Rate writes what is left of the key's rate into the headers that the clients read.
+	Rate func(h http.Header, left RateLimit)
+}
+
+// formOf is the form of a path: that of the nearest route at it or above it which has one.
+func (s *Server) formOf(path string) *Form {
+	for _, at := range slices.Backward(s.forms) {
+		rest, found := strings.CutPrefix(path, at.Path)
+		if found && (rest == "" || rest[0] == '/') {
+			return at.Form
+		}
+	}
+	return nil
 }
 
 type caller struct{}

@@ -94,6 +94,7 @@ type Entry struct {
 type Server struct {
 	o       Options
 	mux     *http.ServeMux
+	forms   []*Route // those with a form, by path
 	hosts   hostname.Allowed
 	origins map[string]bool
 	keys    *keyring
@@ -160,6 +161,11 @@ func (s *Server) addRoutes(routes []Route) error {
 		if err := s.pattern(p, byPath[p]); err != nil {
 			return err
 		}
+		for _, r := range byPath[p] {
+			if r.Form != nil {
+				s.forms = append(s.forms, r)
+			}
+		}
 	}
 	s.mux.HandleFunc("/", s.unknown)
 	return nil
@@ -183,6 +189,8 @@ func (r Route) validate() error {
 		return fmt.Errorf("route %q: its path must begin with a slash, name something and not end with one", r.Path)
 	case strings.Contains(r.Path, "...}") || strings.Contains(r.Path, "{$}"):
 		return fmt.Errorf("route %s names every path below it; each needs a route of its own", r.Path)
+	case r.Form != nil && strings.Contains(r.Path, "{"):
+		return fmt.Errorf("route %s has a form; its path must have no wildcard", r.Path)
 	case r.Serve == nil:
 		return fmt.Errorf("route %s has no handler", r.Path)
 	case r.Open && r.Path != "/healthz" && r.Path != "/readyz":
@@ -209,10 +217,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 	}()
+	meant := s.canonical(r.URL)
+	x.form = s.formOf(cmp.Or(meant, r.URL).Path)
 	if done := s.checkOrigin(x, r); done {
 		return
 	}
-	meant := s.canonical(r.URL)
 	if meant == nil {
 		s.unknown(x, r)
 		return

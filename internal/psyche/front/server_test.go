@@ -395,6 +395,7 @@ func TestRoutesThatOpenTooMuchAreRefused(t *testing.T) {
 	fine := front.Route{Method: "GET", Path: "/x", Role: access.Client, Serve: say("")}
 	for why, alter := range map[string]func(*front.Options, *front.Route){
 		"is signed":        func(_ *front.Options, r *front.Route) { r.Signed = true },
+		"no wildcard":      func(_ *front.Options, r *front.Route) { r.Path, r.Form = "/x/{a}", &front.Form{} },
 		"is open":          func(_ *front.Options, r *front.Route) { r.Open = true },
 		"asks for role":    func(_ *front.Options, r *front.Route) { r.Role = "" },
 		"must begin with":  func(_ *front.Options, r *front.Route) { r.Path = "/x/" },

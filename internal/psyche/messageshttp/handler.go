@@ -33,25 +33,25 @@ type Handler struct {
 func (h *Handler) Routes() []front.Route {
 	return []front.Route{
 		{
-			Method:  http.MethodPost,
-			Path:    "/v1/messages",
-			Role:    access.Client,
-			Once:    true,
-			Stream:  true,
-			Refusal: refusal,
-			Rate:    setRate,
-			Serve:   h.create,
+			Method: http.MethodPost,
+			Path:   "/v1/messages",
+			Role:   access.Client,
+			Once:   true,
+			Stream: true,
+			Form:   form,
+			Serve:  h.create,
 		},
 		{
-			Method:  http.MethodPost,
-			Path:    "/v1/messages/count_tokens",
-			Role:    access.Client,
-			Refusal: refusal,
-			Rate:    setRate,
-			Serve:   h.count,
+			Method: http.MethodPost,
+			Path:   "/v1/messages/count_tokens",
+			Role:   access.Client,
+			Serve:  h.count,
 		},
 	}
 }
+
+// form is Anthropic's.
+var form = &front.Form{Refusal: refusal, Rate: setRate}
 
 // question is a request that was read.
 type question struct {
