@@ -197,7 +197,7 @@ func TestResponsesSayWhatIsLeftOfTheRate(t *testing.T) {
 	t.Parallel()
 	routes := routesOfEachKind()
 	own := front.Route{Method: "GET", Path: "/own", Role: access.Client, Serve: say("")}
-	own.Form = &front.Form{Rate: func(h http.Header, left front.RateLimit) {
+	own.Form = &front.Form{RequestID: "Request-Id", Rate: func(h http.Header, left front.RateLimit) {
 		h.Set("Left", left.At.Add(left.Reset).Format(time.RFC3339))
 	}}
 	h := newServer(t, append(routes, own), func(o *front.Options) { o.Limits.Rate = 3 })

@@ -33,6 +33,8 @@ type Form struct {
 	Refusal func(f *psyche.Fault, request string) (status int, body any)
 	// Rate writes what is left of the key's rate into the headers that the clients read.
 	Rate func(h http.Header, left RateLimit)
+	// RequestID is the header in which the clients look for the request's id, beside X-Request-Id.
+	RequestID string
 }
 
 // formOf is the form of a path: that of the nearest route at it or above it which has one.

@@ -219,6 +219,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	meant := s.canonical(r.URL)
 	x.form = s.formOf(cmp.Or(meant, r.URL).Path)
+	if x.form != nil {
+		x.Header().Set(x.form.RequestID, x.id)
+	}
 	if done := s.checkOrigin(x, r); done {
 		return
 	}

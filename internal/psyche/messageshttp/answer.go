@@ -20,7 +20,6 @@ import (
 
 // create answers a request with a message.
 func (h *Handler) create(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Request-Id", front.RequestID(r.Context())) // where Anthropic's SDKs look for it
 	q, err := h.ask(r)
 	if err != nil {
 		front.Refuse(w, r, err)

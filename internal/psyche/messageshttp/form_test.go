@@ -64,6 +64,7 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 		require.Equal(t, c.status, w.Code, "%s %s: %s", c.method, c.at, w.Body)
 		id := w.Header().Get("X-Request-Id")
 		require.NotEmpty(t, id)
+		require.Equal(t, id, w.Header().Get("Request-Id"), "%s %s: Anthropic's SDKs look for it there", c.method, c.at)
 		if c.status == 200 {
 			continue
 		}
@@ -98,5 +99,6 @@ func TestAnAnswerThatIsTooLargeToBeKeptIsToldInAnthropicsForm(t *testing.T) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 	res, again := h.send(path, asking(`"model":"iris"`), "Idempotency-Key", "a")
 	require.Equal(t, http.StatusConflict, res.StatusCode)
+	require.Equal(t, res.Header.Get("X-Request-Id"), res.Header.Get("Request-Id"), "of a repetition, too")
 	require.Contains(t, again, `{"type":"error","error":{"type":"invalid_request_error","message":"the request was done`)
 }

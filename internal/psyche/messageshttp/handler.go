@@ -51,7 +51,7 @@ func (h *Handler) Routes() []front.Route {
 }
 
 // form is Anthropic's.
-var form = &front.Form{Refusal: refusal, Rate: setRate}
+var form = &front.Form{Refusal: refusal, Rate: setRate, RequestID: "Request-Id"}
 
 // question is a request that was read.
 type question struct {
