@@ -18,13 +18,17 @@ type Query struct {
 	Fault *psyche.Fault
 }
 
-// QueryOf parses a query string. Unknown names are refused by name, and so is a duplicate.
+// QueryOf parses a query string. Unknown names are refused by name, and so is a duplicate. A name that ends with [] is a
+// list, which may be given repeatedly, with the brackets and without.
 func QueryOf(r *http.Request, names ...string) (*Query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, Wrong("", "what follows the question mark cannot be read; escape it")
 	}
 	for name, all := range values {
+		if slices.Contains(names, strings.TrimSuffix(name, "[]")+"[]") {
+			continue
+		}
 		if !slices.Contains(names, name) {
 			hint := "this takes none"
 			if len(names) > 0 {

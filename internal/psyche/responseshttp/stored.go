@@ -197,7 +197,7 @@ func missingItem(err error, field, ref string) error {
 
 // get returns a kept response.
 func (f *Handler) get(w http.ResponseWriter, r *http.Request) {
-	q, err := params.QueryOf(r, "include", "include[]", "stream", "include_obfuscation", "starting_after")
+	q, err := params.QueryOf(r, "include[]", "stream", "include_obfuscation", "starting_after")
 	if err == nil && (q.Text("stream") == "true" || q.Has("starting_after")) {
 		err = psyche.Refuse(http.StatusBadRequest, "unsupported_parameter", "stream",
 			"stream: a kept response is not streamed again; leave stream and starting_after out.")
@@ -271,7 +271,7 @@ func (f *Handler) inputItems(w http.ResponseWriter, r *http.Request) {
 }
 
 func (f *Handler) pageOf(r *http.Request) (*itemPage, error) {
-	q, err := params.QueryOf(r, "limit", "order", "after", "include", "include[]")
+	q, err := params.QueryOf(r, "limit", "order", "after", "include[]")
 	if err != nil {
 		return nil, err
 	}

@@ -299,6 +299,33 @@ func TestTheItemsOfAnInputAreListedInPages(t *testing.T) {
 	}
 }
 
+// Libraries repeat the name of a list, with brackets (openai-node, openai-go) or without.
+func TestAListInAQueryMayHaveSeveralValues(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	id, _ := k.made(`{"model":"iris","input":"One."}`)
+	for query, want := range map[string]int{
+		"?include=a&include=b":         http.StatusOK,
+		"?include[]=a&include[]=b":     http.StatusOK,
+		"?include%5B%5D=a&include=b":   http.StatusOK,
+		"?include[0]=a":                http.StatusBadRequest,
+		"?includes=a":                  http.StatusBadRequest,
+		"?include[]=a&user=a&user=b":   http.StatusBadRequest,
+		"?include[]=a&include[][]=b":   http.StatusBadRequest,
+		"?include[]=a&include[]=b&a[]": http.StatusBadRequest,
+	} {
+		for _, path := range []string{"/" + id, "/" + id + "/input_items"} {
+			status, text := k.ask(http.MethodGet, path+query, "")
+			require.Equal(t, want, status, "%s%s: %s", path, query, text)
+		}
+	}
+	for path, twice := range map[string]string{"/" + id: "?stream=false&stream=false", "/" + id + "/input_items": "?limit=1&limit=2"} {
+		status, text := k.ask(http.MethodGet, path+twice, "")
+		require.Equal(t, http.StatusBadRequest, status)
+		require.Contains(t, text, "given twice")
+	}
+}
+
 func TestAResponseIsRemovedAndEnds(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)
