@@ -67,7 +67,10 @@ await run('openai responses', {
     assert.match(third.output_text, /a third/)
     await client.responses.delete(second.id)
     await assert.rejects(client.responses.retrieve(second.id), OpenAI.NotFoundError)
-    await assert.rejects(client.responses.create({ model: agent, input: 'x', previous_response_id: second.id }), OpenAI.NotFoundError)
+    await assert.rejects(client.responses.create({ model: agent, input: 'x', previous_response_id: second.id }), (err) => {
+      assert(err instanceof OpenAI.BadRequestError)
+      return err.code === 'previous_response_not_found'
+    })
   },
   'has structured output parsed': async () => {
     const response = await client.responses.parse({ model: agent, input: 'as JSON', text: { format: zodTextFormat(z.object({ answer: z.string() }), 'answer') } })

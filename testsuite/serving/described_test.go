@@ -311,7 +311,7 @@ func (i *inspector) responses() {
 	}
 	i.expect(theClient, "DELETE", at, "", 200)
 	i.refused(theClient, "DELETE", at, "", 404, "response_not_found")
-	i.refused(theClient, "POST", path, next+first.ID+`"}`, 404, "response_not_found")
+	i.refused(theClient, "POST", path, next+first.ID+`"}`, 400, "previous_response_not_found")
 	answer, _ = i.read(theClient, "POST", path, `{"model":"iris","input":"be refused"}`, 429, nil)
 	require.Contains(i, answer, "refused with 429", "the provider's own words")
 }

@@ -399,16 +399,21 @@ func (t *talk) reach(pass *passage, agent int) {
 		return
 	}
 	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
-	for _, each := range []struct{ method, path, body string }{
-		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":"Go on.","previous_response_id":"` + id + `"}`},
-		{http.MethodPost, "", `{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` + item +
-			`"}]}`},
-		{http.MethodGet, "/" + id, ""},
-		{http.MethodGet, "/" + id + "/input_items", ""},
-		{http.MethodDelete, "/" + id, ""},
+	for _, each := range []struct{ method, path, body, status string }{
+		{
+			http.MethodPost, "",
+			`{"model":"` + agents[agent] + `","input":"Go on.","previous_response_id":"` + id + `"}`, "400: ",
+		},
+		{
+			http.MethodPost, "",
+			`{"model":"` + agents[agent] + `","input":[{"type":"item_reference","id":"` + item + `"}]}`, "404: ",
+		},
+		{http.MethodGet, "/" + id, "", "404: "},
+		{http.MethodGet, "/" + id + "/input_items", "", "404: "},
+		{http.MethodDelete, "/" + id, "", "404: "},
 	} {
 		_, answer, err := t.request(each.method, "/v1/responses"+each.path, each.body, nil)
-		if err == nil || !strings.HasPrefix(err.Error(), "404: ") {
+		if err == nil || !strings.HasPrefix(err.Error(), each.status) {
 			pass.fault = fmt.Sprintf("%s %s%s: %v %s", each.method, each.path, each.body, err, answer)
 		}
 	}

@@ -169,7 +169,8 @@ func (f *Handler) context(ctx context.Context, u use, q *responses.Request) ([]r
 	if err := f.resolve(ctx, u, q); err != nil {
 		return nil, err
 	}
-	return f.before(ctx, u, q.Previous)
+	items, err := f.before(ctx, u, q.Previous)
+	return items, missing(err, http.StatusBadRequest, "previous_response_not_found", "previous_response_id", q.Previous)
 }
 
 // leftOutHeader of an answer names the tools that were not passed on.

@@ -159,20 +159,22 @@ func TestAKeptResponseOfTheProvidersHasOurIDs(t *testing.T) {
 		"thoughts that the provider cannot read are left out")
 	require.NotContains(t, sent, "include")
 
-	for _, who := range []string{"ann", "bob"} {
-		k.as = who
-		want := map[string]int{"ann": http.StatusOK, "bob": http.StatusNotFound}[who]
+	for _, who := range []struct {
+		name          string
+		want, goingOn int
+	}{{"ann", http.StatusOK, http.StatusOK}, {"bob", http.StatusNotFound, http.StatusBadRequest}} {
+		k.as = who.name
 		got, _ := k.ask(http.MethodGet, "/"+id, "")
-		require.Equal(t, want, got)
+		require.Equal(t, who.want, got)
 		status, _, _ = say(`{"model":"iris","stream":true,"previous_response_id":"` + id + `","input":"Two."}`)
-		require.Equal(t, want, status)
+		require.Equal(t, who.goingOn, status)
 		status, _, _ = say(`{"model":"iris","stream":true,"input":[{"type":"item_reference","id":"` + item + `"}]}`)
-		require.Equal(t, want, status)
+		require.Equal(t, who.want, status)
 	}
 	k.as = "ann"
 	status, _, _ = say(`{"model":"iris","stream":true,"previous_response_id":"`+id+`","input":"x"}`, "X-Oneiros-User",
 		"eve")
-	require.Equal(t, http.StatusNotFound, status, "no user goes on from what is another's")
+	require.Equal(t, http.StatusBadRequest, status, "no user goes on from what is another's")
 }
 
 func TestBuiltInToolsBesideTheClientsAreLeftOutForAPaidModel(t *testing.T) {

@@ -95,19 +95,13 @@ type use struct {
 	allowed func(caller psyche.Caller, user string) bool
 }
 
-// stored finds a response of the caller's principal and of an agent that its key reaches, which the use allows. field
-// names what asked for it.
-func (f *Handler) stored(ctx context.Context, u use, id, field string) (*keptBody, error) {
-	missing := psyche.Refuse(http.StatusNotFound, "response_not_found", field,
-		"There is no kept response %q. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key or another agent.",
-		clipped(id))
+// stored finds a response of the caller's principal and of an agent that its key reaches, which the use allows. To all
+// others it is memory.ErrNotFound.
+func (f *Handler) stored(ctx context.Context, u use, id string) (*keptBody, error) {
 	if f.Kept == nil || id == "" {
-		return nil, missing
+		return nil, memory.ErrNotFound
 	}
 	r, err := f.Kept.Response(ctx, u.caller.Key.ClaimScope(), id, f.Now().UTC())
-	if errors.Is(err, memory.ErrNotFound) {
-		return nil, missing
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
@@ -117,10 +111,26 @@ func (f *Handler) stored(ctx context.Context, u use, id, field string) (*keptBod
 	}
 	others := u.agent != "" && !strings.EqualFold(u.agent, kept.Agent)
 	if others || !u.caller.May(access.Client, kept.Agent) || !u.allowed(u.caller, r.User) {
-		return nil, missing
+		return nil, memory.ErrNotFound
 	}
 	kept.previous = r.Previous
 	return &kept, nil
+}
+
+// missing is the fault of a response that is not kept, in place of memory.ErrNotFound; other errors stay. It names the
+// response that the client named, also where an earlier one is missing.
+func missing(err error, status int, code, field, id string) error {
+	if !errors.Is(err, memory.ErrNotFound) {
+		return err
+	}
+	return psyche.Refuse(status, code, field,
+		"There is no kept response %q, or one that it goes on from is missing. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key or another agent.",
+		clipped(id))
+}
+
+// unknown is missing of a response that a path names.
+func unknown(err error, id string) error {
+	return missing(err, http.StatusNotFound, "response_not_found", "response", id)
 }
 
 // clipped is an id as quoted in errors.
@@ -135,11 +145,12 @@ func clipped(id string) string {
 // longestChain is how many responses may follow from one another.
 const longestChain = 1000
 
-// before are the items that a request goes on from, oldest first.
+// before are the items that a request goes on from, oldest first. Where one of the responses is missing, the error is
+// memory.ErrNotFound.
 func (f *Handler) before(ctx context.Context, u use, id string) ([]responses.Item, error) {
 	var chain []*keptBody
 	for id != "" {
-		kept, err := f.stored(ctx, u, id, "previous_response_id")
+		kept, err := f.stored(ctx, u, id)
 		if err != nil {
 			return nil, err
 		}
@@ -166,9 +177,12 @@ func (f *Handler) resolve(ctx context.Context, u use, q *responses.Request) erro
 		ref, field := q.Input[place].Ref, fmt.Sprintf("input[%d]", place)
 		id := responses.ResponseOf(ref)
 		if seen[id] == nil {
-			kept, err := f.stored(ctx, u, id, field)
+			kept, err := f.stored(ctx, u, id)
+			if errors.Is(err, memory.ErrNotFound) {
+				return missingItem(field, ref)
+			}
 			if err != nil {
-				return missingItem(err, field, ref)
+				return err
 			}
 			seen[id] = kept
 		}
@@ -179,18 +193,14 @@ func (f *Handler) resolve(ctx context.Context, u use, q *responses.Request) erro
 			}
 		}
 		if !found {
-			return missingItem(nil, field, ref)
+			return missingItem(field, ref)
 		}
 	}
 	return nil
 }
 
-// missingItem is the fault of an item that is not kept. Other errors are unchanged.
-func missingItem(err error, field, ref string) error {
-	f, ok := errors.AsType[*psyche.Fault](err)
-	if err != nil && (!ok || f.Status != http.StatusNotFound) {
-		return err
-	}
+// missingItem is the fault of an item that is not kept.
+func missingItem(field, ref string) error {
 	return psyche.Refuse(http.StatusNotFound, "item_not_found", field,
 		"%s refers to the item %q, which is not kept: send the item itself.", field, clipped(ref))
 }
@@ -219,7 +229,9 @@ func (f *Handler) requested(r *http.Request) (*keptBody, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.stored(r.Context(), use{caller: caller, allowed: readable}, r.PathValue("response"), "response")
+	id := r.PathValue("response")
+	kept, err := f.stored(r.Context(), use{caller: caller, allowed: readable}, id)
+	return kept, unknown(err, id)
 }
 
 // remove removes a kept response.
@@ -296,7 +308,7 @@ func (f *Handler) pageOf(r *http.Request) (*itemPage, error) {
 	}
 	items, err := f.before(r.Context(), use{caller: caller, allowed: readable}, kept.previous)
 	if err != nil {
-		return nil, err
+		return nil, unknown(err, r.PathValue("response"))
 	}
 	for _, item := range kept.Input {
 		items = append(items, responses.Item{ID: item.ID, Raw: item.Raw})

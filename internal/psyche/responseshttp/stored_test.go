@@ -127,19 +127,42 @@ func TestARequestGoesOnFromAKeptResponse(t *testing.T) {
 	require.Contains(t, text, `"text":"Yes."`)
 }
 
+// Clients send the whole conversation when they are told this code, which is OpenAI's.
+func TestAPreviousResponseThatIsMissingIsNamedAsTheClientNamedIt(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	first, _ := k.made(`{"model":"iris","input":"One."}`)
+	second, _ := k.made(`{"model":"iris","input":"Two.","previous_response_id":"` + first + `"}`)
+	third, _ := k.made(`{"model":"iris","input":"Three.","previous_response_id":"` + second + `"}`)
+	status, _ := k.ask(http.MethodDelete, "/"+first, "")
+	require.Equal(t, http.StatusOK, status)
+	for _, id := range []string{first, second, third, "resp_none"} {
+		status, text := k.ask(http.MethodPost, "", `{"model":"iris","input":"x","previous_response_id":"`+id+`"}`)
+		require.Equal(t, http.StatusBadRequest, status, text)
+		require.Contains(t, text, `"param":"previous_response_id","code":"previous_response_not_found"`)
+		require.Contains(t, text, id)
+	}
+	status, text := k.ask(http.MethodGet, "/"+third+"/input_items", "")
+	require.Equal(t, http.StatusNotFound, status)
+	require.Contains(t, text, `"response_not_found"`)
+	require.Contains(t, text, third)
+	status, text = k.ask(http.MethodGet, "/resp_none", "")
+	require.Equal(t, http.StatusNotFound, status)
+	require.Contains(t, text, `"response_not_found"`)
+}
+
 // TestATalkWithOneAgentIsNotCarriedToAnother uses a key that reaches both.
 func TestATalkWithOneAgentIsNotCarriedToAnother(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)
 	id, _ := k.made(`{"model":"iris","input":"One."}`)
 	item := "msg_" + strings.TrimPrefix(id, "resp_") + "_0"
-	for _, further := range []string{
-		`"input":"Two.","previous_response_id":"` + id + `"`,
-		`"input":[{"type":"item_reference","id":"` + item + `"}]`,
+	for further, code := range map[string]string{
+		`"input":"Two.","previous_response_id":"` + id + `"`:      "previous_response_not_found",
+		`"input":[{"type":"item_reference","id":"` + item + `"}]`: "item_not_found",
 	} {
-		status, text := k.ask(http.MethodPost, "", `{"model":"tally",`+further+`}`)
-		require.Equal(t, http.StatusNotFound, status, text)
-		require.Regexp(t, "response_not_found|item_not_found", text)
+		_, text := k.ask(http.MethodPost, "", `{"model":"tally",`+further+`}`)
+		require.Contains(t, text, `"code":"`+code+`"`)
 		k.made(`{"model":"oneiros/iris",` + further + `}`)
 	}
 	status, _ := k.ask(http.MethodGet, "/"+id, "")
@@ -238,14 +261,14 @@ func TestAKeptResponseIsReachedByItsPrincipalAlone(t *testing.T) {
 			{http.MethodPost, "", `{"model":"iris","input":"x","previous_response_id":"` + id + `"}`},
 		} {
 			status, text := k.ask(request.method, request.path, request.body, who.header...)
-			want := who.status
-			if who.as == "ann" && who.header == nil && request.method == http.MethodPost {
-				want = http.StatusNotFound // without a user it may read, and not go on
+			want, code := who.status, `"response_not_found"`
+			if request.method == http.MethodPost && (who.as != "ann" || who.header == nil || who.status != http.StatusOK) {
+				want, code = http.StatusBadRequest, `"previous_response_not_found"` // without a user it may read, and not go on
 			}
 			require.Equal(t, want, status, "%+v %+v: %s", who, request, text)
 			if status != http.StatusOK {
 				require.NotContains(t, text, "secret")
-				require.Contains(t, text, "response_not_found")
+				require.Contains(t, text, code)
 			}
 		}
 		if who.status == http.StatusNotFound {
