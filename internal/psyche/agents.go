@@ -161,12 +161,13 @@ func (s *Service) TalkModel(ctx context.Context, a *dream.Agent) (inference.Spec
 }
 
 // ModelFor is the model that talks for an agent that a caller names.
-func (s *Service) ModelFor(ctx context.Context, c Caller, agent string) (inference.Spec, error) {
+func (s *Service) ModelFor(ctx context.Context, c Caller, agent string) (inference.Spec, string, error) {
 	a, err := s.reach(ctx, c, agent, access.Client)
 	if err != nil {
-		return inference.Spec{}, err
+		return inference.Spec{}, "", err
 	}
-	return s.talkModel(ctx, &a)
+	spec, err := s.talkModel(ctx, &a)
+	return spec, a.ID, err
 }
 
 // talkModel is the model that talks for an agent.

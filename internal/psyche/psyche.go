@@ -152,9 +152,9 @@ type Talk interface {
 	Completions(ctx context.Context, t Turn) (*Reply, error)
 	// TalkModel is the model that talks for an agent.
 	TalkModel(ctx context.Context, a *dream.Agent) (inference.Spec, error)
-	// ModelFor is the model that talks for an agent that a caller names, without waking it. Errors are *Fault, or wrap
-	// the context's.
-	ModelFor(ctx context.Context, c Caller, agent string) (inference.Spec, error)
+	// ModelFor is the model that talks for an agent that a caller names, and the agent's id, without waking it. Errors
+	// are *Fault, or wrap the context's.
+	ModelFor(ctx context.Context, c Caller, agent string) (spec inference.Spec, id string, err error)
 	// Agents lists those that the caller reaches, by handle, without waking them.
 	Agents(ctx context.Context, c Caller) ([]dream.Agent, error)
 }

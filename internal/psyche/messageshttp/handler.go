@@ -135,7 +135,7 @@ const anthropic = "claude-"
 // talker is the model that answers. A client that names one of Anthropic's models, which is no agent, means the one
 // agent that its key reaches, if there is just one.
 func (h *Handler) talker(ctx context.Context, t *psyche.Turn) (inference.Spec, error) {
-	spec, err := h.Talk.ModelFor(ctx, t.Caller, t.Agent)
+	spec, _, err := h.Talk.ModelFor(ctx, t.Caller, t.Agent)
 	if f, ok := errors.AsType[*psyche.Fault](err); !ok || f.Status != http.StatusNotFound ||
 		!strings.HasPrefix(t.Agent, anthropic) {
 		return spec, err
@@ -148,7 +148,8 @@ func (h *Handler) talker(ctx context.Context, t *psyche.Turn) (inference.Spec, e
 		return spec, err
 	}
 	t.Agent = reached[0].Handle
-	return h.Talk.ModelFor(ctx, t.Caller, t.Agent)
+	spec, _, err = h.Talk.ModelFor(ctx, t.Caller, t.Agent)
+	return spec, err
 }
 
 // caches reports whether a model's provider takes marks of what it should cache: those that serve Anthropic's

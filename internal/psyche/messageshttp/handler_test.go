@@ -48,13 +48,13 @@ func (b *being) Agents(context.Context, psyche.Caller) (all []dream.Agent, err e
 	return all, nil
 }
 
-func (b *being) ModelFor(_ context.Context, _ psyche.Caller, name string) (inference.Spec, error) {
+func (b *being) ModelFor(_ context.Context, _ psyche.Caller, name string) (inference.Spec, string, error) {
 	for _, handle := range b.agents {
 		if handle == name {
-			return b.spec, nil
+			return b.spec, "id-" + handle, nil
 		}
 	}
-	return b.spec, psyche.Refuse(http.StatusNotFound, "agent_not_found", "agent", "There is no agent.")
+	return b.spec, "", psyche.Refuse(http.StatusNotFound, "agent_not_found", "agent", "There is no agent.")
 }
 
 func (b *being) PromptTokens(_ context.Context, t psyche.Turn) (int64, error) {

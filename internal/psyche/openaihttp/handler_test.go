@@ -66,8 +66,9 @@ func (b *being) TalkModel(_ context.Context, a *dream.Agent) (inference.Spec, er
 	return spec, nil
 }
 
-func (b *being) ModelFor(_ context.Context, _ psyche.Caller, agent string) (inference.Spec, error) {
-	return b.TalkModel(context.Background(), &dream.Agent{Handle: agent})
+func (b *being) ModelFor(_ context.Context, _ psyche.Caller, agent string) (inference.Spec, string, error) {
+	spec, err := b.TalkModel(context.Background(), &dream.Agent{Handle: agent})
+	return spec, "", err
 }
 
 func (b *being) Open(_ context.Context, _ psyche.Caller, agent, id string, ttl time.Duration) (psyche.Session, error) {

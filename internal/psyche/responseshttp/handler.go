@@ -109,7 +109,7 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, err := f.Talk.ModelFor(r.Context(), t.Caller, t.Agent)
+	spec, id, err := f.Talk.ModelFor(r.Context(), t.Caller, t.Agent)
 	if err != nil {
 		return nil, nil, f.Unknown(r.Context(), &t.Caller, t.Agent, err)
 	}
@@ -119,7 +119,7 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 			return nil, nil, err
 		}
 	}
-	before, err := f.context(r.Context(), use{caller: t.Caller, agent: t.Agent, allowed: own}, q)
+	before, err := f.context(r.Context(), use{caller: t.Caller, agent: id, allowed: own}, q)
 	if err != nil {
 		return nil, nil, err
 	}

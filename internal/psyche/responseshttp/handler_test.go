@@ -54,16 +54,15 @@ func (b *being) Agents(context.Context, psyche.Caller) ([]dream.Agent, error) {
 	return []dream.Agent{{ID: "a1", Handle: "iris"}}, nil
 }
 
-func (b *being) ModelFor(_ context.Context, _ psyche.Caller, agent string) (inference.Spec, error) {
-	if agent != "iris" && agent != "tally" {
-		return inference.Spec{}, psyche.Refuse(
-			http.StatusNotFound,
-			"agent_not_found",
-			"agent",
-			"There is no such agent.",
-		)
+// ModelFor finds iris by handle or id, and tally.
+func (b *being) ModelFor(_ context.Context, _ psyche.Caller, agent string) (inference.Spec, string, error) {
+	switch strings.ToLower(agent) {
+	case "iris", "a1":
+		return b.spec, "a1", nil
+	case "tally":
+		return b.spec, "a2", nil
 	}
-	return b.spec, nil
+	return b.spec, "", psyche.Refuse(http.StatusNotFound, "agent_not_found", "agent", "There is no such agent.")
 }
 
 // nobody is a store without keys.

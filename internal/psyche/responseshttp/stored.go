@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -89,8 +88,8 @@ func own(caller psyche.Caller, user string) bool { return caller.User == user }
 // use is how a caller uses kept responses.
 type use struct {
 	caller psyche.Caller
-	// the agent that goes on from them, by its handle in any case of letters: from those of no other, because its memory
-	// is its own; empty: they are read
+	// the id of the agent that goes on from them: from those of no other, because its memory is its own; empty: they
+	// are read
 	agent   string
 	allowed func(caller psyche.Caller, user string) bool
 }
@@ -109,7 +108,7 @@ func (f *Handler) stored(ctx context.Context, u use, id string) (*keptBody, erro
 	if err := json.Unmarshal(r.Body, &kept); err != nil {
 		return nil, fmt.Errorf("read a kept response: %w", err)
 	}
-	others := u.agent != "" && !strings.EqualFold(u.agent, kept.Agent)
+	others := u.agent != "" && u.agent != r.Agent
 	if others || !u.caller.May(access.Client, kept.Agent) || !u.allowed(u.caller, r.User) {
 		return nil, memory.ErrNotFound
 	}

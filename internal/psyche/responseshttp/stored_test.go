@@ -163,7 +163,9 @@ func TestATalkWithOneAgentIsNotCarriedToAnother(t *testing.T) {
 	} {
 		_, text := k.ask(http.MethodPost, "", `{"model":"tally",`+further+`}`)
 		require.Contains(t, text, `"code":"`+code+`"`)
-		k.made(`{"model":"oneiros/iris",` + further + `}`)
+		for _, name := range []string{"oneiros/iris", "Iris", "a1"} {
+			k.made(`{"model":"` + name + `",` + further + `}`)
+		}
 	}
 	status, _ := k.ask(http.MethodGet, "/"+id, "")
 	require.Equal(t, http.StatusOK, status)
