@@ -241,7 +241,7 @@ func (i *inspector) openai() {
 	i.some(theClient, "/v1/models")
 	list := i.expect(theClient, "GET", "/v1/models", "", 200, "Anthropic-Version", "2023-06-01")
 	require.Contains(i, list, `"has_more":false`)
-	for _, path := range []string{"/v1/models/iris", "/v1/models/agent/iris"} {
+	for _, path := range []string{"/v1/models/iris", "/v1/models/agent/iris", "/v1/models/oneiros/iris"} {
 		i.expect(theClient, "GET", path, "", 200)
 		model := i.expect(theClient, "GET", path, "", 200, "Anthropic-Version", "2023-06-01")
 		require.Contains(i, model, `"display_name":"iris"`)

@@ -390,6 +390,10 @@ var operations = map[string]note{
 		id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}",
 		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
 	},
+	"GET /v1/models/oneiros/{id}": {
+		id: "getModelOfServer", summary: "One agent as a model, by the name oneiros/{id}",
+		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
+	},
 	"GET /v1/agents/{agent}/status": {
 		id: "getStatus", summary: "How an agent is", note: "It wakes nobody.",
 		answers: one(psyche.Status{}),

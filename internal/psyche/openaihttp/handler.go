@@ -57,6 +57,7 @@ func (f *Handler) Routes() []front.Route {
 		read("/v1/models", ok(f.models)),
 		read("/v1/models/{id}", ok(f.model)),
 		read("/v1/models/agent/{id}", ok(f.model)),
+		read("/v1/models/oneiros/{id}", ok(f.model)),
 		read("/v1/agents/{agent}/status", ok(f.status)),
 		read("/v1/agents/{agent}/emotion", ok(f.emotion)),
 		change("/v1/agents/{agent}/emotion", ok(f.feel)),

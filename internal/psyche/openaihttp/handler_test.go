@@ -335,6 +335,7 @@ func TestAnUnknownAgentIsReportedAsAMissingModel(t *testing.T) {
 	for _, ask := range [][]string{
 		{http.MethodPost, talk, `{"model":"gpt-5"}`},
 		{http.MethodGet, "/v1/models/agent/gpt-5", ""},
+		{http.MethodGet, "/v1/models/gpt-5:latest", ""},
 	} {
 		res, answer := h.send(ask[0], ask[1], ask[2])
 		require.Equal(t, http.StatusNotFound, res.StatusCode)
@@ -353,7 +354,10 @@ func TestAgentsAreListedAsModels(t *testing.T) {
 	require.JSONEq(t,
 		`{"object":"list","data":[{"id":"echo","object":"model","created":0,"owned_by":"oneiros"},{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}]}`,
 		answer)
-	for _, name := range []string{"agent/iris", "Iris"} {
+	for _, name := range []string{
+		"agent/iris", "Iris", "a2", "oneiros/iris", "oneiros%2Firis", "agent%2fIris", "iris:latest", "oneiros/iris:latest",
+		"oneiros%2Fagent%2Firis",
+	} {
 		_, answer = h.send(http.MethodGet, "/v1/models/"+name, "")
 		require.JSONEq(t, `{"id":"iris","object":"model","created":1700000000,"owned_by":"oneiros"}`, answer)
 	}

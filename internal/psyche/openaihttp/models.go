@@ -117,7 +117,7 @@ func (f *Handler) models(r *http.Request) (any, error) {
 
 // model returns one of them.
 func (f *Handler) model(r *http.Request) (any, error) {
-	c, name := front.CallerOf(r.Context()), strings.TrimPrefix(r.PathValue("id"), turnhttp.Prefix)
+	c, name := front.CallerOf(r.Context()), turnhttp.Handle(r.PathValue("id"))
 	agents, err := f.Reached(r.Context(), c)
 	if err != nil {
 		return nil, err

@@ -13,11 +13,10 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// Prefix may precede an agent's handle in a model name, for clients that want a vendor there.
-const Prefix = "agent/"
-
-// Other forms of a model's name: with this server as the vendor, and with the tag that Ollama's clients add.
+// Other forms of a model's name: with a prefix or this server as the vendor, for clients that want one there, and with
+// the tag that Ollama's clients add.
 const (
+	prefix = "agent/"
 	vendor = "oneiros/"
 	tag    = ":latest"
 )
@@ -25,7 +24,7 @@ const (
 // Handle is the agent's handle, or id, in a model name. Neither has a slash or a colon.
 func Handle(model string) string {
 	name := strings.TrimPrefix(strings.TrimSpace(model), vendor)
-	return strings.TrimSuffix(strings.TrimPrefix(name, Prefix), tag)
+	return strings.TrimSuffix(strings.TrimPrefix(name, prefix), tag)
 }
 
 // Turns pass requests on to agents. Its fields must not change once it serves.
