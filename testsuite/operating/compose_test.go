@@ -47,6 +47,12 @@ func TestTheComposeFileFollowsTheSpecification(t *testing.T) {
 		require.Contains(t, project.Services[name].Networks, "inside", name)
 		require.Empty(t, project.Services[name].Ports, name)
 	}
+	for _, name := range []string{"worker", "server"} { // a webhook's secret is made by one and read by the other
+		folders := project.Services[name].Volumes
+		require.Len(t, folders, 1, name)
+		require.Equal(t, "oneiros", folders[0].Source, name)
+		require.Equal(t, "/var/lib/oneiros", folders[0].Target, name)
+	}
 	ports := project.Services["server"].Ports
 	require.Len(t, ports, 1)
 	require.Equal(t, "127.0.0.1", ports[0].HostIP)

@@ -87,8 +87,8 @@ func newRig(t *testing.T) *rig {
 	slices.Sort(r.env)
 	r.env = append(r.env, "HOME="+r.dir, "ONEIROS_CONFIG="+filepath.Join(r.dir, "oneiros.yaml"))
 	r.dialed(store)
-	r.begin(r.program, r.own("worker", r.worker, free(t)), project.Services["worker"].Command...)
-	r.begin(r.program, r.own("server", r.server, r.clients), project.Services["server"].Command...)
+	r.begin(r.program, r.own(r.worker, free(t)), project.Services["worker"].Command...)
+	r.begin(r.program, r.own(r.server, r.clients), project.Services["server"].Command...)
 	return r
 }
 
@@ -180,13 +180,13 @@ func tested(m *testing.M) int {
 	return m.Run()
 }
 
-// own is the environment of a process with addresses and a data folder of its own.
-func (r *rig) own(name, metrics, clients string) []string {
+// own is the environment of a process with addresses of its own. All have the data folder, as in the compose file.
+func (r *rig) own(metrics, clients string) []string {
 	env := slices.DeleteFunc(slices.Clone(r.env), func(line string) bool {
 		return strings.HasPrefix(line, "ONEIROS_METRICS_LISTEN=") || strings.HasPrefix(line, "ONEIROS_SERVE_LISTEN=")
 	})
 	return append(env, "ONEIROS_METRICS_LISTEN="+metrics, "ONEIROS_SERVE_LISTEN="+clients,
-		"ONEIROS_DATA_DIR="+r.folder(name))
+		"ONEIROS_DATA_DIR="+r.folder("data"))
 }
 
 // begin starts a process that ends with the test, and returns its output and what ends it sooner.
@@ -256,7 +256,7 @@ func (r *rig) get(url string) (status int, body string) {
 func (r *rig) oneiros(args ...string) string {
 	r.Helper()
 	cmd := exec.CommandContext(r.ctx, r.program, args...)
-	cmd.Env = r.own("commands", "", "127.0.0.1:0")
+	cmd.Env = r.own("", "127.0.0.1:0")
 	out, err := cmd.Output()
 	require.NoError(r, err, "%v: %s", args, out)
 	return string(out)
