@@ -219,7 +219,12 @@ func TestBadValuesAreRefusedByName(t *testing.T) {
 		require.Contains(t, out, want, set)
 		require.NotContains(t, out, "u:pw@", "a password must not be repeated")
 	}
-	out, err := run(t, tool(t, "helm"), "template", "demo", chart)
+	out, err := run(t, tool(t, "helm"), "template", "demo", chart, "--values", chart+"/ci/versioned-values.yaml", "--set",
+		"worker.versioning.draining[0].buildID=a,worker.versioning.draining[0].replicas=1,"+
+			"worker.versioning.draining[1].buildID=a,worker.versioning.draining[1].replicas=1")
+	require.Error(t, err)
+	require.Contains(t, out, "names the build a twice")
+	out, err = run(t, tool(t, "helm"), "template", "demo", chart)
 	require.Error(t, err, "three values have no default")
 	for _, path := range []string{"/image/repository", "/config/temporal/address", "/config/store/url"} {
 		require.Contains(t, out, path)
@@ -353,6 +358,75 @@ func TestADrainingBuildKeepsItsWorkers(t *testing.T) {
 		"v0.3.1": "registry.example/oneiros:v0.3.1",
 		"v0.3.0": "registry.example/oneiros:v0.3.0",
 	}, builds)
+}
+
+// Build ids that begin alike, or differ in what a name cannot hold, have Deployments of their own.
+func TestEachBuildHasADeploymentOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, ids := range [][2]string{
+		{"2026-11-23-main-1", "2026-11-23-main-2"},
+		{"v1.0", "V1_0"},
+		{"b1", "b1..."},
+		{strings.Repeat("a", 90), strings.Repeat("a", 91)},
+	} {
+		names, labels := map[any]bool{}, map[any]bool{}
+		args := []string{"--values", chart + "/ci/versioned-values.yaml", "--set", "fullnameOverride=" + strings.Repeat("n", 60)}
+		args = append(args, "--set", "worker.versioning.buildID="+ids[0]+",worker.versioning.draining[0].buildID="+ids[1]+
+			",worker.versioning.draining[0].replicas=1")
+		for _, o := range objects(t, render(t, args...)) {
+			if at(o, "metadata", "labels", "app.kubernetes.io/component") == "worker" && o["kind"] == "Deployment" {
+				name := at(o, "metadata", "name").(string)
+				require.LessOrEqual(t, len(name), 63, name)
+				require.Regexp(t, `^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`, name)
+				names[name] = true
+				labels[at(o, "spec", "selector", "matchLabels", "oneiros.build")] = true
+			}
+		}
+		require.Len(t, names, 2, ids)
+		require.Len(t, labels, 2, ids)
+	}
+}
+
+func TestWebhooksAreRefusedWithoutTheirKey(t *testing.T) {
+	t.Parallel()
+	const refused = "webhook_key_file: /etc/oneiros/secrets.webhookKey-is-not-set"
+	require.Contains(t, configOf(t, chart+"/ci/minimal-values.yaml"), refused)
+	full := configOf(t, chart+"/ci/full-values.yaml")
+	require.NotContains(t, full, refused)
+	require.Contains(t, full, "webhook_key_file: /run/secrets/oneiros/webhook-key")
+}
+
+// The pod that restores has what a worker has, and no Service, Deployment or policy takes it for a worker or a server.
+func TestTheRestoringPodIsAWorkerWithAnotherCommand(t *testing.T) {
+	t.Parallel()
+	for name, values := range valueSets(t) {
+		rendered := render(t, "--values", values, "--set", "restore=true", "--show-only", "templates/restore.yaml")
+		pods := objects(t, rendered)
+		require.Len(t, pods, 1, name)
+		labels, spec := pod(pods[0])
+		container := spec["containers"].([]any)[0]
+		require.Equal(t, []any{"store", "import", "-"}, at(container, "args"), name)
+		require.Equal(t, true, at(container, "stdin"), name)
+		for _, o := range objects(t, render(t, "--values", values)) {
+			if selector, ok := at(o, "spec", "selector", "matchLabels").(object); ok {
+				require.Zero(t, selected([]object{labels}, selector), name)
+			}
+			if o["kind"] != "Deployment" || at(o, "metadata", "labels", "app.kubernetes.io/component") != "worker" {
+				continue
+			}
+			_, worker := pod(o)
+			require.Equal(t, worker["volumes"], spec["volumes"], name)
+			its := worker["containers"].([]any)[0]
+			require.Equal(t, at(its, "volumeMounts"), at(container, "volumeMounts"), name)
+			require.Subset(t, at(its, "env"), at(container, "env"), name)
+		}
+		conform := tool(t, "kubeconform")
+		file := filepath.Join(t.TempDir(), "pod.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(rendered), 0o600))
+		out, err := run(t, conform, "-strict", "-schema-location", "testdata/schemas/{{.ResourceKind}}{{.KindSuffix}}.json",
+			file)
+		require.NoError(t, err, "%s: %s", name, out)
+	}
 }
 
 // noted is a command of the notes, with the Deployment in whose pods it runs.

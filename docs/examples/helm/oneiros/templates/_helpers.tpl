@@ -47,6 +47,14 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{- .Values.worker.versioning.buildID | default .Values.image.tag | default .Chart.AppVersion -}}
 {{- end -}}
 
+{{/* What a build's Deployment is called, of {root, buildID}: what a name may hold of its id, and a hash, since ids that
+     begin alike must not meet. */}}
+{{- define "oneiros.workerName" -}}
+{{- $worker := printf "%s-worker" (include "oneiros.fullname" .root) -}}
+{{- $slug := regexReplaceAll "[^a-z0-9]+" (lower .buildID) "-" | trimAll "-" | trunc (min 20 (sub 53 (len $worker)) | int) -}}
+{{- printf "%s-%s-%s" $worker ($slug | trimSuffix "-") (sha256sum .buildID | trunc 8) -}}
+{{- end -}}
+
 {{- define "oneiros.secretsDir" -}}/run/secrets/oneiros{{- end -}}
 
 {{/* What the chart sets by itself, with where to say it instead. */}}
@@ -131,7 +139,10 @@ key_file: {{ $dir }}/key
 {{- $own := dict "store" $store "temporal" $temporal "serve" $serve -}}
 {{- $_ := set $own "worker" (dict "stop_within" (printf "%ds" (int .Values.worker.drainSeconds))) -}}
 {{- if $s.sealKeys.name }}{{ $_ := set $own "seal" (dict "keys_file" (printf "%s/seal-keys" $dir)) }}{{ end -}}
-{{- if $s.webhookKey.name }}{{ $_ := set $own "rooms" (dict "webhook_key_file" (printf "%s/webhook-key" $dir)) }}{{ end -}}
+{{/* Without the Secret each pod would make a key of its own, which ends with it: the path of a file that is not there
+     makes every webhook an error that names the value. */}}
+{{- $webhookKey := ternary (printf "%s/webhook-key" $dir) "/etc/oneiros/secrets.webhookKey-is-not-set" (ne $s.webhookKey.name "") -}}
+{{- $_ := set $own "rooms" (dict "webhook_key_file" $webhookKey) -}}
 {{- range $name, $ref := $s.providers -}}
 {{- $_ := set (get $c.providers $name) "api_key_file" (printf "%s/providers/%s" $dir $name) -}}
 {{- end -}}
