@@ -103,7 +103,7 @@ func sweepIfDue(ctx context.Context, e *engine, every time.Duration) (memory.Rem
 		return memory.Removed{}, err
 	}
 	if e.meter != nil {
-		e.meter.Swept(state)
+		e.meter.Swept(state, every)
 	}
 	if now := time.Now(); now.Before(state.Ended.Add(every)) && !now.Before(state.Ended) {
 		return memory.Removed{}, nil
@@ -114,7 +114,7 @@ func sweepIfDue(ctx context.Context, e *engine, every time.Duration) (memory.Rem
 	}
 	state, read := e.deployment.store.Swept(ctx)
 	if read == nil {
-		e.meter.Swept(state)
+		e.meter.Swept(state, every)
 	}
 	return removed, errors.Join(err, read)
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"slices"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -246,6 +247,7 @@ type retention struct {
 	removed *prometheus.GaugeVec
 	swept   prometheus.Gauge
 	broken  prometheus.Gauge
+	every   prometheus.Gauge
 }
 
 func newRetention(r prometheus.Registerer) retention {
@@ -263,11 +265,16 @@ func newRetention(r prometheus.Registerer) retention {
 			Name: "oneiros_retention_failed",
 			Help: "1 when the newest pass over what has become old failed.",
 		}),
+		every: made.NewGauge(prometheus.GaugeOpts{
+			Name: "oneiros_retention_every_seconds",
+			Help: "How often a worker looks for what has become old (retention.every); 0: this process does not.",
+		}),
 	}
 }
 
-// Swept reports what the sweeps of the deployment have done.
-func (r retention) Swept(state memory.SweepState) {
+// Swept reports what the sweeps of the deployment have done, and how often there is to be one.
+func (r retention) Swept(state memory.SweepState, every time.Duration) {
+	r.every.Set(every.Seconds())
 	for kind, n := range map[string]int{
 		"attempts":  state.Total.Attempts,
 		"events":    state.Total.Events,
