@@ -11,6 +11,10 @@ fi
 install -d -o oneiros -g oneiros -m 0700 /var/lib/oneiros
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	# after an upgrade, what runs is started anew; what does not run stays so
-	systemctl try-restart oneiros-up.service oneiros-serve.service oneiros-worker.service || true
+	# After an upgrade, what runs is started anew; what does not run stays so. A worker that runs goes on with the build
+	# before: without Worker Versioning the workers of all hosts stop before one of the new build starts.
+	systemctl try-restart oneiros-up.service oneiros-serve.service || true
+	if systemctl is-active --quiet oneiros-worker.service; then
+		echo "oneiros-worker still runs the build before. Stop it on every host, then start it (docs/operations.md, Upgrade)."
+	fi
 fi
