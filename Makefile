@@ -22,7 +22,7 @@ RELEASED := $(shell sed -n 's/^\#\# \([0-9][0-9.]*\) .*/\1/p' CHANGELOG.md | hea
 VERSION := $(shell git describe --tags --dirty 2>/dev/null || \
 	{ at=$$(git describe --always --dirty --exclude '*' 2>/dev/null) && echo "v$(RELEASED)-g$$at"; } || echo dev)
 STAMP := -s -w -X main.version=$(VERSION)
-# The compiler makes faster what this profile says is used most. It is not called default.pgo, because tests would then
+# By this CPU profile the compiler optimizes what is used most. It is not called default.pgo, because tests would then
 # compile every package twice (docs/decisions/0071-programs-are-compiled-by-a-profile.md).
 PROFILED := -pgo=cmd/oneiros/oneiros.pgo
 
@@ -41,7 +41,7 @@ build: oneiros bin/temporald ## Build bin/oneiros and bin/temporald
 
 .PHONY: oneiros
 oneiros:
-	@test -e bin/oneiros || echo "building oneiros: one to two minutes the first time, seconds after that"
+	@test -e bin/oneiros || echo "building oneiros: about three minutes on two cores the first time, seconds after that"
 	@mkdir -p bin
 	@$(GO) build -buildvcs=false $(PROFILED) -ldflags "$(STAMP)" -o bin/oneiros ./cmd/oneiros
 
@@ -302,7 +302,7 @@ bench-wake: bin/temporald redis ## The wake suite alone, a quarter of an hour; w
 # A server that talks on every wire, and six weeks of nights; old profiles go on to fit while the code changes.
 .PHONY: profile
 profile: bin/temporald ## The profile by which oneiros is compiled, measured anew (five minutes)
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export ONEIROS_PROFILE="$$dir" && \
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && export ONEIROS_CPU_PROFILE="$$dir" && \
 	$(GO) build -buildvcs=false -tags profile -o "$$dir/oneiros" ./cmd/oneiros && \
 	ONEIROS_TEMPORALD=bin/temporald "$$dir/oneiros" demo --dir "$$dir/life" && \
 	$(GO) test -run '^$$' -bench BenchmarkAdded -benchtime 1x -timeout 30m ./testsuite/serving && \

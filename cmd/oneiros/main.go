@@ -44,7 +44,7 @@ func main() {
 	os.Exit(code)
 }
 
-// finish ends what a build for measuring has begun (profile.go).
+// finish writes the CPU profile of a build with the tag profile (profile.go).
 var finish = func() {}
 
 func run() int {

@@ -9,10 +9,10 @@ import (
 	"runtime/pprof"
 )
 
-// A build with the tag profile writes what its process has spent the CPU on into the folder that ONEIROS_PROFILE names.
-// `make profile` makes oneiros.pgo of it, by which programs are compiled that are used.
+// A build with the tag profile writes a CPU profile of its process into the folder that ONEIROS_CPU_PROFILE names.
+// `make profile` merges such profiles into oneiros.pgo, with which `make build` and releases compile the program.
 func init() {
-	dir := os.Getenv("ONEIROS_PROFILE")
+	dir := os.Getenv("ONEIROS_CPU_PROFILE")
 	if dir == "" {
 		return
 	}
@@ -21,7 +21,7 @@ func init() {
 		err = pprof.StartCPUProfile(file)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "measure what the CPU is spent on:", err)
+		fmt.Fprintln(os.Stderr, "write a CPU profile into ONEIROS_CPU_PROFILE:", err)
 		os.Exit(1)
 	}
 	finish = func() {

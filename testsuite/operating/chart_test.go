@@ -370,7 +370,10 @@ func TestEachBuildHasADeploymentOfItsOwn(t *testing.T) {
 		{strings.Repeat("a", 90), strings.Repeat("a", 91)},
 	} {
 		names, labels := map[any]bool{}, map[any]bool{}
-		args := []string{"--values", chart + "/ci/versioned-values.yaml", "--set", "fullnameOverride=" + strings.Repeat("n", 60)}
+		args := []string{
+			"--values", chart + "/ci/versioned-values.yaml",
+			"--set", "fullnameOverride=" + strings.Repeat("n", 60),
+		}
 		args = append(args, "--set", "worker.versioning.buildID="+ids[0]+",worker.versioning.draining[0].buildID="+ids[1]+
 			",worker.versioning.draining[0].replicas=1")
 		for _, o := range objects(t, render(t, args...)) {

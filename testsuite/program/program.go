@@ -49,7 +49,7 @@ func Oneiros(t testing.TB) string {
 var built = sync.OnceValues(func() (string, error) { return compile("oneiros") })
 
 // ProfileVariable of the environment is a folder for profiles of the CPU: benchmarks build a program that writes them.
-const ProfileVariable = "ONEIROS_PROFILE"
+const ProfileVariable = "ONEIROS_CPU_PROFILE"
 
 var shipped = sync.OnceValues(func() (string, error) {
 	if os.Getenv(ProfileVariable) != "" {

@@ -81,9 +81,9 @@ func build(t testing.TB, talk talker.Options, asleep provider.Options, settings 
 	}
 	require.FileExists(t, server, "make build builds it")
 	h := &deployment{TB: t, dir: t.TempDir(), settings: settings}
-	h.env = []string{
-		"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server,
-		program.ProfileVariable + "=" + os.Getenv(program.ProfileVariable),
+	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "ONEIROS_TEMPORALD=" + server}
+	if folder := os.Getenv(program.ProfileVariable); folder != "" {
+		h.env = append(h.env, program.ProfileVariable+"="+folder)
 	}
 	require.NoError(t, os.Symlink(program.Oneiros(t), filepath.Join(h.dir, "oneiros")))
 	h.talker, err = talker.Start(talk)

@@ -27,7 +27,7 @@ type Route struct {
 	Serve http.HandlerFunc
 }
 
-// Form is how the clients of a wire are told what concerns every answer.
+// Form is what a wire's clients expect of every answer, whatever it is about.
 type Form struct {
 	// Refusal is the body of an error, with the status that the clients know. The request's id may be empty.
 	Refusal func(f *psyche.Fault, request string) (status int, body any)

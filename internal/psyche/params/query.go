@@ -18,8 +18,8 @@ type Query struct {
 	Fault *psyche.Fault
 }
 
-// QueryOf parses a query string. Unknown names are refused by name, and so is a duplicate. A name that ends with [] is a
-// list, which may be given repeatedly, with the brackets and without.
+// QueryOf parses a query string. Unknown names are refused by name, and so is a duplicate. A name that ends with [] is
+// a list, which may be given repeatedly, with the brackets and without.
 func QueryOf(r *http.Request, names ...string) (*Query, error) {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {

@@ -217,7 +217,7 @@ func TestAResponseInOnePieceIsWhatAStreamEndsWith(t *testing.T) {
 }
 
 // TestAnnotationsAreGivenInTheFormOfTheWire draws notes in the forms in which providers send them, among the words and
-// before them. Each is told once by an event and stands in the response, with every member that the wire requires.
+// before them. Each comes once in an event and stands in the response, with every member that the wire requires.
 func TestAnnotationsAreGivenInTheFormOfTheWire(t *testing.T) {
 	t.Parallel()
 	forms := []string{ // each of a number, and what becomes of it

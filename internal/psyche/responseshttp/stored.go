@@ -123,7 +123,9 @@ func missing(err error, status int, code, field, id string) error {
 		return err
 	}
 	return psyche.Refuse(status, code, field,
-		"There is no kept response %q, or one that it goes on from is missing. It may have been made with \"store\": false, be older than retention.responses, have been deleted or forgotten, or belong to another key or another agent.",
+		"There is no kept response %q, or one that it goes on from is missing. It may have been made with \"store\": "+
+			"false, be older than retention.responses, have been deleted or forgotten, or belong to another key or "+
+			"another agent.",
 		clipped(id))
 }
 

@@ -127,7 +127,7 @@ func TestARequestGoesOnFromAKeptResponse(t *testing.T) {
 	require.Contains(t, text, `"text":"Yes."`)
 }
 
-// Clients send the whole conversation when they are told this code, which is OpenAI's.
+// Clients send the whole conversation after this code, which is OpenAI's.
 func TestAPreviousResponseThatIsMissingIsNamedAsTheClientNamedIt(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)
@@ -344,7 +344,10 @@ func TestAListInAQueryMayHaveSeveralValues(t *testing.T) {
 			require.Equal(t, want, status, "%s%s: %s", path, query, text)
 		}
 	}
-	for path, twice := range map[string]string{"/" + id: "?stream=false&stream=false", "/" + id + "/input_items": "?limit=1&limit=2"} {
+	for path, twice := range map[string]string{
+		"/" + id:                  "?stream=false&stream=false",
+		"/" + id + "/input_items": "?limit=1&limit=2",
+	} {
 		status, text := k.ask(http.MethodGet, path+twice, "")
 		require.Equal(t, http.StatusBadRequest, status)
 		require.Contains(t, text, "given twice")
