@@ -1,15 +1,15 @@
 package redisstore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -72,25 +72,36 @@ func (s aging) TrimEvents(ctx context.Context, agent string, through int64, limi
 	return n, nil
 }
 
+// replacedOrder has the agent's live items that have older revisions, by when the oldest of these was replaced, in
+// microseconds since 1970; 0 while that is not computed. Older programs did not write it, so that every revision is
+// looked at when an agent is trimmed first, and then once in lookEvery; scannedField is the date.
+const (
+	replacedOrder = "by:replaced"
+	scannedField  = "scanned"
+	lookEvery     = 30 * 24 * time.Hour
+)
+
+// trimmedAtOnce is how many items one step of TrimRevisions reads: some milliseconds for the server.
+const trimmedAtOnce = 100
+
 // trimPlan lists revisions to remove, of one item after another.
 type trimPlan struct {
-	Before string     `json:"before"`
-	Items  []trimItem `json:"items,omitempty"`
+	Before  string     `json:"before"`
+	Items   []trimItem `json:"items,omitempty"`
+	Look    []string   `json:"look,omitempty"`    // items to read at the next step, because they have older revisions
+	Scanned string     `json:"scanned,omitempty"` // when every revision was looked at
 }
 
 type trimItem struct {
 	ID      string `json:"id"`
-	Numbers []int  `json:"numbers"`
+	Newest  int    `json:"newest"` // the newest revision that was read; after a later one the item is read again
+	Numbers []int  `json:"numbers,omitempty"`
+	Next    string `json:"next,omitempty"` // when the oldest revision that stays was replaced; empty: none is to be trimmed
 }
 
 // TrimRevisions removes revisions of live items and affects that were replaced before a time.
 func (s aging) TrimRevisions(ctx context.Context, agent string, before time.Time, limit int) (int, error) {
-	plan, err := s.oldRevisions(ctx, agent, before, limit)
-	if err != nil {
-		return 0, store.Wrap(err, "find old revisions of ", agent)
-	}
-	args, err := s.apply(ctx, trimRevisionsScript, agent, plan)
-	n := int(integer(args, 1))
+	n, err := s.trimRevisions(ctx, agent, before, limit)
 	if err == nil {
 		var affects int
 		affects, err = s.trimAffects(ctx, agent, before, limit)
@@ -99,92 +110,118 @@ func (s aging) TrimRevisions(ctx context.Context, agent string, before time.Time
 	return n, store.Wrap(err, "trim the revisions of ", agent)
 }
 
-// oldRevisions finds up to limit revisions of live items that were replaced before a time. What it finds may be removed
-// later as well, as long as the item stays live.
+func (s aging) trimRevisions(ctx context.Context, agent string, before time.Time, limit int) (int, error) {
+	if err := s.scanRevisions(ctx, agent); err != nil {
+		return 0, err
+	}
+	for n := 0; ; {
+		plan, err := s.oldRevisions(ctx, agent, before, limit-n)
+		if err != nil {
+			return n, err
+		}
+		args, err := s.apply(ctx, trimRevisionsScript, agent, plan)
+		n += int(integer(args, 1))
+		if err != nil || n >= limit || len(plan.Items) == 0 {
+			return n, err
+		}
+	}
+}
+
+// oldRevisions finds up to limit revisions of live items that were replaced before a time.
 func (s aging) oldRevisions(ctx context.Context, agent string, before time.Time, limit int) (trimPlan, error) {
 	plan := trimPlan{Before: date(before)}
-	past, err := s.pastRevisions(ctx, agent)
-	if err != nil || len(past) == 0 {
+	ids, err := ask(ctx, s.server, func(ctx context.Context) ([]string, error) {
+		return s.client.ZRangeArgs(ctx, redis.ZRangeArgs{
+			Key:     s.key(agent, replacedOrder),
+			Start:   "-inf",
+			Stop:    "(" + micros(before),
+			ByScore: true,
+			Count:   trimmedAtOnce,
+		}).Result()
+	})
+	if err != nil {
 		return plan, err
 	}
-	ids := make([]string, 0, len(past))
-	for id := range past {
-		ids = append(ids, id)
+	histories, err := s.histories(ctx, agent, ids)
+	if err != nil {
+		return plan, err
 	}
-	slices.Sort(ids)
-	for some := range slices.Chunk(ids, headsAtOnce) {
-		newest, err := s.newestRows(ctx, agent, some)
+	for i, history := range histories {
+		item := trimItem{ID: ids[i]}
+		if len(history) > 0 {
+			newest := history[len(history)-1]
+			item.Newest = newest.number
+			if newest.marks.State == dream.Live {
+				item.Numbers, item.Next, err = trimmable(history, plan.Before, limit)
+			}
+			limit -= len(item.Numbers)
+		}
 		if err != nil {
 			return plan, err
 		}
-		for i, id := range some {
-			if newest[i].number == 0 || newest[i].marks.State != dream.Live {
-				continue
-			}
-			item := trimItem{ID: id}
-			history := append(past[id], newest[i])
-			slices.SortFunc(history, func(a, b row) int { return cmp.Compare(a.number, b.number) })
-			for n := 0; n+1 < len(history) && limit > 0; n++ {
-				if history[n+1].marks.Changed < plan.Before {
-					item.Numbers = append(item.Numbers, history[n].number)
-					limit--
-				}
-			}
-			if len(item.Numbers) > 0 {
-				plan.Items = append(plan.Items, item)
-			}
-		}
+		plan.Items = append(plan.Items, item)
 	}
 	return plan, nil
 }
 
-// pastRevisions reads all older revisions of an agent's items, by id.
-func (s aging) pastRevisions(ctx context.Context, agent string) (map[string][]row, error) {
-	past, seen := map[string][]row{}, map[string]bool{}
-	for cursor := uint64(0); ; {
-		var fields []string
-		err := s.exchange(ctx, func(ctx context.Context) error {
-			var next uint64
-			var err error
-			fields, next, err = s.client.HScan(ctx, s.key(agent, "revisions"), cursor, "", keysAtOnce).Result()
-			if err == nil {
-				cursor = next
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		for i := 0; i+1 < len(fields); i += 2 {
-			id, number, _ := strings.Cut(fields[i], "\x00")
-			if seen[fields[i]] {
-				continue
-			}
-			seen[fields[i]] = true
-			r, err := parseMarks(id, fields[i+1])
-			if err != nil {
-				return nil, fmt.Errorf("revision %s: %w", number, err)
-			}
-			past[id] = append(past[id], r)
-		}
-		if cursor == 0 {
-			return past, nil
+// trimmable returns the numbers of at most limit revisions that were replaced before a time, and when the first of the
+// others was.
+func trimmable(history []row, before string, limit int) (numbers []int, next string, err error) {
+	first := ""
+	for i, by := range history[1:] {
+		if by.marks.Changed < before && len(numbers) < limit {
+			numbers = append(numbers, history[i].number)
+		} else if first == "" || by.marks.Changed < first {
+			first = by.marks.Changed
 		}
 	}
+	if first == "" {
+		return numbers, "", nil
+	}
+	var p parser
+	at := p.time(first)
+	return numbers, micros(at), p.err
 }
 
-// newestRows reads the newest rows of items with their marks; an empty row for one that does not exist.
-func (s aging) newestRows(ctx context.Context, agent string, ids []string) ([]row, error) {
-	values, err := ask(ctx, s.server, func(ctx context.Context) ([]any, error) {
-		return s.client.HMGet(ctx, s.key(agent, "items"), ids...).Result()
+// micros is a score of replacedOrder.
+func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
+
+// scanRevisions completes replacedOrder, seldom, with every item that has older revisions.
+func (s aging) scanRevisions(ctx context.Context, agent string) error {
+	scanned, err := ask(ctx, s.server, func(ctx context.Context) (string, error) {
+		return s.client.HGet(ctx, s.key(agent, countersPart), scannedField).Result()
 	})
-	rows := make([]row, len(ids))
-	for i := 0; err == nil && i < len(values); i++ {
-		if kept := text(values, i); kept != "" {
-			rows[i], err = parseMarks(ids[i], kept)
+	p := parser{err: ignoreMissing(err)}
+	now := s.set.now()
+	if last := p.time(scanned); p.err != nil || !last.IsZero() && now.Sub(last) < lookEvery {
+		return p.err
+	}
+	for cursor := uint64(0); ; {
+		plan := trimPlan{}
+		err := s.exchange(ctx, func(ctx context.Context) error {
+			fields, next, err := s.client.HScan(ctx, s.key(agent, "revisions"), cursor, "", keysAtOnce).Result()
+			if err != nil {
+				return err
+			}
+			cursor, plan.Look = next, nil
+			for i := 0; i < len(fields); i += 2 {
+				id, _, _ := strings.Cut(fields[i], "\x00")
+				plan.Look = append(plan.Look, id)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if cursor == 0 {
+			plan.Scanned = date(now)
+		}
+		plan.Look = store.Distinct(plan.Look)
+		_, err = s.apply(ctx, trimRevisionsScript, agent, plan)
+		if err != nil || cursor == 0 {
+			return err
 		}
 	}
-	return rows, err
 }
 
 // trimAffects removes the oldest affects, as long as the next one was set before the time.
@@ -266,21 +303,4 @@ func (s aging) ChangeSwept(
 		return word == "torn", err
 	})
 	return after, store.Wrap(err, "what was swept")
-}
-
-// parseMarks parses a row with its marks and without its body.
-func parseMarks(id, kept string) (row, error) {
-	r := row{id: id}
-	number, rest, found := strings.Cut(kept, " ")
-	head, _, whole := strings.Cut(rest[min(len(rest), placeBytes):], "\n")
-	from := strings.IndexByte(head, '{')
-	if !found || !whole || from < 0 {
-		return row{}, fmt.Errorf("the row of %s has no number, places or marks", id)
-	}
-	var err error
-	r.number, err = strconv.Atoi(number)
-	if err == nil {
-		err = json.Unmarshal([]byte(head[from:]), &r.marks)
-	}
-	return r, store.Wrap(err, "the row of ", id)
 }

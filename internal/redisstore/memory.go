@@ -20,6 +20,7 @@ import (
 //	by:<order>:<kind>:<state> zset    all with one score; members sort by their bytes: key, beginning of the text, id
 //	by:status:<status>:<state> zset   as by:newest, of records of dreams; since schema 6
 //	by:proposed               set     ids of the items that wait for a review; since schema 6
+//	by:replaced               zset    live items with older revisions, by when the oldest was replaced (aging.go)
 //	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
 //	cause: dream: session:    set     ids of the items that a cause made or changed, that a dream made, of a session
 //	owner:<owner>             set     ids of the items that were said in this owner's conversations

@@ -80,6 +80,7 @@ type vectorPlan struct {
 type writePlan struct {
 	Token   string       `json:"token"`
 	Agent   string       `json:"agent"`
+	At      string       `json:"at"` // a score of replacedOrder
 	Fence   *holder      `json:"fence,omitempty"`
 	Read    *int64       `json:"read,omitempty"`
 	Late    bool         `json:"late,omitempty"`
@@ -110,6 +111,7 @@ func (s *server) planWrite(w memory.Write) (preparedWrite, error) {
 	p := preparedWrite{plan: writePlan{
 		Token:   rand.Text(),
 		Agent:   w.Agent,
+		At:      micros(now),
 		Fence:   asHolder(w.Fence),
 		Read:    forgettingsOf(w.Fence.Read),
 		Late:    w.Late,

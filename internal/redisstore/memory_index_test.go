@@ -35,6 +35,40 @@ func TestEveryIndexAgreesWithTheRows(t *testing.T) {
 	require.Greater(t, h.done, 120, "most operations were refused, seed %d", seed)
 }
 
+// An older program wrote no order of what was replaced: its revisions are found by a look at all.
+func TestWhatAnOlderProgramReplacedIsTrimmed(t *testing.T) {
+	t.Parallel()
+	s, ctx := openAlone(t), t.Context()
+	e := &dream.Semantic{
+		Head: dream.Head{
+			ID:    "s",
+			Agent: who,
+			Kind:  dream.KindSemantic,
+			At:    dusk,
+			Taint: dream.FromHuman,
+			State: dream.Live,
+		},
+		Content: "tides",
+	}
+	_, err := s.Commit(ctx, memory.Write{Agent: who, Cause: "import", Add: []dream.Item{e}})
+	require.NoError(t, err)
+	for _, strength := range []float64{.1, .2, .3} {
+		changed := *e
+		changed.Strength = strength
+		_, err := s.Commit(ctx, memory.Write{Agent: who, Cause: "import", Change: []dream.Item{&changed}})
+		require.NoError(t, err)
+	}
+	require.EqualValues(t, 1, s.client.Del(ctx, s.key(who, replacedOrder)).Val())
+	later := time.Now().Add(time.Hour)
+	n, err := s.TrimRevisions(ctx, who, later, 2)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	n, err = s.TrimRevisions(ctx, who, later, 2)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.Zero(t, s.client.Exists(ctx, s.key(who, replacedOrder)).Val())
+}
+
 func openAlone(t *testing.T) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), redis.Shared(t).URL, Prefix(redis.Prefix(t)))
@@ -98,6 +132,8 @@ func (h *randomHistory) live(t *testing.T) {
 		err = h.s.Collect(ctx, who, []memory.Vector{h.vector("there"), h.vector("there"), h.vector("third")})
 	case 3:
 		_, err = h.s.Move(ctx, who, h.pick("here", "there"))
+	case 4:
+		_, err = h.s.TrimRevisions(ctx, who, time.Now(), 1+h.IntN(9))
 	default:
 		w := memory.Write{Agent: who, Cause: h.pick("import", "d1", "d2", "d3")}
 		for range h.IntN(5) {
@@ -202,6 +238,13 @@ func (h *randomHistory) derived(t *testing.T) map[string][]string {
 		if owner := *r.marks.Owner; owner != "" && r.marks.State == dream.Live {
 			add("live:"+owner, id)
 			add("owners", owner)
+		}
+		if r.marks.State == dream.Live && len(history) > 1 {
+			add(replacedOrder, id)
+			replaced, err := time.Parse(timeFormat, history[1].marks.Changed)
+			require.NoError(t, err)
+			score := c.ZScore(ctx, h.s.key(who, replacedOrder), id).Val()
+			require.LessOrEqual(t, score, float64(replaced.UnixMicro()), "the item would be trimmed late")
 		}
 		for space := range spaces {
 			if placed(space) {

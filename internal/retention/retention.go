@@ -17,7 +17,7 @@ import (
 // step is how many rows, events, revisions or items one write removes at most, so that nobody waits long behind it.
 const step = 300
 
-// trimEvery is how often an agent's revisions are trimmed: to find old ones, a store reads all that are kept.
+// trimEvery is how often an agent's revisions are trimmed: to find old ones, SQLite reads all that are kept.
 const trimEvery = 24 * time.Hour
 
 // claim is how long a process holds the right to sweep without renewing it. A killed one is followed after that.

@@ -178,6 +178,7 @@ for _, id in ipairs(order) do
     for _, p in ipairs(s.past) do
       soon('HSET', revisions, id .. '\0' .. p.revision, p.row)
     end
+    replaced(id, s.past, new, plan.at)
     soon('HSET', items, id, new.row)
     tally(id, old, new)
     soon('ZADD', base .. 'changes', tide, id)

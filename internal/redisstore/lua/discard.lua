@@ -42,6 +42,7 @@ for _, id in ipairs(plan.ids or {}) do
       end
     end
     call('HDEL', items, id)
+    call('ZREM', base .. 'by:replaced', id)
     call('ZREM', base .. 'changes', id)
     for _, space in ipairs(spaces) do
       dropvector(space, id)

@@ -37,6 +37,7 @@ for _, id in ipairs(plan.gone or {}) do
       end
     end
     call('HDEL', items, id)
+    call('ZREM', base .. 'by:replaced', id)
   end
   call('ZREM', base .. 'changes', id)
   for _, space in ipairs(spaces) do

@@ -163,6 +163,25 @@ local function pastgroups(old, new)
   return list
 end
 
+-- replaced enters an item into the order of those that have older revisions, when some were just replaced at that time. A
+-- restored item may have older ones, and is read at the next step.
+local function replaced(id, past, new, at)
+  if #past == 0 then
+    return
+  end
+  if new.marks.s ~= 'live' then
+    call('ZREM', base .. 'by:replaced', id)
+    return
+  end
+  for _, old in ipairs(past) do
+    if old.marks.s ~= 'live' then
+      call('ZADD', base .. 'by:replaced', 0, id)
+      return
+    end
+  end
+  call('ZADD', base .. 'by:replaced', 'NX', at, id)
+end
+
 -- tally updates the sets of live items by owner, which Owners counts, and the set of owners that have any. old and new are an
 -- item before and after a step; nil for none.
 local function tally(id, old, new)

@@ -21,6 +21,7 @@ for _, i in ipairs(plan.items) do
     past[number] = kept(blob())
   end
   local new, bare = kept(blob()), true
+  replaced(i.id, past, new, '0')
   for _, old in ipairs(past) do
     soon('HSET', revisions, i.id .. '\0' .. old.revision, old.row)
     for _, group in ipairs(pastgroups(old, new)) do

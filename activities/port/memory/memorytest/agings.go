@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -46,6 +47,7 @@ func RunAging(t *testing.T, open func(t *testing.T, now func() time.Time) AgingS
 		{"ADreamThatWroteAfterTheTimeCanBeUndone", undoneWithinTheWindow},
 		{"ADreamThatWroteBeforeTheTimeCannotBeUndone", notUndoneBeyondTheWindow},
 		{"RevisionsOfItemsThatAreNotLiveStay", archivedKeepTheirPast},
+		{"WhatIsChangedAtRandomIsTrimmedAsItShouldBe", agedAtRandom},
 		{"OldAffectsAreTrimmedButTheLast", affectsTrimmed},
 		{"WhatADreamMadeCanBeDiscarded", discarded},
 		{"WhatNoDreamMadeIsNotDiscarded", saidIsNotDiscarded},
@@ -228,6 +230,54 @@ func archivedKeepTheirPast(t *testing.T, s AgingStore, clock *calendar) {
 	commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{faded(e)}})
 	require.Zero(t, trimRevisions(t, s, clock.pass(30), 100))
 	require.Len(t, strengths(t, s, "s"), 2)
+}
+
+// agedAtRandom changes, archives and restores memories at random while they age, and compares the revisions that are kept
+// with those that should be.
+func agedAtRandom(t *testing.T, s AgingStore, clock *calendar) {
+	dice := rand.New(rand.NewPCG(7, 1))
+	kept := map[string][]time.Time{} // when each kept revision was written
+	live := map[string]bool{}
+	ids := []string{"s0", "s1", "s2", "s3", "s4"}
+	for _, id := range ids {
+		add(t, s, semantic(id, "tides"))
+		kept[id], live[id] = []time.Time{clock.now}, true
+	}
+	for range 150 {
+		clock.pass(1)
+		for range 2 {
+			id := ids[dice.IntN(len(ids))]
+			e := semantic(id, "tides")
+			e.Strength = dice.Float64()
+			live[id] = dice.IntN(3) > 0
+			if live[id] {
+				commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{e}})
+			} else {
+				commit(t, s, memory.Write{Cause: "operator", Change: []dream.Item{faded(e)}})
+			}
+			kept[id] = append(kept[id], clock.now)
+		}
+		if dice.IntN(2) == 0 {
+			continue
+		}
+		before, removed := clock.now.AddDate(0, 0, -5), 0
+		for _, id := range ids {
+			for live[id] && len(kept[id]) > 1 && kept[id][1].Before(before) {
+				kept[id] = kept[id][1:]
+				removed++
+			}
+		}
+		require.Equal(t, removed, trimRevisions(t, s, before, 100))
+		for _, id := range ids {
+			revisions, err := s.Revisions(t.Context(), echo, id)
+			require.NoError(t, err)
+			var written []time.Time
+			for _, r := range revisions {
+				written = append(written, r.At.UTC())
+			}
+			require.Equal(t, kept[id], written, id)
+		}
+	}
 }
 
 func affectsTrimmed(t *testing.T, s AgingStore, clock *calendar) {
