@@ -177,7 +177,7 @@ type asJSON struct{ value any }
 func (f *importer) importCounters(k memory.KeptCounters) {
 	f.fail(f.flushBatch()) // the waiting items belong to the agent before
 	f.counters, f.vectorRevision = k, 0
-	words := []any{"HSET", f.key(k.Agent, countersPart), "pulse", 1, "fed", 1, "tallied", 1}
+	words := []any{"HSET", f.key(k.Agent, countersPart), "pulse", 1, "fed", 1, "tallied", 1, "unsettled", 1}
 	set := func(name string, value any) { words = append(words, name, value) }
 	for _, n := range []struct {
 		name  string

@@ -350,7 +350,8 @@ func TestEveryKeyIsArchivedOrTemporary(t *testing.T) {
 	}
 	require.Greater(t, lasting, 100)
 	for hash, existing := range map[string]string{
-		"a:*:life": "seq dreams space dim tide scrubs pulse fed tallied epoch told lock seen last by digest undofrom detailsfrom",
+		"a:*:life": "seq dreams space dim tide scrubs pulse fed tallied epoch told lock seen last by digest undofrom detailsfrom " +
+			"unsettled scanned",
 		"a:*:slot": "dream run epoch workflow cluster since mood",
 		"m:row:*":  "step attempt token ask asked model at reserved counted state tokens finish ended latest mute",
 	} {

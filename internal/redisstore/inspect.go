@@ -19,10 +19,10 @@ var ErrUnsafe = errors.New("the server may lose memories and money")
 // schema is the version of the key layout that this program writes; a newer one is refused. In schema 2 the items of
 // dreams are packed; since schema 3 stored words are those of the API, such as the cause "connect"; schema 4 has rooms;
 // schema 5 folds rows of the ledger; schema 6 sorts records of dreams by their status (sorted.go);
-// schema 7 keeps totals by day (daytotals.go).
+// schema 7 keeps totals by day (daytotals.go); schema 8 sorts unsettled predictions and hypotheses (memory_query.go).
 // Keys of older schemas are read as they are, and marked anew when they are opened, so that an older program refuses
 // them.
-const schema = 7
+const schema = 8
 
 var raiseScript = script("raise")
 

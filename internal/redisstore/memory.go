@@ -19,6 +19,8 @@ import (
 //	revisions                 hash    id, NUL, number -> older row
 //	by:<order>:<kind>:<state> zset    all with one score; members sort by their bytes: key, beginning of the text, id
 //	by:status:<status>:<state> zset   as by:newest, of records of dreams; since schema 6
+//	by:status:<status>:<kind>:<state> zset as by:newest, of open predictions and hypotheses that are staged or promoted;
+//	                          since schema 8
 //	by:proposed               set     ids of the items that wait for a review; since schema 6
 //	by:replaced               zset    live items with older revisions, by when the oldest was replaced (aging.go)
 //	bare:<kind>:<state>       zset    as by:oldest, of items without a vector in the agent's space
@@ -36,7 +38,8 @@ import (
 //
 // Fields of the life hash: pulse rises with every write except those of events alone, so that a read in several steps
 // can detect writes in between. fed is 1 once every item is in changes and has its owner sets, which older programs did
-// not write. tallied is 1 once the live items of the owners are counted. removing holds the counts of a removal in
+// not write. tallied is 1 once the live items of the owners are counted. unsettled is 1 once the agent's predictions and hypotheses
+// are sorted by status. removing holds the counts of a removal in
 // progress. removed is 1 when the agent is removed and only its counters are left (remove.go). undofrom and detailsfrom
 // are dates: memory.Aged.
 //

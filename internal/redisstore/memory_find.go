@@ -54,11 +54,19 @@ func appendItem(items []dream.Item, id, kept string) ([]dream.Item, error) {
 // Find returns the items that match a query.
 func (s items) Find(ctx context.Context, q memory.Query) ([]dream.Item, error) {
 	var items []dream.Item
-	p, err := planRead(q)
+	p, err := planQuery(q)
 	if err == nil {
 		items, err = s.fetch(ctx, q.Agent, p, q.Sort)
 	}
 	return store.Result(items, err, "find memories of ", q.Agent)
+}
+
+// planQuery chooses how a query is read.
+func planQuery(q memory.Query) (readPlan, error) {
+	if onlyUnsettled(q) {
+		return planUnsettled(q)
+	}
+	return planRead(q)
 }
 
 // WithoutVector returns live items without a vector in the space, oldest first.
@@ -107,8 +115,8 @@ func (s items) fetch(ctx context.Context, agent string, p readPlan, by memory.So
 		}
 	}
 	memory.SortItems(items, by)
-	if p.Limit > 0 && len(items) > p.Limit {
-		items = items[:p.Limit]
+	if p.cut > 0 && len(items) > p.cut {
+		items = items[:p.cut]
 	}
 	return items, nil
 }
@@ -123,7 +131,7 @@ func (s items) Count(ctx context.Context, q memory.Query) (int, error) {
 	if dated {
 		q.Sort = memory.SoonestDue
 	}
-	p, err := planRead(q)
+	p, err := planQuery(q)
 	n := int64(0)
 	if err == nil {
 		p.Count = true
@@ -153,6 +161,14 @@ func (s items) readPages(ctx context.Context, agent string, p readPlan) (rows []
 			args, err := s.runMemory(ctx, findScript, agent, p, p.from, p.to, after, tie)
 			if err != nil {
 				return false, err
+			}
+			if text(args, 0) == "unsorted" {
+				if !s.sortUnsettled(ctx, agent) {
+					counts := p.Count
+					p = *p.unsorted
+					p.Count = counts
+				}
+				return true, nil
 			}
 			if len(args) != 8 {
 				return false, fmt.Errorf("the server replied with %d parts of a page; expected 8", len(args))

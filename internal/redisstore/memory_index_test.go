@@ -31,8 +31,12 @@ func TestEveryIndexAgreesWithTheRows(t *testing.T) {
 			h.live(t)
 		}
 		require.Equal(t, h.derived(t), h.indexes(t), "seed %d, round %d", seed, round)
+		for range 20 {
+			h.findUnsettled(t)
+		}
 	}
 	require.Greater(t, h.done, 120, "most operations were refused, seed %d", seed)
+	require.Positive(t, h.found, "queries by status found nothing, seed %d", seed)
 }
 
 // An older program wrote no order of what was replaced: its revisions are found by a look at all.
@@ -79,8 +83,9 @@ func openAlone(t *testing.T) *Store {
 
 type randomHistory struct {
 	*rand.Rand
-	s    *Store
-	done int
+	s     *Store
+	done  int // operations that were not refused
+	found int // items of queries by status
 }
 
 func (h *randomHistory) pick(of ...string) string { return of[h.IntN(len(of))] }
@@ -108,6 +113,27 @@ func (h *randomHistory) item() dream.Item {
 			Salience: float64(h.IntN(5)) / 4,
 			Session:  h.pick("", "s1", "s2"),
 			Origin:   h.pick("", "book", "talk/k/ann", "talk/k/bob"),
+		}
+	}
+	if head.ID > "i8" {
+		head.Kind = dream.KindPrediction
+		p := &dream.Prediction{
+			Head:       head,
+			Claim:      text,
+			Confidence: .5,
+			Status:     h.pick(dream.PredictionOpen, dream.PredictionOpen, dream.PredictionRight, dream.PredictionVoid),
+		}
+		if h.IntN(3) > 0 {
+			p.Horizon = dusk.Add(time.Duration(h.IntN(3)) * time.Hour)
+		}
+		return p
+	}
+	if head.ID > "i6" {
+		head.Kind = dream.KindHypothesis
+		return &dream.Hypothesis{
+			Head:   head,
+			Claim:  text,
+			Status: h.pick(dream.HypothesisStaged, dream.HypothesisPromoted, dream.HypothesisRefuted),
 		}
 	}
 	head.Kind = dream.KindSemantic
@@ -158,6 +184,50 @@ func (h *randomHistory) live(t *testing.T) {
 		require.NotErrorIs(t, err, context.DeadlineExceeded)
 		require.NotContains(t, err.Error(), "script")
 	}
+}
+
+// findUnsettled compares what the order by status finds with what reading every item does.
+func (h *randomHistory) findUnsettled(t *testing.T) {
+	t.Helper()
+	q := memory.Query{
+		Agent:    who,
+		Kinds:    []dream.Kind{dream.KindPrediction},
+		Statuses: []string{dream.PredictionOpen},
+		States:   []dream.State{dream.Live, dream.Proposed, dream.Archived}[:h.IntN(4)],
+		Limit:    h.IntN(4),
+		Sort: memory.SortOrder(h.pick("", string(memory.Newest), string(memory.Oldest), string(memory.HighestScore),
+			string(memory.SoonestDue))),
+	}
+	if h.IntN(3) == 0 {
+		q.Kinds = []dream.Kind{dream.KindHypothesis}
+		q.Statuses = []string{dream.HypothesisStaged, dream.HypothesisPromoted}[:1+h.IntN(2)]
+	}
+	if h.IntN(3) == 0 {
+		q.DueBefore = dusk.Add(time.Duration(h.IntN(4)) * time.Hour)
+	}
+	if h.IntN(3) == 0 {
+		q.Since = dusk.Add(time.Duration(h.IntN(4)) * time.Hour)
+	}
+	if h.IntN(3) == 0 {
+		q.Until = dusk.Add(time.Duration(h.IntN(4)) * time.Hour)
+	}
+	require.True(t, onlyUnsettled(q))
+	slow, err := planRead(q)
+	require.NoError(t, err)
+	want, err := h.s.fetch(t.Context(), who, slow, q.Sort)
+	require.NoError(t, err)
+	found, err := h.s.Find(t.Context(), q)
+	require.NoError(t, err)
+	require.Equal(t, want, found, "%+v", q)
+	h.found += len(found)
+	n, err := h.s.Count(t.Context(), q)
+	require.NoError(t, err)
+	q.Limit = 0
+	slow, err = planRead(q)
+	require.NoError(t, err)
+	want, err = h.s.fetch(t.Context(), who, slow, q.Sort)
+	require.NoError(t, err)
+	require.Len(t, want, n, "%+v", q)
 }
 
 func (h *randomHistory) vector(space string) memory.Vector {
@@ -277,6 +347,9 @@ func (h *randomHistory) orders(r row, bare bool, add func(name, member string)) 
 	add("by:score:"+pair, score+newest+tail)
 	if r.marks.Due != nil {
 		add("by:due:"+pair, due+tail)
+	}
+	if slices.Contains(unsettled[r.kind], r.marks.Status) {
+		add("by:status:"+r.marks.Status+":"+pair, newest+tail)
 	}
 	if bare {
 		add("bare:"+pair, oldest+tail)

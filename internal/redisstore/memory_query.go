@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -50,8 +51,10 @@ type readPlan struct {
 	Pair  int64 `json:"pair"`
 	Found int64 `json:"found"`
 
-	from, to      string // bounds of the order
-	needsIndexing bool   // the set lacks the items of an older program until they are fed
+	from, to      string    // bounds of the order
+	cut           int       // of what was read: how much of it is the result; 0 for all
+	unsorted      *readPlan // what to read while an older program's items are not sorted by their status
+	needsIndexing bool      // the set lacks the items of an older program until they are fed
 }
 
 var sortOrders = map[memory.SortOrder]struct {
@@ -66,6 +69,46 @@ var sortOrders = map[memory.SortOrder]struct {
 	memory.SoonestDue:   {dueOrder, whenBytes},
 }
 
+// unsettled are the statuses in which predictions and hypotheses are sorted; memory.lua has the same.
+var unsettled = map[dream.Kind][]string{
+	dream.KindPrediction: {dream.PredictionOpen},
+	dream.KindHypothesis: {dream.HypothesisStaged, dream.HypothesisPromoted},
+}
+
+// onlyUnsettled reports whether a query asks only for items that are sorted by their status.
+func onlyUnsettled(q memory.Query) bool {
+	for _, kind := range q.Kinds {
+		for _, status := range q.Statuses {
+			if !slices.Contains(unsettled[kind], status) {
+				return false
+			}
+		}
+	}
+	return len(q.Kinds) > 0 && len(q.Statuses) > 0
+}
+
+// planUnsettled reads the items with some statuses, of which there are few, whatever the order of the result.
+func planUnsettled(q memory.Query) (readPlan, error) {
+	plain, err := planRead(q)
+	if err != nil || plain.Set != "" {
+		return plain, err
+	}
+	dated := q.Sort == memory.SoonestDue
+	if q.Sort != "" && q.Sort != memory.Newest {
+		q.Sort, q.Limit = memory.Newest, 0
+	}
+	p, err := planRead(q)
+	p.By, p.Dated = statusOrder, dated
+	p.cut, p.unsorted = plain.cut, &plain
+	p.Pairs = nil
+	for _, status := range p.Statuses {
+		for _, pair := range plain.Pairs {
+			p.Pairs = append(p.Pairs, status+":"+pair)
+		}
+	}
+	return p, err
+}
+
 // planRead chooses what to read: the items of a dream, a session or an owner other than the agent, otherwise each pair
 // of kind and state in the query's order, within the bounds that the order implies. The remaining conditions are
 // checked for each item.
@@ -78,6 +121,7 @@ func planRead(q memory.Query) (readPlan, error) {
 		By:       sorting.by,
 		Key:      sorting.key,
 		Limit:    max(q.Limit, 0),
+		cut:      max(q.Limit, 0),
 		Statuses: store.Distinct(q.Statuses),
 		Salient:  q.SalientFrom,
 		Score:    q.ScoreFrom,

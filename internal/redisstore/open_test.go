@@ -77,9 +77,9 @@ func TestAnUnusableServerIsRefusedEvenIfTrusted(t *testing.T) {
 func TestKeysOfANewerProgramAreRefused(t *testing.T) {
 	t.Parallel()
 	server, prefix := redis.Shared(t), redis.Prefix(t)
-	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "8", 0).Err())
+	require.NoError(t, server.Dial(t).Set(t.Context(), prefix+"schema", "9", 0).Err())
 	_, err := redisstore.Open(t.Context(), server.URL, redisstore.Prefix(prefix))
-	require.ErrorContains(t, err, `of schema "8"`)
+	require.ErrorContains(t, err, `of schema "9"`)
 }
 
 func TestUserPasswordAndDatabaseComeFromTheAddress(t *testing.T) {

@@ -122,7 +122,7 @@ func TestKeysOfSchema1AreReadAndWritten(t *testing.T) {
 	require.NoError(t, err)
 	unpack(t, c, prefix, []dream.Item{fragmentOf(1, "lived"), fragmentOf(2, fragmentOf(1).ID)}, events[0])
 	s = open(t, server.URL, prefix)
-	require.Equal(t, "7", c.Get(t.Context(), prefix+"schema").Val(), "an older program refuses them")
+	require.Equal(t, "8", c.Get(t.Context(), prefix+"schema").Val(), "an older program refuses them")
 	require.Equal(t, records, memorytest.Collect(t, s.Export(t.Context())))
 
 	same, err := s.Commit(t.Context(),

@@ -10,7 +10,10 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 )
 
-var sortDreamsScript = script("status", "sortdreams")
+var (
+	sortDreamsScript    = script("status", "sortdreams")
+	sortUnsettledScript = script("memory", "sortunsettled")
+)
 
 // sortedAtOnce is how many agents one step of sortDreams sorts: some milliseconds for each hundred dreams of one.
 const sortedAtOnce = 50
@@ -81,4 +84,11 @@ func (s fleet) sortAll(ctx context.Context, agents []string) error {
 		}
 	}
 	return nil
+}
+
+// sortUnsettled sorts an agent's unsettled predictions and hypotheses, which a program before schema 8 has not, and
+// reports whether they are. As whole, it does not try for an hour, or where the server takes no writes.
+func (s *server) sortUnsettled(ctx context.Context, agent string) bool {
+	_, err := s.apply(ctx, sortUnsettledScript, agent, map[string]any{"states": dream.States})
+	return err == nil
 }

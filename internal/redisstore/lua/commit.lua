@@ -118,7 +118,7 @@ end
 
 local function moved(old, new)
   return old.places ~= new.places or old.marks.s ~= new.marks.s or (old.marks.d == nil) ~= (new.marks.d == nil)
-    or new.kind == 'night' and old.marks.st ~= new.marks.st
+    or (new.kind == 'night' or unsettled[new.kind]) and old.marks.st ~= new.marks.st
 end
 
 local vectors, placed = {}, {}
@@ -151,6 +151,9 @@ end
 if added > 0 or changed > 0 or #placed > 0 or plan.affect then
   if call('HINCRBY', life, 'pulse', 1) == 1 then
     call('HSET', life, 'fed', 1, 'tallied', 1)
+    if call('EXISTS', prefix .. 'raised') == 0 then
+      call('HSET', life, 'unsettled', 1)
+    end
   end
 end
 local tide = number('tide') + 1

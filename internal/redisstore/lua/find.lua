@@ -57,6 +57,9 @@ local function keep(row)
 end
 
 local pulse = number('pulse')
+if plan.by == 'by:status:' and not call('HGET', life, 'unsettled') and call('EXISTS', items) == 1 then
+  return {'unsorted'}
+end
 if plan.bare then
   if plan.bare == (call('HGET', life, 'space') or '') then
     plan.by = 'bare:'

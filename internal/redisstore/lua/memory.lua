@@ -52,6 +52,10 @@ local function flush()
   soons, queue = {}, {}
 end
 
+-- Statuses that queries ask for and that items leave sooner or later: predictions and hypotheses in them are sorted, so that
+-- finding those does not read all that were ever made.
+local unsettled = {prediction = {open = true}, hypothesis = {staged = true, promoted = true}}
+
 -- members returns an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its
 -- id. Only episodes have a salience; other kinds are in that order only if an older program has added them (find.lua). Records
 -- of dreams are in an order by their status as well.
@@ -69,6 +73,8 @@ local function members(id, item)
   end
   if item.kind == 'night' then
     list[#list + 1] = {'by:status:' .. (item.marks.st or '') .. ':' .. item.marks.s, late .. tail}
+  elseif unsettled[item.kind] and unsettled[item.kind][item.marks.st] then
+    list[#list + 1] = {'by:status:' .. item.marks.st .. ':' .. pair, late .. tail}
   end
   return list
 end

@@ -10,7 +10,7 @@ for _, name in ipairs({'seq', 'dreams', 'tide', 'scrubs', 'pulse', 'epoch'}) do
   counters[name] = call('HGET', life, name)
 end
 call('DEL', life)
-call('HSET', life, 'removed', 1, 'fed', 1, 'tallied', 1)
+call('HSET', life, 'removed', 1, 'fed', 1, 'tallied', 1, 'unsettled', 1)
 for name, value in pairs(counters) do
   if value then
     call('HSET', life, name, value)
