@@ -38,6 +38,7 @@ func (w *world) keepsAll() {
 	w.change("dream/iris00/9004")
 	for range 2 {
 		w.now = w.now.Add(day)
+		w.respond()
 		w.pass()
 	}
 	require.NoError(w, w.broken())

@@ -57,7 +57,10 @@ func (w *world) begin() {
 			}
 		}
 	}
-	w.episodes = len(episodes)
+	w.episodes, w.responds = len(episodes), true
+	for _, e := range episodes[:3] {
+		w.lived = append(w.lived, e.Header().ID)
+	}
 	_, err := w.store.Commit(w.Context(), memory.Write{Agent: agent, Cause: "talk", Add: episodes})
 	require.NoError(w, err)
 	for _, id := range []string{waiting, farsighted, proven} {
@@ -108,6 +111,7 @@ func (w *world) prove(agent string) {
 	}
 	scenario := memory.As[*dream.Scenario](items)[0]
 	w.promoted = scenario.ID
+	w.claimed(&write)
 	write.Add = append(write.Add, &dream.Hypothesis{
 		Head: dream.Head{
 			ID:      "promoted",
@@ -139,10 +143,12 @@ func (w *world) broken() error {
 		{"a dream that may go on has everything", w.waitingIsWhole},
 		{"open predictions have their sources", w.openIsWhole},
 		{"what a promoted hypothesis and a true prediction rest on stays", w.evidenceStays},
+		{"what a claim rests on stays", w.claimStands},
 		{"every prediction has its words", w.predictionsHaveWords},
 		{"forgetting finds what was made from a memory", w.descentIsKnown},
 		{"a calibration is bought once", w.calibrationStays},
 		{"today's answers are not bought again", w.todayIsAnswered},
+		{"answers to go on from are kept for their own time", w.responsesAge},
 		{"events that are kept have no gap", w.eventsAreWhole},
 		{"a dream within the window can be undone", w.undoWorks},
 	}
@@ -493,10 +499,11 @@ func yearOf(t *testing.T, kind string, l span, spoil func(*world)) (*world, erro
 func TestAYearBreaksNoPromise(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, kind string) {
-		l := spanOf(t)
+		l := spanOf(t, kind)
 		w, err := yearOf(t, kind, l, nil)
 		require.NoError(t, err)
 		w.copied(kind)
+		require.NoError(t, w.forgets())
 		state, err := w.store.Swept(t.Context())
 		require.NoError(t, err)
 		require.Positive(t, state.Total.Attempts)
@@ -537,7 +544,7 @@ func (w *world) copied(kind string) {
 func TestASweepThatIgnoresTheUndoWindowIsFound(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, kind string) {
-		l := spanOf(t)
+		l := spanOf(t, kind)
 		l.agents, l.days = 1, 34
 		l.nights, l.turns = 1, 1
 		l.kept = 32 * day
