@@ -54,10 +54,11 @@ const (
 	partPlaces   = "places"
 )
 
-// readyToTalk is the readiness of a server. Talk needs the store and a provider; without Temporal it works, and nobody
-// dreams.
+// readyToTalk is the readiness of a server, which needs the store. Without Temporal it works, and nobody dreams. The
+// provider is the same for all servers: a balancer that took them out with it would leave nobody to answer what needs
+// none, or to say what is wrong.
 func readyToTalk(e *engine) *readiness {
-	r := &readiness{engine: e, needs: []string{partStore, partProvider}}
+	r := &readiness{engine: e, needs: []string{partStore}}
 	r.parts = map[string]func(context.Context) string{
 		partStore:    r.store,
 		partTemporal: r.temporal,
@@ -74,10 +75,10 @@ func readyToWork(e *engine) *readiness {
 	return r
 }
 
-// readyToBridge is the readiness of a process that only bridges Matrix. It answers what it brings, so it needs the store,
-// a provider and the homeserver.
+// readyToBridge is the readiness of a process that only bridges Matrix, which needs the store and the homeserver. What
+// its provider does not answer is said in the room.
 func readyToBridge(e *engine) *readiness {
-	r := &readiness{engine: e, needs: []string{partStore, partProvider, partMatrix}}
+	r := &readiness{engine: e, needs: []string{partStore, partMatrix}}
 	r.parts = map[string]func(context.Context) string{
 		partStore:    r.store,
 		partProvider: r.provider,

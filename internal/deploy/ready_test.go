@@ -9,14 +9,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// status is what a probe gets when the parts say these words.
-func (r *readiness) status(words map[string]string) int {
+// probed is what a probe gets when the parts say these words.
+func (r *readiness) probed(words map[string]string) *httptest.ResponseRecorder {
 	for name := range r.parts {
 		r.parts[name] = func(context.Context) string { return words[name] }
 	}
 	answer := httptest.NewRecorder()
 	r.serve(answer, httptest.NewRequest(http.MethodGet, "/readyz", nil))
-	return answer.Code
+	return answer
+}
+
+func (r *readiness) status(words map[string]string) int { return r.probed(words).Code }
+
+// All servers have the same provider: without it they are ready, and the body names it.
+func TestTheAnswerNamesAProviderThatIsAway(t *testing.T) {
+	t.Parallel()
+	words := map[string]string{partStore: partOK, partTemporal: partOK, partMatrix: partOK, partProvider: partAway}
+	for _, r := range []*readiness{readyToTalk(&engine{}), readyToBridge(&engine{})} {
+		answer := r.probed(words)
+		require.Equal(t, http.StatusOK, answer.Code)
+		require.Contains(t, answer.Body.String(), `"provider":"away"`)
+		require.Contains(t, answer.Body.String(), `"status":"ready"`)
+	}
 }
 
 func TestEachProcessIsReadyWithWhatItsWorkNeeds(t *testing.T) {
@@ -28,7 +42,7 @@ func TestEachProcessIsReadyWithWhatItsWorkNeeds(t *testing.T) {
 		"all is there":           {"", http.StatusOK, http.StatusOK},
 		"the store is away":      {partStore, http.StatusServiceUnavailable, http.StatusServiceUnavailable},
 		"Temporal is away":       {partTemporal, http.StatusOK, http.StatusServiceUnavailable},
-		"the provider is away":   {partProvider, http.StatusServiceUnavailable, http.StatusOK},
+		"the provider is away":   {partProvider, http.StatusOK, http.StatusOK},
 		"a part nobody has":      {"moon", http.StatusOK, http.StatusOK},
 		"the store is read-only": {partStore, http.StatusServiceUnavailable, http.StatusServiceUnavailable},
 	} {

@@ -1,6 +1,7 @@
 package psyche
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,8 +92,8 @@ func storeFault(what string, err error) error {
 		"This server failed to %s; its log says why.", what).From(err)
 }
 
-// When it is worth asking again: a store that did not answer is mostly back soon, one that takes no writes needs
-// somebody to make room.
+// When it is worth asking again: a store or a provider that did not answer is mostly back soon, a store that takes no
+// writes needs somebody to make room.
 const (
 	awayRetry       = time.Second
 	unwritableRetry = 10 * time.Second
@@ -179,7 +180,9 @@ func relayFaultOf(ctx context.Context, err error, most string) error {
 		if f.Status != 0 { // the gateway's own words about an answer that is no API's
 			fault.Message = f.Message
 		}
-	case inference.NoMoney, inference.RateLimited, inference.Unavailable, inference.Broken:
+	case inference.RateLimited, inference.Unavailable, inference.Broken:
+		fault.Retry = cmp.Or(f.RetryAfter, awayRetry)
+	case inference.NoMoney:
 	}
 	return fault
 }

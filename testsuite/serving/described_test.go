@@ -3,6 +3,7 @@ package serving_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -204,6 +205,7 @@ agent: {client_timeout: 1s, wake_lock: 1s, resume_after: 6h, jitter: 0s, shared:
 	i.woken()
 	i.events(dream)
 	i.without()
+	i.held()
 	require.Empty(t, doc.Left(), "described, and never shown")
 	i.spoiled()
 	h.end()
@@ -627,16 +629,39 @@ func (i *inspector) events(dream string) {
 	i.refused(theOwner, "GET", path+"&type=DreamStartled", "", 400, "invalid_value")
 }
 
-// without checks a server whose provider is gone.
+// without checks a server whose provider is gone: it stays ready, and does what needs none.
 func (i *inspector) without() {
 	i.Helper()
 	i.talker.Close()
 	require.Eventually(i, func() bool {
-		status, _, _ := i.ask("GET", "/readyz", "", "Authorization", "Bearer "+i.keys[theClient])
+		_, _, body := i.ask("GET", "/readyz", "", "Authorization", "Bearer "+i.keys[theClient])
+		return strings.Contains(body, `"provider":"away"`)
+	}, 20*time.Second, 100*time.Millisecond)
+	require.Contains(i, i.expect(theClient, "GET", "/readyz", "", 200), `"status":"ready"`)
+	i.expect(theClient, "GET", "/v1/models", "", 200)
+	i.refused(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[]}`, 502, "unavailable")
+	status, head, _ := i.ask("POST", "/v1/chat/completions", `{"model":"iris","messages":[]}`,
+		"Authorization", "Bearer "+i.keys[theClient])
+	require.Equal(i, http.StatusBadGateway, status)
+	require.Equal(i, "1", head.Get("Retry-After"))
+}
+
+// held checks a server whose store another program writes to and does not let go.
+func (i *inspector) held() {
+	i.Helper()
+	db, err := sql.Open("sqlite", "file:"+i.data("oneiros.db")+"?_pragma=busy_timeout(10000)")
+	require.NoError(i, err)
+	writer, err := db.Conn(i.Context())
+	require.NoError(i, err)
+	_, err = writer.ExecContext(i.Context(), "BEGIN IMMEDIATE")
+	require.NoError(i, err)
+	require.Eventually(i, func() bool {
+		status, _, _ := i.ask("GET", "/readyz", "")
 		return status == http.StatusServiceUnavailable
 	}, 20*time.Second, 100*time.Millisecond)
-	require.Contains(i, i.expect(theClient, "GET", "/readyz", "", 503), `"provider":"away"`)
-	i.refused(theClient, "POST", "/v1/chat/completions", `{"model":"iris","messages":[]}`, 502, "unavailable")
+	require.Contains(i, i.expect(noBody, "GET", "/readyz", "", 503), `"store":"away"`)
+	require.NoError(i, writer.Close())
+	require.NoError(i, db.Close())
 }
 
 // spoiled is the control: each answer that is an object is refused when one of its fields has another type or is

@@ -18,7 +18,7 @@ func Ready(app *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "ready", Short: "Ask the server for clients on this machine whether it is ready", GroupID: cli.DeploymentGroup,
 		Long: `Ready asks the server of oneiros up or oneiros serve at serve.listen of this machine for /readyz, and exits with 0
-when clients can talk, else with 5. It opens no store and needs no key: it is for health checks of containers and for
+when it can take requests, else with 5. It opens no store and needs no key: it is for health checks of containers and for
 scripts that wait.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c := app.Backend.Configuration()
