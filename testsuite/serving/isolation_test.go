@@ -69,6 +69,7 @@ type proof struct {
 	recalled map[[2]int]int  // turns for which a secret of theirs was recalled, by client and agent
 	skipped  map[string]int  // turns by why they recalled nothing; "" for those that did
 	ways     map[string]int
+	paths    map[string]int // calls of the provider by their path
 	// the ids of kept responses, by client, and how often a client asked for another's
 	responses [4][]string
 	reached   int
@@ -81,6 +82,7 @@ func newProof() *proof {
 		recalled: map[[2]int]int{},
 		skipped:  map[string]int{},
 		ways:     map[string]int{},
+		paths:    map[string]int{},
 	}
 }
 
@@ -121,6 +123,7 @@ func (p *proof) answer(a talker.Request) string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.paths[a.Path]++
 	if len(marks) != 1 || p.under[marks[0]] == nil {
 		p.strays = append(p.strays, a.Last().Text)
 		return ""
@@ -610,7 +613,9 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 			}
 
 			require.Positive(t, p.reached, "the control: responses of others were asked for")
-			for _, wire := range wires {
+			for i, wire := range wires {
+				require.Equal(t, i == 0 || store == "redis", p.paths[wire.path] > 0, "the control: %s is passed on or not: %v",
+					wire.path, p.paths)
 				for _, more := range []string{"", ", streamed"} {
 					require.Positive(t, p.ways[strings.TrimPrefix(wire.path, "/v1/")+more], "the control: %s%s",
 						wire.path, more)

@@ -73,10 +73,32 @@ func collect(t *testing.T) (url string, all func() []byte) {
 	}
 }
 
-// clientView collects what a client can read.
+// clientView collects what a client can read. It talks on every wire, in turns that are dealt by the seed.
 type clientView struct {
 	*deployment
-	all map[string][]byte
+	all   map[string][]byte
+	dice  *rand.Rand
+	turns []turnOn // those of this deal that are left
+	dealt map[turnOn]int
+}
+
+// turnOn is how a turn is taken.
+type turnOn struct {
+	wire   wire
+	stream bool
+}
+
+// deal is how the next turn is taken: each way once, in any sequence, before one comes again.
+func (e *clientView) deal() turnOn {
+	if len(e.turns) == 0 {
+		for _, wire := range wires {
+			e.turns = append(e.turns, turnOn{wire, true}, turnOn{wire, false})
+		}
+		e.dice.Shuffle(len(e.turns), func(i, j int) { e.turns[i], e.turns[j] = e.turns[j], e.turns[i] })
+	}
+	next := e.turns[0]
+	e.turns = e.turns[1:]
+	return next
 }
 
 // request sends a request and records the answer, its headers too.
@@ -89,18 +111,36 @@ func (e *clientView) request(method, path, body string, header ...string) (statu
 	return status, answer
 }
 
-// TestNoDreamtTextReachesATalkingClient wakes a dream in each of its phases by talking to it, and reads everything
-// that a client of the role client can read: answers whole and streamed, their headers, models, status, dreams,
-// events, tools, errors; and also the log at its most verbose level, the metrics and the traces. Significant insights
-// are sent, marked as such: only they may contain a marked word.
+// TestNoDreamtTextReachesATalkingClient wakes a dream in each of its phases by talking to it on any wire, and reads
+// everything that a client of the role client can read: answers whole and streamed, their headers, kept responses,
+// counts, models, status, dreams, events, tools, errors; and also the log at its most verbose level, the metrics and the
+// traces. Significant insights are sent, marked as such, on each wire to an agent that has dreamt to the end: only they
+// may contain a marked word. The wires beside chat completions are passed on, or translated.
 func TestNoDreamtTextReachesATalkingClient(t *testing.T) {
 	t.Parallel()
+	for _, native := range []bool{false, true} {
+		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
+			t.Parallel()
+			readsNoDream(t, native)
+		})
+	}
+}
+
+func readsNoDream(t *testing.T, native bool) {
+	t.Helper()
 	asleep := provider.Options{Each: 3 * time.Millisecond, AtLeast: 40, Nouns: ofMark}
 	h := build(t, talker.Options{}, asleep, quick+"\nlog: {level: debug, format: json}\ndream: {partial_tokens: 100}\n")
+	h.native = native
+	h.write()
 	collector, traces := collect(t)
 	h.env = append(h.env, "OTEL_EXPORTER_OTLP_ENDPOINT="+collector, "OTEL_BSP_SCHEDULE_DELAY=200")
 	diary := marked(t)
 	phases := []dream.Phase{dream.Onset, dream.NREM, dream.REM, dream.Integration, dream.Return}
+	sleepers := []string{"iris", "fern", "moss"} // one for each wire
+	for _, agent := range sleepers {
+		h.must("agents", "add", agent)
+		h.must("memory", "import", "--agent", agent, diary)
+	}
 	for _, phase := range phases {
 		h.must("agents", "add", string(phase))
 		h.must("memory", "import", "--agent", string(phase), diary)
@@ -112,11 +152,25 @@ func TestNoDreamtTextReachesATalkingClient(t *testing.T) {
 	}
 	client, owner := secret("guest", "client"), secret("house", "owner")
 	h.begin("up")
-	e := &clientView{deployment: h, all: map[string][]byte{}}
-	for _, phase := range phases {
-		agent := string(phase)
+	e := &clientView{
+		deployment: h, all: map[string][]byte{}, dice: rand.New(rand.NewPCG(seed, 0)), dealt: map[turnOn]int{},
+	}
+	dreams := func(agent string) {
 		status, _, body := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`","tier":"hardened"}`, owner...)
 		require.Equal(t, 2, status/100, body)
+	}
+	dreamt := func(agent string) {
+		require.Eventually(t, func() bool {
+			_, _, body := h.ask(http.MethodGet, "/v1/dreams?agent="+agent, "", owner...)
+			return strings.Contains(body, `"status":"completed"`)
+		}, time.Minute, 50*time.Millisecond, "%s dreams to the end\n%s", agent, &h.err)
+	}
+	for _, agent := range sleepers {
+		dreams(agent)
+	}
+	for _, phase := range phases {
+		agent := string(phase)
+		dreams(agent)
 		h.underWay(phase)
 		e.connect(agent, client)
 	}
@@ -124,37 +178,34 @@ func TestNoDreamtTextReachesATalkingClient(t *testing.T) {
 		e.look(string(phase), client)
 	}
 	last := string(dream.Return)
-	require.Eventually(t, func() bool {
-		_, _, body := h.ask(http.MethodGet, "/v1/dreams?agent="+last, "", owner...)
-		return strings.Contains(body, `"status":"completed"`)
-	}, time.Minute, 50*time.Millisecond, "what was woken dreams on to its end\n%s", &h.err)
+	dreamt(last)
 	e.connect(last, client)
-	dreamt := h.must("journal", "--agent", last)
-	require.Contains(t, dreamt, mark, "the control: the journal holds what was dreamt")
-	_, _, figures := h.ask(http.MethodGet, "/metrics", "", owner...)
-	require.Contains(t, figures, `oneiros_turns_total{end="answered",path="chat"} 12`)
-	e.all["the figures"] = []byte(figures)
-	labelled := 0
-	for _, request := range h.talker.Requests() {
-		for _, m := range request.Messages {
-			if strings.Contains(m.Text, mark) {
-				labelled++
-				require.Contains(t, m.Text, journal.Label, "dream text in a prompt is labelled")
-			}
-		}
+	require.Contains(t, h.must("journal", "--agent", last), mark, "the control: the journal holds what was dreamt")
+	for i, at := range e.dice.Perm(len(wires)) {
+		dreamt(sleepers[i])
+		e.turn(sleepers[i], turnOn{wires[at], e.dice.IntN(2) == 0}, client)
+		require.Contains(t, string(h.talker.Requests()[0].Body), mark, "%s: an insight is sent", wires[at].path)
+		e.connect(sleepers[i], client)
 	}
-	require.Positive(t, labelled, "an insight was sent")
+	_, _, figures := h.ask(http.MethodGet, "/metrics", "", owner...)
+	for path, wire := range map[string]wire{"chat": wires[0], "responses": wires[1], "messages": wires[2]} {
+		require.Contains(t, figures, fmt.Sprintf(`oneiros_turns_total{end="answered",path=%q} %d`, path,
+			e.dealt[turnOn{wire, true}]+e.dealt[turnOn{wire, false}]))
+	}
+	e.all["the figures"] = []byte(figures)
 	h.end()
 	spans := traces()
 	for _, part := range []string{
-		"POST /v1/chat/completions", "chat talk/talker", "chat night/script",
-		"RunActivity:", "gen_ai.usage.output_tokens",
+		"chat talk/talker", "chat night/script", "RunActivity:", "gen_ai.usage.output_tokens",
 	} {
 		require.Contains(t, string(spans), part, "the control: traced text is found")
 	}
 	e.all["the traces"] = spans
 	e.all["the log"] = []byte(h.err.String())
-	require.Contains(t, h.err.String(), "/v1/chat/completions", "the control: the log has requests")
+	for _, wire := range wires {
+		require.Contains(t, string(spans), "POST "+wire.path, "the control: traced text is found")
+		require.Contains(t, h.err.String(), wire.path, "the control: the log has requests")
+	}
 	for where, body := range e.all {
 		if at := bytes.Index(bytes.ToLower(body), []byte(mark)); at >= 0 {
 			t.Errorf("%s contains dream text: %q", where, body[max(0, at-200):min(len(body), at+100)])
@@ -180,19 +231,47 @@ func (h *deployment) underWay(phase dream.Phase) {
 // connect wakes an agent by talking, and reads on.
 func (e *clientView) connect(agent string, key []string) {
 	e.Helper()
-	const silent = "X-Oneiros-Recall" // recall of the agent's own memories is no part of this test
-	say := func(stream string) string {
-		return `{"model":"` + agent + `","stream":` + stream +
-			`,"messages":[{"role":"user","content":"what did you dream?"}]}`
+	for range 2 {
+		e.turn(agent, e.deal(), key)
 	}
-	status, answer := e.request(http.MethodPost, "/v1/chat/completions", say("true"),
-		append([]string{silent, "off"}, key...)...)
-	require.Equal(e, http.StatusOK, status, answer)
-	require.Contains(e, answer, "[DONE]")
-	status, answer = e.request(http.MethodPost, "/v1/chat/completions", say("false"),
-		append([]string{silent, "off"}, key...)...)
-	require.Equal(e, http.StatusOK, status, answer)
 	e.look(agent, key)
+}
+
+// turn takes one turn, and requires that the model is sent dream text with its label alone.
+func (e *clientView) turn(agent string, on turnOn, key []string) {
+	e.Helper()
+	const silent = "X-Oneiros-Recall" // recall of the agent's own memories is no part of this test
+	e.dealt[on]++
+	e.talker.Forget()
+	status, answer := e.request(http.MethodPost, on.wire.path,
+		on.wire.body(agent, on.stream, []message{{"user", "what did you dream?"}}, nil),
+		append([]string{silent, "off"}, key...)...)
+	require.Equal(e, http.StatusOK, status, answer)
+	require.True(e, on.wire.ended(on.stream, answer), answer)
+	sent := e.talker.Requests()
+	require.Len(e, sent, 1)
+	require.Equal(e, e.native || on.wire == wires[0], sent[0].Path == on.wire.path, "%s: it is passed on as it is",
+		on.wire.path)
+	for _, m := range sent[0].Messages {
+		if strings.Contains(m.Text, mark) {
+			require.Contains(e, m.Text, journal.Label, "%s: dream text in a prompt is labelled", on.wire.path)
+		}
+	}
+	id := responseID.FindString(answer)
+	require.Equal(e, on.wire.messages == "input", id != "", "the control: a response is kept: %s", answer)
+	if id != "" {
+		e.kept(id, key)
+	}
+}
+
+// kept reads a response that is kept, and what it was made from.
+func (e *clientView) kept(id string, key []string) {
+	e.Helper()
+	for _, path := range []string{"", "/input_items"} {
+		status, answer := e.request(http.MethodGet, "/v1/responses/"+id+path, "", key...)
+		require.Equal(e, http.StatusOK, status, answer)
+		require.Contains(e, answer, "what did you dream?", "the control: it is that turn")
+	}
 }
 
 // look requests everything that a client may read, and what it may not.
@@ -214,9 +293,18 @@ func (e *clientView) look(agent string, key []string) {
 		status, answer := e.request(http.MethodGet, path, "", key...)
 		require.Equal(e, http.StatusForbidden, status, answer)
 	}
-	e.request(http.MethodPost, "/v1/chat/completions", `{"model":"nobody","messages":[]}`, key...)
-	e.request(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`","messages":7}`, key...)
-	e.request(http.MethodPost, "/v1/chat/completions", `{"model":"`+agent+`"`, key...)
+	for _, wire := range wires {
+		for _, body := range []string{
+			`{"model":"nobody","` + wire.messages + `":[]}`, `{"model":"` + agent + `","` + wire.messages + `":7}`,
+			`{"model":"` + agent + `"`,
+		} {
+			status, answer := e.request(http.MethodPost, wire.path, body, key...)
+			require.Equal(e, 4, status/100, answer)
+		}
+	}
+	status, answer := e.request(http.MethodPost, "/v1/messages/count_tokens",
+		wires[2].body(agent, false, []message{{"user", "what did you dream?"}}, nil), key...)
+	require.Equal(e, http.StatusOK, status, answer)
 	e.request(http.MethodPost, "/v1/dreams", `{"agent":"`+agent+`"}`, key...)
 	e.request(http.MethodGet, "/v1/agents/"+agent+"/status", "")
 	e.request(http.MethodPost, "/v1/embeddings", `{"model":"`+agent+`","input":"bees"}`, key...)
