@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -34,6 +35,7 @@ type Turn struct {
 	Began, Ended  time.Time
 	Fault         string // why it failed; empty when it did not
 	Woke          bool
+	WentOn        bool   // it goes on from a kept response
 	Asks          bool   // it asks for earlier messages and does not contain them itself
 	Answer        string // the whole response, headers included
 	Text          string // the text in it
@@ -48,6 +50,7 @@ type client struct {
 	agents []string
 	at     *Replica
 	talks  int
+	kept   string // the newest response of this visit that is complete; empty: none is
 }
 
 // Secret is what a client says to its agents and to no one else.
@@ -86,6 +89,7 @@ func (g *client) wait(ctx context.Context, d time.Duration) bool {
 // visit is one to four turns, sometimes in a session.
 func (g *client) visit(ctx context.Context, agent string) {
 	g.talks++
+	g.kept = ""
 	session := ""
 	if g.dice.IntN(4) == 0 {
 		session = fmt.Sprintf("%s-%d", g.name, g.talks)
@@ -114,9 +118,21 @@ func (g *client) turn(agent string, n int) {
 	}
 	wire := Wires[g.dice.IntN(len(Wires))]
 	body, _ := json.Marshal(text)
+	more := ""
+	if g.kept != "" && g.dice.IntN(2) == 0 {
+		wire = Wires[1]
+	}
+	if wire == Wires[1] && g.kept != "" {
+		more = fmt.Sprintf(`,%q:%q`, goesOn, g.kept)
+	}
 	g.try(kind, agent, http.MethodPost, wire.Path, fmt.Sprintf(
-		`{"model":%q,"stream":%t,%q:[{"role":"user","content":%s}]}`, agent, kind != Whole, wire.messages, body))
+		`{"model":%q,"stream":%t,%q:[{"role":"user","content":%s}]%s}`, agent, kind != Whole, wire.messages, body, more))
 }
+
+// goesOn is the field that names the response from which a request goes on.
+const goesOn = "previous_response_id"
+
+var responseID = regexp.MustCompile(`"id":"(resp_[a-z0-9]+)"`)
 
 // Wire is one of those on which clients talk to agents.
 type Wire struct {
@@ -167,7 +183,8 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 		Kind:    kind,
 		Replica: g.at,
 		Began:   time.Now(),
-		Asks:    strings.Contains(body, "which secret words"),
+		WentOn:  strings.Contains(body, goesOn),
+		Asks:    strings.Contains(body, "which secret words") && !strings.Contains(body, goesOn),
 	}
 	defer func() { t.Ended = time.Now() }()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -207,6 +224,9 @@ func (g *client) ask(kind Kind, agent, method, path, body string) (t Turn) {
 			if wire.Path == path {
 				t.Wire, t.Fault = path, wire.cut(kind, t.Answer)
 			}
+		}
+		if found := responseID.FindStringSubmatch(t.Answer); found != nil && t.Fault == "" && kind != HungUp {
+			g.kept = found[1]
 		}
 	}
 	return t

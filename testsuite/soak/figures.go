@@ -15,6 +15,8 @@ import (
 type Figures struct {
 	Kinds           map[Kind]int
 	Answered        map[string]int // complete answers, by wire
+	PassedOn        map[string]int // those of them by replicas that pass every wire on
+	WentOn          int            // those of them that went on from a kept response
 	Excused, Failed int            // requests at killed replicas, and elsewhere
 	Wakes           int            // requests that woke their agent
 	// answers that contain a client's own secret, as requested; and those marked as dream content
@@ -31,7 +33,7 @@ type Figures struct {
 
 // Count counts.
 func Count(e Evidence) Figures {
-	f := Figures{Kinds: map[Kind]int{}, Answered: map[string]int{}}
+	f := Figures{Kinds: map[Kind]int{}, Answered: map[string]int{}, PassedOn: map[string]int{}}
 	for _, t := range e.Turns {
 		f.turn(t)
 	}
@@ -61,6 +63,12 @@ func (f *Figures) turn(t Turn) {
 	f.Kinds[t.Kind]++
 	if t.Wire != "" && t.Kind != HungUp && t.Fault == "" {
 		f.Answered[t.Wire]++
+		if t.WentOn {
+			f.WentOn++
+		}
+		if passesOn(t.Replica.Place) {
+			f.PassedOn[t.Wire]++
+		}
 	}
 	switch {
 	case t.Fault != "" && t.Excused():
@@ -106,7 +114,8 @@ func Report(s *Soak, e Evidence, books chaos.Evidence, calm, after Load) string 
 		s.For, len(s.Fleet.Deaths()))
 	line("%d requests: %v; %d woke their agent; %d failed at a killed replica, %d elsewhere", len(e.Turns), f.Kinds,
 		f.Wakes, f.Excused, f.Failed)
-	line("complete answers by wire: %v", f.Answered)
+	line("complete answers by wire: %v; where every wire is passed on: %v", f.Answered, f.PassedOn)
+	line("%d of them went on from a kept response", f.WentOn)
 	line("%d leases seen; %d dreams, %d stretches, %d of them woken, %d of these as they began", f.Leases, f.Dreams,
 		f.Stretches, f.Woken, f.Crossed)
 	line(

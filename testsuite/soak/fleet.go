@@ -2,6 +2,7 @@ package soak
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ const startWithin = time.Minute
 // Replica is one server process. A restarted one is another Replica.
 type Replica struct {
 	Name   string // place and number of the process
+	Place  int
 	Base   string // http://host:port
 	Killed time.Time
 
@@ -33,11 +35,12 @@ type Replica struct {
 
 // Fleet is the processes of one deployment, each of the program with a folder of its own.
 type Fleet struct {
-	Program  string   // that processes are started from; a test may set another one between two starts
-	Dir      string   // the folders of all processes lie here
-	Settings string   // oneiros.yaml of every process
-	Commands []string // of each place: up, worker or serve
-	Env      []string // of every process, beside its home and path
+	Program  string         // that processes are started from; a test may set another one between two starts
+	Dir      string         // the folders of all processes lie here
+	Settings string         // oneiros.yaml of every process that Places does not name
+	Places   map[int]string // oneiros.yaml of the processes of a place
+	Commands []string       // of each place: up, worker or serve
+	Env      []string       // of every process, beside its home and path
 
 	mu     sync.Mutex
 	places map[int]*Replica // those that run
@@ -67,12 +70,12 @@ func (t *transcript) read(b *bytes.Buffer) string {
 	return b.String()
 }
 
-func (f *Fleet) command(ctx context.Context, folder string, args ...string) (*exec.Cmd, error) {
+func (f *Fleet) command(ctx context.Context, folder, settings string, args ...string) (*exec.Cmd, error) {
 	dir := filepath.Join(f.Dir, folder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "oneiros.yaml"), []byte(f.Settings), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "oneiros.yaml"), []byte(settings), 0o600); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, f.Program, args...)
@@ -88,7 +91,7 @@ func (f *Fleet) Run(ctx context.Context, args ...string) error {
 
 // Ask runs one command of the program to its end, and returns what it printed, also when it failed.
 func (f *Fleet) Ask(ctx context.Context, args ...string) ([]byte, error) {
-	cmd, err := f.command(ctx, "shell", args...)
+	cmd, err := f.command(ctx, "shell", f.Settings, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +109,17 @@ func (f *Fleet) Ask(ctx context.Context, args ...string) ([]byte, error) {
 
 // Start starts the process of a place and returns when it works.
 func (f *Fleet) Start(place int) error {
-	cmd, err := f.command(context.Background(), fmt.Sprintf("replica-%d", place), "--json", f.Commands[place])
+	cmd, err := f.command(context.Background(), fmt.Sprintf("replica-%d", place),
+		cmp.Or(f.Places[place], f.Settings), "--json", f.Commands[place])
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	r := &Replica{
-		Name: fmt.Sprintf("%d/%d", place, len(f.all)), cmd: cmd, ended: make(chan struct{}),
+		Name:   fmt.Sprintf("%d/%d", place, len(f.all)),
+		Place:  place,
+		cmd:    cmd,
+		ended:  make(chan struct{}),
 		output: new(transcript),
 	}
 	f.all = append(f.all, r)

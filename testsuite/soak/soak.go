@@ -44,12 +44,13 @@ const (
 	jitter        = time.Second
 )
 
-// settings are the same for every replica.
+// settings are the same for every replica but for the wires.
 const settings = `providers:
   talk:
     profile: generic
     base_url: %s
     local: true
+    wires: %s
     models: [{name: talker, context: 100000}]
   night:
     profile: generic
@@ -118,13 +119,21 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	}, cluster.Dial(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Deployment.Close()) })
-	text := fmt.Sprintf(settings, s.Talker.URL, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace,
-		cluster.TaskQueue)
+	text := func(wires string) string {
+		return fmt.Sprintf(settings, s.Talker.URL, wires, s.Provider.URL, store.URL, cluster.Address, cluster.Namespace,
+			cluster.TaskQueue)
+	}
 	s.Fleet = &Fleet{
 		Program:  program,
 		Dir:      s.dir,
-		Settings: text,
+		Settings: text("[chat]"),
+		Places:   map[int]string{},
 		Commands: slices.Repeat([]string{"up"}, size.Replicas),
+	}
+	for place := range size.Replicas {
+		if passesOn(place) {
+			s.Fleet.Places[place] = text("[chat, responses, messages]")
+		}
 	}
 	t.Cleanup(s.Fleet.KillAll)
 	for place := range size.Replicas {
@@ -133,6 +142,10 @@ func Prepare(ctx context.Context, t testing.TB, program string, size Size) *Soak
 	s.addAgents(ctx)
 	return s
 }
+
+// passesOn says whether the replicas of a place pass every wire on; the others translate to chat completions. Clients
+// change between both in the middle of a conversation, as they do while a changed setting is rolled out.
+func passesOn(place int) bool { return place%2 == 0 }
 
 // echoPrompt answers with all that the model was sent, including what the server put before it.
 func echoPrompt(a talker.Request) string {

@@ -101,6 +101,19 @@ func TestClientsComeAndGoOverKilledReplicasAndAgentsDreamInBetween(t *testing.T)
 	for _, wire := range soak.Wires {
 		require.Positive(t, f.Answered[wire.Path], "clients were answered over %s", wire.Path)
 	}
+	paths, passed, answered := map[string]int{}, 0, 0
+	for _, request := range s.Talker.Requests() {
+		paths[request.Path]++
+	}
+	for _, wire := range soak.Wires[1:] {
+		require.Positive(t, paths[wire.Path], "%s was passed on: %v", wire.Path, paths)
+		passed, answered = passed+f.PassedOn[wire.Path], answered+f.Answered[wire.Path]
+	}
+	require.Positive(t, passed, "wires were passed on")
+	require.Greater(t, answered, passed, "wires were translated")
+	if full {
+		require.Positive(t, f.WentOn, "clients went on from kept responses")
+	}
 	require.Positive(t, f.Own, "a client's own secret is found in its answers, so the search works")
 
 	t.Run("the judge finds a lease that was not honoured", func(t *testing.T) {
