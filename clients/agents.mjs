@@ -45,6 +45,11 @@ await run('agents sdk', {
     await result.completed
     assert.match(text, /the sum is 5/)
   },
+  'thinks, and sends the thought back with the result': async () => {
+    const modelSettings = { reasoning: { effort: 'low', summary: 'auto' }, providerData: { include: ['reasoning.encrypted_content'] } }
+    const result = await ask(new Agent({ name: 'Iris', model: agent, tools: [add], modelSettings }), 'think: two and three')
+    assert.match(result.finalOutput, /I thought so: the sum is 5/)
+  },
   'goes on from a kept response': async () => {
     const iris = new Agent({ name: 'Iris', model: agent })
     const first = await ask(iris, 'the first of two')

@@ -7,6 +7,7 @@ import { matrix } from './matrix.mjs'
 
 const oneiros = createOpenAI({ baseURL: base, apiKey: key })
 const add = tool({ description: 'adds', inputSchema: z.object({ a: z.number(), b: z.number() }), execute: async ({ a, b }) => `the sum is ${a + b}` })
+const providerOptions = { openai: { store: false, reasoningSummary: 'auto', include: ['reasoning.encrypted_content'], forceReasoning: true } }
 
 const sessions = matrix({
   say: async (prompt, { model = agent, secret = key } = {}) => (await generateText({ model: createOpenAI({ baseURL: base, apiKey: secret })(model), prompt, maxRetries: 0 })).text,
@@ -34,6 +35,15 @@ await run('ai-sdk openai()', {
     const { text, steps } = await generateText({ model: oneiros(agent), prompt: 'two and three', tools: { add }, stopWhen: stepCountIs(3), maxRetries: 0 })
     assert.match(text, /the sum is 5/)
     assert.equal(steps.length, 2)
+  },
+  'thinks, and sends the thought back with the result': async () => {
+    const ask = { model: oneiros(agent), prompt: 'think: what is two and three?', tools: { add }, stopWhen: stepCountIs(3), maxRetries: 0, providerOptions }
+    const { text, steps } = await generateText(ask)
+    assert.match(steps[0].reasoningText, /is it 5/)
+    assert.match(text, /I thought so: the sum is 5/)
+    const result = streamText(ask)
+    assert.match(await result.text, /I thought so: the sum is 5/)
+    assert.match((await result.steps)[0].reasoningText, /is it 5/)
   },
   'runs a tool in a stream': async () => {
     const result = streamText({ model: oneiros(agent), prompt: 'two and three', tools: { add }, stopWhen: stepCountIs(3), maxRetries: 0 })

@@ -49,6 +49,26 @@ await run('anthropic', {
     ] }))
     assert.match(second.content[0].text, /the sum is 5/)
   },
+  'thinks, and sends the thought back with the result': async () => {
+    const question = 'think: what is two and three?'
+    for (const thinking of [{ type: 'enabled', budget_tokens: 1024 }, { type: 'adaptive' }]) {
+      const more = { tools: [add], max_tokens: 2000, thinking }
+      let thought = ''
+      const stream = client.messages.stream(ask(question, more)).on('thinking', (piece) => { thought += piece })
+      const first = await stream.finalMessage()
+      assert.deepEqual(first.content.map((block) => block.type), ['thinking', 'tool_use'])
+      assert.match(thought, /is it 5/)
+      assert.equal(first.content[0].thinking, thought)
+      assert(first.content[0].signature)
+      const messages = [{ role: 'user', content: question }, { role: 'assistant', content: first.content },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: first.content[1].id, content: 'the sum is 5' }] }]
+      assert.match((await client.messages.stream(ask('', { ...more, messages })).finalMessage()).content.at(-1).text, /I thought so: the sum is 5/)
+      const whole = await client.messages.create(ask(question, more))
+      messages[1] = { role: 'assistant', content: whole.content }
+      messages[2].content[0].tool_use_id = whole.content[1].id
+      assert.match((await client.messages.create(ask('', { ...more, messages }))).content.at(-1).text, /I thought so: the sum is 5/)
+    }
+  },
   'counts tokens': async () => {
     const { input_tokens } = await client.messages.countTokens({ model: agent, messages: [{ role: 'user', content: 'hello' }] })
     assert(input_tokens > 5)

@@ -46,6 +46,17 @@ await run('openai', {
     assert.match(text, /one two three/)
     assert(usage.completion_tokens > 0)
   },
+  'thinks, and sends the thought back with the result': async () => {
+    const tools = [{ type: 'function', function: { name: 'add', parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } } }]
+    const messages = [{ role: 'user', content: 'think: what is two and three?' }]
+    const { message } = (await say('', { messages, tools })).choices[0]
+    assert.match(message.reasoning_content, /is it 5/)
+    messages.push(message, { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'the sum is 5' })
+    assert.match((await say('', { messages, tools })).choices[0].message.content, /I thought so: the sum is 5/)
+    let thought = ''
+    for await (const chunk of await say('', { messages: messages.slice(0, 1), tools, stream: true })) thought += chunk.choices[0]?.delta?.reasoning_content ?? ''
+    assert.match(thought, /is it 5/)
+  },
   'streams without usage when it asks for none': async () => {
     for await (const chunk of await say('one', { stream: true })) assert(!chunk.usage && chunk.choices.length === 1)
   },

@@ -55,6 +55,30 @@ await run('openai responses', {
     const second = await client.responses.create({ model: agent, input, tools: [add] })
     assert.match(second.output_text, /the sum is 5/)
   },
+  'thinks, and sends the thought back with the result': async () => {
+    const reasoning = { effort: 'low', summary: 'auto' }
+    for (const more of [{ store: false }, {}]) {
+      const input = [{ role: 'user', content: 'think: what is two and three?' }]
+      const ask = { model: agent, input, tools: [add], reasoning, include: ['reasoning.encrypted_content'], ...more }
+      let thought = ''
+      const stream = client.responses.stream(ask).on('response.reasoning_summary_text.delta', ({ delta }) => { thought += delta })
+      const first = await stream.finalResponse()
+      assert.deepEqual(first.output.map((item) => item.type), ['reasoning', 'function_call'])
+      assert.match(thought, /is it 5/)
+      assert.equal(first.output[0].summary[0].text, thought)
+      assert(first.output[0].encrypted_content)
+      const result = (call) => ({ type: 'function_call_output', call_id: call.call_id, output: 'the sum is 5' })
+      input.push(...first.output.map(({ parsed_arguments, ...item }) => item), result(first.output[1]))
+      assert.match((await client.responses.create(ask)).output_text, /I thought so: the sum is 5/)
+      input.splice(1)
+      const whole = await client.responses.create(ask)
+      input.push(...whole.output, result(whole.output[1]))
+      assert.match((await client.responses.create(ask)).output_text, /I thought so: the sum is 5/)
+      if (more.store === false) continue
+      const kept = await client.responses.create({ ...ask, input: [result(whole.output[1])], previous_response_id: whole.id })
+      assert.match(kept.output_text, /I thought so: the sum is 5/)
+    }
+  },
   'goes on from a kept response, reads it and removes it': async () => {
     const first = await client.responses.create({ model: agent, input: 'the first of two' })
     const second = await client.responses.create({ model: agent, input: 'the second', previous_response_id: first.id })

@@ -1,6 +1,7 @@
 package serving_test
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -57,6 +58,15 @@ func handsWhenAsked(a talker.Request) (name, arguments string) {
 
 var long = regexp.MustCompile(`(?s)\(long\)(.*)\(end\)`)
 
+// thinksWhenAsked thinks before it calls the tool, for those messages alone that want it. No two thoughts are the same.
+func thinksWhenAsked(a talker.Request) string {
+	text, answered := spoken(a)
+	if answered || !strings.Contains(text, "think") {
+		return ""
+	}
+	return fmt.Sprintf("\"Two\" & <three>:\n\tis it 5\u2028\\ é? %s", rand.Text())
+}
+
 // slowly answers slowly, as JSON, with the length of a long text, or with what it recalls, when asked to.
 func slowly(a talker.Request) string {
 	text, answered := spoken(a)
@@ -76,7 +86,10 @@ func slowly(a talker.Request) string {
 			}
 		}
 	}
-	if answered {
+	switch {
+	case answered && len(a.Thoughts) > 0: // the talker knows them for its own
+		return "I thought so: " + a.Last().Text
+	case answered:
 		return ""
 	}
 	return "I heard: " + text
@@ -86,6 +99,7 @@ func slowly(a talker.Request) string {
 var columns = [][2]string{
 	{"talks", "talks"},
 	{"runs a tool", "runs a tool"},
+	{"thinks", "thinks, and sends the thought back with the result"},
 	{"wakes it from sleep", "wakes a sleeping agent"},
 	{"from a dream", "wakes a dreaming agent"},
 	{"hangs up", "hangs up in the middle"},
@@ -118,7 +132,10 @@ var translatedClients = []otherClient{
 // nativeClients talk to a provider that speaks their own wire.
 var nativeClients = []otherClient{
 	{script: "responses.mjs", row: "OpenAI's library, responses, passed on"},
+	{script: "agents.mjs", row: "OpenAI's Agents SDK, passed on"},
 	{script: "anthropic.mjs", row: "Anthropic's SDK, passed on"},
+	{script: "airesponses.mjs", row: "AI SDK, `openai()`, passed on"},
+	{script: "aianthropic.mjs", row: "AI SDK, `anthropic()`, passed on"},
 	{script: "codex.mjs", row: "Codex, passed on"},
 	{script: "claudecode.mjs", row: "Claude Code, passed on"},
 }
@@ -175,7 +192,7 @@ func runClients(t *testing.T, clients []otherClient, native bool) (rows []string
 	if len(clients) == 0 {
 		return nil
 	}
-	h := build(t, talker.Options{Each: 2 * time.Millisecond, Call: handsWhenAsked, Say: slowly},
+	h := build(t, talker.Options{Each: 2 * time.Millisecond, Call: handsWhenAsked, Say: slowly, Think: thinksWhenAsked},
 		provider.Options{Each: 30 * time.Millisecond, AtLeast: 60},
 		`serve: {listen: "127.0.0.1:0", model: paid/talker, rate: 0, recall_budget: 5s}
 agent: {client_timeout: 2s, wake_lock: 1s, resume_after: 6h}`)

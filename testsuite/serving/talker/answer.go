@@ -9,6 +9,8 @@ import (
 // scripted is an answer being sent.
 type scripted struct {
 	model, text, tool, arguments string
+	thought, proof               string // of the thought, where the wire has one; both empty: it does not think
+	seals                        bool   // the proof is wanted
 	usage                        bool
 	prompt                       int // tokens
 	sent                         int // events of a response
@@ -19,9 +21,11 @@ func quoted(s string) string {
 	return string(body)
 }
 
-func (s scripted) words() []string {
+func (s scripted) words() []string { return wordsOf(s.text) }
+
+func wordsOf(text string) []string {
 	var words []string
-	for i, w := range strings.SplitAfter(s.text, " ") {
+	for i, w := range strings.SplitAfter(text, " ") {
 		if w != "" || i == 0 {
 			words = append(words, w)
 		}
@@ -29,17 +33,32 @@ func (s scripted) words() []string {
 	return words
 }
 
+// reasoned are the tokens of the thought.
+func (s scripted) reasoned() int {
+	if s.thought == "" {
+		return 0
+	}
+	return len(wordsOf(s.thought))
+}
+
+// tokens are those of the answer, with its thought.
+func (s scripted) tokens() int { return len(s.words()) + s.reasoned() }
+
 func (s scripted) counted() string {
-	out := len(s.words())
-	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, s.prompt, out, s.prompt+out)
+	return fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":%d,"total_tokens":%d}`, s.prompt, s.tokens(),
+		s.prompt+s.tokens())
 }
 
 // whole is the answer in one piece.
 func (s scripted) whole() string {
-	message, finish := `{"role":"assistant","content":`+quoted(s.text)+`}`, "stop"
+	thought := ""
+	if s.thought != "" {
+		thought = `,"reasoning_content":` + quoted(s.thought)
+	}
+	message, finish := `{"role":"assistant"`+thought+`,"content":`+quoted(s.text)+`}`, "stop"
 	if s.tool != "" {
 		message, finish =
-			`{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":`+
+			`{"role":"assistant"`+thought+`,"content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":`+
 				quoted(s.tool)+`,"arguments":`+quoted(s.arguments)+`}}]}`, "tool_calls"
 	}
 	return fmt.Sprintf(
@@ -63,6 +82,11 @@ func (s scripted) piece(delta, finish string) string {
 // pieces are the answer word by word, or a tool's call with its arguments in two parts, as providers send it.
 func (s scripted) pieces() []string {
 	pieces := []string{s.piece(`{"role":"assistant","content":""}`, "null")}
+	if s.thought != "" {
+		for _, w := range wordsOf(s.thought) {
+			pieces = append(pieces, s.piece(`{"reasoning_content":`+quoted(w)+`}`, "null"))
+		}
+	}
 	if s.tool == "" {
 		for _, w := range s.words() {
 			pieces = append(pieces, s.piece(`{"content":`+quoted(w)+`}`, "null"))

@@ -1,8 +1,10 @@
-// Package talker is a provider that speaks chat completions, Responses and Messages: it echoes the last message, calls each offered tool once, and records every
-// request.
+// Package talker is a provider that speaks chat completions, Responses and Messages: it echoes the last message, calls
+// each offered tool once, thinks before it answers, and records every request.
 package talker
 
 import (
+	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,7 +25,9 @@ type Options struct {
 
 	Call func(Request) (name, arguments string) // which of the offered tools is called; nil: none
 	Say  func(Request) string                   // the answer; nil, or empty: an echo of the last message
-	Fail func(Request) int                      // a status to refuse with; 0: none
+	// the thought before an answer or a call; nil, or empty: none. On Messages it thinks only where the request allows it
+	Think func(Request) string
+	Fail  func(Request) int // a status to refuse with; 0: none
 }
 
 // Request is one recorded request.
@@ -35,6 +39,16 @@ type Request struct {
 	Messages []Message
 	Tools    []string
 	Stream   bool
+	Thinks   bool      // it may think
+	Thoughts []Thought // of the talker's, which came back in the conversation
+
+	seals bool // the seal of a thought is wanted
+}
+
+// Thought is one with what proves it: the signature on Messages, the sealed form on Responses, and nothing on chat
+// completions.
+type Thought struct {
+	Text, Proof string
 }
 
 // Message is one message with its texts joined.
@@ -63,6 +77,7 @@ type Talker struct {
 
 	mu       sync.Mutex
 	requests []Request
+	thoughts map[Thought]bool // that it had
 }
 
 // Start listens at a free port of this machine until Close.
@@ -71,7 +86,7 @@ func Start(o Options) (*Talker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for the talker: %w", err)
 	}
-	t := &Talker{URL: "http://" + l.Addr().String() + "/v1", o: o}
+	t := &Talker{URL: "http://" + l.Addr().String() + "/v1", o: o, thoughts: map[Thought]bool{}}
 	mux := http.NewServeMux()
 	for path, speech := range map[string]*speech{
 		"chat/completions": chats, "messages": messages, "responses": responses,
@@ -134,14 +149,17 @@ func (t *Talker) serve(w http.ResponseWriter, r *http.Request, how *speech) {
 	t.mu.Unlock()
 	if t.o.Fail != nil {
 		if status := t.o.Fail(a); status != 0 {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			_, _ = fmt.Fprintf(w, `{"error":{"message":"refused with %d","type":"server_error","code":null}}`, status)
+			refuse(w, status, fmt.Sprintf("refused with %d", status), "server_error")
 			return
 		}
 	}
-	s := scripted{model: a.Model, usage: usage, prompt: len(body) / 4}
+	if !t.had(a.Thoughts) {
+		refuse(w, http.StatusBadRequest, "a thought is not as it was sent", "invalid_request_error")
+		return
+	}
+	s := scripted{model: a.Model, usage: usage, prompt: len(body) / 4, seals: a.seals}
 	s.text, s.tool, s.arguments = t.answer(a)
+	s.thought, s.proof = t.think(a, how)
 	if !a.Stream {
 		if t.pause(r, t.o.First) {
 			w.Header().Set("Content-Type", "application/json")
@@ -152,6 +170,42 @@ func (t *Talker) serve(w http.ResponseWriter, r *http.Request, how *speech) {
 	if !t.stream(w, r, &s, how) {
 		t.dropped.Add(1)
 	}
+}
+
+func refuse(w http.ResponseWriter, status int, message, kind string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = fmt.Fprintf(w, `{"error":{"message":%s,"type":%q,"code":null}}`, quoted(message), kind)
+}
+
+// think returns the thought of an answer with its proof, which has what escapes and encodings may change.
+func (t *Talker) think(a Request, how *speech) (thought, proof string) {
+	if t.o.Think == nil || !a.Thinks {
+		return "", ""
+	}
+	thought = t.o.Think(a)
+	if thought == "" {
+		return "", ""
+	}
+	if how != chats {
+		proof = base64.StdEncoding.EncodeToString([]byte(rand.Text() + "\xfb\xef\xff"))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.thoughts[Thought{thought, proof}] = true
+	return thought, proof
+}
+
+// had says whether it had all these thoughts, byte for byte.
+func (t *Talker) had(thoughts []Thought) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, thought := range thoughts {
+		if !t.thoughts[thought] {
+			return false
+		}
+	}
+	return true
 }
 
 // complete goes on from a text by saying how long it is, in one piece or in two.
@@ -243,12 +297,17 @@ func read(h http.Header, body []byte) (a Request, usage bool) {
 		Messages []struct {
 			Role    string
 			Content json.RawMessage
+			Thought string `json:"reasoning_content"`
 		}
 		Tools []struct{ Function struct{ Name string } }
 	}
 	_ = json.Unmarshal(body, &q)
 	a = Request{Header: h.Clone(), Body: body, Model: q.Model, Stream: q.Stream}
+	a.Thinks = true
 	for _, m := range q.Messages {
+		if m.Thought != "" {
+			a.Thoughts = append(a.Thoughts, Thought{Text: m.Thought})
+		}
 		a.Messages = append(a.Messages, Message{Role: m.Role, Text: textOf(m.Content)})
 	}
 	for _, tool := range q.Tools {
