@@ -614,8 +614,8 @@ func TestNoTextOfOneClientReachesAnother(t *testing.T) {
 
 			require.Positive(t, p.reached, "the control: responses of others were asked for")
 			for i, wire := range wires {
-				require.Equal(t, i == 0 || store == "redis", p.paths[wire.path] > 0, "the control: %s is passed on or not: %v",
-					wire.path, p.paths)
+				require.Equal(t, i == 0 || store == "redis", p.paths[wire.path] > 0, "the control: %s: %v", wire.path,
+					p.paths)
 				for _, more := range []string{"", ", streamed"} {
 					require.Positive(t, p.ways[strings.TrimPrefix(wire.path, "/v1/")+more], "the control: %s%s",
 						wire.path, more)

@@ -81,7 +81,8 @@ func TestAThoughtComesBackAsItWasSent(t *testing.T) {
 	for _, native := range []bool{false, true} {
 		t.Run(fmt.Sprintf("native=%v", native), func(t *testing.T) {
 			t.Parallel()
-			h := build(t, talker.Options{Call: handsWhenAsked, Say: slowly, Think: thinksWhenAsked}, provider.Options{}, quick)
+			h := build(t, talker.Options{Call: handsWhenAsked, Say: slowly, Think: thinksWhenAsked}, provider.Options{},
+				quick)
 			h.native = native
 			h.write()
 			h.must("agents", "add", "iris")

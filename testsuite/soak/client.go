@@ -126,7 +126,8 @@ func (g *client) turn(agent string, n int) {
 		more = fmt.Sprintf(`,%q:%q`, goesOn, g.kept)
 	}
 	g.try(kind, agent, http.MethodPost, wire.Path, fmt.Sprintf(
-		`{"model":%q,"stream":%t,%q:[{"role":"user","content":%s}]%s}`, agent, kind != Whole, wire.messages, body, more))
+		`{"model":%q,"stream":%t,%q:[{"role":"user","content":%s}]%s}`, agent, kind != Whole, wire.messages, body,
+		more))
 }
 
 // goesOn is the field that names the response from which a request goes on.

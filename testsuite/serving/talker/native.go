@@ -32,7 +32,8 @@ var (
 				block, stop = s.toolUse(s.arguments), "tool_use"
 			}
 			if s.thought != "" {
-				block = fmt.Sprintf(`{"type":"thinking","thinking":%s,"signature":%s},`, quoted(s.thought), quoted(s.proof)) + block
+				block = fmt.Sprintf(`{"type":"thinking","thinking":%s,"signature":%s},%s`, quoted(s.thought),
+					quoted(s.proof), block)
 			}
 			return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":%s,"content":[%s],`+
 				`"stop_reason":%q,"stop_sequence":null,"usage":{"input_tokens":%d,"output_tokens":%d}}`,
@@ -171,11 +172,13 @@ func (s *scripted) thinkingBlock() []string {
 func (s *scripted) reasoningItem() []string {
 	const at = `"item_id":%q,"output_index":0,"summary_index":0,`
 	pieces := []string{
-		s.next("response.output_item.added", `"output_index":0,"item":{"id":%q,"type":"reasoning","summary":[]}`, thoughtID),
+		s.next("response.output_item.added", `"output_index":0,"item":{"id":%q,"type":"reasoning","summary":[]}`,
+			thoughtID),
 		s.next("response.reasoning_summary_part.added", at+`"part":{"type":"summary_text","text":""}`, thoughtID),
 	}
 	for _, word := range wordsOf(s.thought) {
-		pieces = append(pieces, s.next("response.reasoning_summary_text.delta", at+`"delta":%s`, thoughtID, quoted(word)))
+		pieces = append(pieces,
+			s.next("response.reasoning_summary_text.delta", at+`"delta":%s`, thoughtID, quoted(word)))
 	}
 	return append(pieces,
 		s.next("response.reasoning_summary_text.done", at+`"text":%s`, thoughtID, quoted(s.thought)),
