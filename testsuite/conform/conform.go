@@ -45,7 +45,7 @@ func (c *check) value(v reflect.Value, at string) {
 			c.variant(v, variant.Call(nil)[0], at)
 			return
 		}
-		c.members(v, at)
+		c.members(v, at, nil)
 	}
 }
 
@@ -58,8 +58,9 @@ func (c *check) variant(union, v reflect.Value, at string) {
 	c.value(v.Elem(), at)
 }
 
-// members checks a struct against its JSON member, which says of each field how it came.
-func (c *check) members(v reflect.Value, at string) {
+// members checks a struct against its JSON member, which says of each field how it came. elsewhere are members that
+// another struct has read.
+func (c *check) members(v reflect.Value, at string, elsewhere []string) {
 	state := v.FieldByName("JSON")
 	if !state.IsValid() {
 		return
@@ -67,6 +68,10 @@ func (c *check) members(v reflect.Value, at string) {
 	kind := v.Type().Name()
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
+		if field.Anonymous && field.Type.Kind() == reflect.Struct {
+			elsewhere = append(elsewhere, c.embedded(v, field.Type, at)...)
+			continue
+		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		status := state.FieldByName(field.Name)
 		if field.Name == "JSON" || !field.IsExported() || !status.IsValid() {
@@ -94,8 +99,34 @@ func (c *check) members(v reflect.Value, at string) {
 		return
 	}
 	for _, key := range extra.MapKeys() {
+		if slices.Contains(elsewhere, key.String()) {
+			continue
+		}
 		c.fault(at, kind, key.String(), "is not known to the library")
 	}
+}
+
+// embedded checks the part of a struct that is of an embedded one, which the library does not fill, and returns the
+// names of its members.
+func (c *check) embedded(v reflect.Value, kind reflect.Type, at string) []string {
+	part := reflect.New(kind)
+	raw := v.FieldByName("JSON").FieldByName("raw").String()
+	if err := json.Unmarshal([]byte(raw), part.Interface()); err != nil {
+		c.faults = append(c.faults, fmt.Sprintf("%s cannot be read as %s: %v", at, kind.Name(), err))
+		return nil
+	}
+	c.members(part.Elem(), at, namesOf(v.Type()))
+	return namesOf(kind)
+}
+
+// namesOf are the names of the members of a struct's own fields.
+func namesOf(kind reflect.Type) (names []string) {
+	for field := range kind.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 func quoted(text string) string {

@@ -7,6 +7,53 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
+// Listed is an item of an input as it is listed: with what clients call required and a request may leave out.
+func Listed(raw json.RawMessage) json.RawMessage {
+	m := membersOf(raw)
+	switch jsonscan.Unquoted(m.values["type"]) {
+	case "message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output":
+		m.lack("status", `"completed"`)
+	}
+	for _, name := range []string{"content", "output"} {
+		if v := m.values[name]; len(v) > 0 && v[0] == '[' {
+			m.values[name] = listedParts(v)
+		}
+	}
+	return m.object()
+}
+
+// listedParts are the parts of a list of content, likewise.
+func listedParts(list []byte) []byte {
+	parts, _ := elements(list)
+	all := []byte{'['}
+	for i, part := range parts {
+		if i > 0 {
+			all = append(all, ',')
+		}
+		if head, ok := headOf(part); ok {
+			m := membersOf(part)
+			switch head.kind {
+			case "output_text":
+				m.lack("annotations", "[]")
+			case "input_image":
+				m.lack("detail", `"auto"`)
+			}
+			part = m.object()
+		}
+		all = append(all, part...)
+	}
+	return append(all, ']')
+}
+
+// membersOf are those of an object.
+func membersOf(raw json.RawMessage) (m members) {
+	_ = jsonscan.Members(raw, func(key, value []byte) error { // it was read before
+		m.add(jsonscan.Unquoted(key), value)
+		return nil
+	})
+	return m
+}
+
 // References are the places in the input that refer to items of kept responses.
 func (q *Request) References() (places []int) {
 	for i, item := range q.Input {

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -51,6 +52,11 @@ func joined(a, b []byte) []byte {
 		return a
 	}
 	return slices.Concat(a[:len(a)-1], []byte{','}, b[1:])
+}
+
+// object is the object of them.
+func (m *members) object() []byte {
+	return slices.Concat([]byte{'{'}, bytes.TrimPrefix(m.json(), []byte{','}), []byte{'}'})
 }
 
 // json are the members, each with a comma before it.

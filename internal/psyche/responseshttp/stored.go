@@ -327,7 +327,7 @@ func (f *Handler) pageOf(r *http.Request) (*itemPage, error) {
 	page := &itemPage{Object: "list", Data: []json.RawMessage{}, HasMore: int64(len(items)) > limit}
 	items = items[:min(int64(len(items)), limit)]
 	for _, item := range items {
-		page.Data = append(page.Data, item.Raw)
+		page.Data = append(page.Data, responses.Listed(item.Raw))
 	}
 	if len(items) > 0 {
 		page.FirstID, page.LastID = items[0].ID, items[len(items)-1].ID
