@@ -48,6 +48,7 @@ const named = "The agent's handle, which is the id of its model in GET /v1/model
 
 var (
 	word    = object{"type": "string"}
+	null    = object{"type": "null"}
 	yesOrNo = object{"type": "boolean", "default": false}
 	after   = parameter{"after", "The last_id of the page before.", word}
 	limit   = parameter{
@@ -380,19 +381,19 @@ var operations = map[string]note{
 	"GET /v1/models": {
 		id: "listModels", summary: "The agents that this key reaches",
 		note:    "As OpenAI's, and as Anthropic's where the header anthropic-version is sent; it wakes nobody.",
-		answers: one(anyOf(refTo("ModelList"), refTo("AnthropicModelList"))),
+		answers: one(anyOf(refTo("ModelList"), refTo("AnthropicModelList"))), fails: "Models",
 	},
 	"GET /v1/models/{id}": {
 		id: "getModel", summary: "One agent as a model", place: named,
-		answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
+		answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))), fails: "Models",
 	},
 	"GET /v1/models/agent/{id}": {
 		id: "getModelOfAgent", summary: "One agent as a model, by the name agent/{id}",
-		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
+		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))), fails: "Models",
 	},
 	"GET /v1/models/oneiros/{id}": {
 		id: "getModelOfServer", summary: "One agent as a model, by the name oneiros/{id}",
-		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))),
+		place: named, answers: one(anyOf(refTo("Model"), refTo("AnthropicModel"))), fails: "Models",
 	},
 	"GET /v1/agents/{agent}/status": {
 		id: "getStatus", summary: "How an agent is", note: "It wakes nobody.",
@@ -519,13 +520,19 @@ var borrowed = object{
 		"properties": object{"object": object{"const": "list"}, "data": listOf(refTo("Model"))},
 	},
 	"AnthropicModel": object{
-		"type": "object", "required": []string{"type", "id", "display_name", "created_at"},
+		"type": "object", "required": []string{
+			"type", "id", "display_name", "created_at", "max_input_tokens", "lifecycle", "capabilities", "max_tokens",
+			"line", "deprecated_at", "retires_at",
+		},
+		"description": "What is not known of an agent is null.",
 		"properties": object{
 			"type": object{"const": "model"}, "id": word, "display_name": word,
 			"created_at": object{"type": "string", "format": "date-time"},
 			"max_input_tokens": object{
-				"type": "integer", "minimum": 1, "description": windowOfAgent,
+				"type": []string{"integer", "null"}, "minimum": 1, "description": windowOfAgent,
 			},
+			"lifecycle": object{"const": "active"}, "capabilities": null, "max_tokens": null, "line": null,
+			"deprecated_at": null, "retires_at": null,
 		},
 	},
 	"AnthropicModelList": object{
@@ -700,6 +707,10 @@ func failures(b *book) object {
 		"Anthropic": object{
 			"description": "An error in Anthropic's form; 529 says that the server, or the provider, has too much to do.",
 			"content":     object{"application/json": object{"schema": refTo("AnthropicError")}},
+		},
+		"Models": object{
+			"description": "It was refused, or failed; in Anthropic's form where the header anthropic-version is sent.",
+			"content":     in("application/json", anyOf(failed, refTo("AnthropicError"))),
 		},
 		"Passed": object{
 			"description": "Error, where this server refused it or failed; else what the provider refused it with, unchanged, beside the header X-Oneiros-Agent.",

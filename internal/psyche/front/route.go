@@ -35,13 +35,21 @@ type Form struct {
 	Rate func(h http.Header, left RateLimit)
 	// RequestID is the header in which the clients look for the request's id, beside X-Request-Id.
 	RequestID string
+	// Elsewhere says of a request on a path without a form whether its client expects this one; nil: none does.
+	Elsewhere func(h http.Header, path string) bool
 }
 
-// formOf is the form of a path: that of the nearest route at it or above it which has one.
-func (s *Server) formOf(path string) *Form {
+// formOf is the form of a request on a path: that of the nearest route at it or above it which has one, else of one that
+// is expected elsewhere.
+func (s *Server) formOf(h http.Header, path string) *Form {
 	for _, at := range slices.Backward(s.forms) {
 		rest, found := strings.CutPrefix(path, at.Path)
 		if found && (rest == "" || rest[0] == '/') {
+			return at.Form
+		}
+	}
+	for _, at := range s.forms {
+		if at.Form.Elsewhere != nil && at.Form.Elsewhere(h, path) {
 			return at.Form
 		}
 	}

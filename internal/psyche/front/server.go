@@ -218,7 +218,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	meant := s.canonical(r.URL)
-	x.form = s.formOf(cmp.Or(meant, r.URL).Path)
+	x.form = s.formOf(r.Header, cmp.Or(meant, r.URL).Path)
 	if x.form != nil {
 		x.Header().Set(x.form.RequestID, x.id)
 	}

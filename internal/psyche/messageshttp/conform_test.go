@@ -96,6 +96,11 @@ func TestEveryErrorIsOneOfThePublishedWire(t *testing.T) {
 		require.Contains(t, body, `"type":"`+string(kind)+`"`, "%d", status)
 	}
 	h := open(t)
-	_, body := h.send(path, `{`)
-	readError(t, body)
+	for _, each := range []string{`{`, `{"model":"nobody","messages":[]}`, `{"model":"iris","messages":7}`} {
+		for _, at := range []string{path, path + "/count_tokens"} {
+			res, body := h.send(at, each)
+			require.Equal(t, 4, res.StatusCode/100, body)
+			readError(t, body)
+		}
+	}
 }

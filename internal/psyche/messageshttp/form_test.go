@@ -25,7 +25,7 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 	handler := &messageshttp.Handler{Turns: turnhttp.Turns{Talk: talk, Now: time.Now}, Meter: talk}
 	book := &accesstest.Book{}
 	k, secret := access.New("test", access.Client, nil, time.Now())
-	k.Rate = 9
+	k.Rate = 10
 	require.NoError(t, book.PutKey(t.Context(), k))
 	server, err := front.New(front.Options{Routes: handler.Routes(), Keys: book})
 	require.NoError(t, err)
@@ -39,6 +39,7 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 		server.ServeHTTP(w, r)
 		return w
 	}
+	ofAnthropic := []string{"Anthropic-Version", "2023-06-01"}
 	for _, c := range []struct {
 		method, at, key string
 		more            []string
@@ -53,6 +54,8 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 		{"POST", path + "/batches", secret, nil, 404, "not_found_error"},
 		{"GET", path + "/batches/b1/results", secret, nil, 404, "not_found_error"},
 		{"POST", path + "/", secret, nil, 404, "not_found_error"},
+		{"GET", "/v1/models", "none", ofAnthropic, 401, "authentication_error"},
+		{"GET", "//v1/models/nobody", secret, ofAnthropic, 404, "not_found_error"},
 		{"POST", "//v1//messages/batches", secret, nil, 404, "not_found_error"},
 		{"POST", path, secret, []string{"Content-Encoding", "gzip"}, 415, "invalid_request_error"},
 		{"POST", path + "/count_tokens", secret, nil, 200, ""},
@@ -78,8 +81,12 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 			"%s %s: %s", c.method, c.at, w.Body)
 		require.NotEmpty(t, answer.Error.Message)
 	}
-	other := send("POST", "/v1/messagesx", "none")
-	require.Contains(t, other.Body.String(), `"code":"invalid_api_key"`, "the control: another path")
+	for _, at := range []string{"/v1/messagesx", "/v1/modelsx", "/v1/chat/completions"} {
+		other := send("POST", at, "none", ofAnthropic...)
+		require.Contains(t, other.Body.String(), `"code":"invalid_api_key"`, "the control: another path, %s", at)
+	}
+	other := send("GET", "/v1/models", "none")
+	require.Contains(t, other.Body.String(), `"code":"invalid_api_key"`, "the control: another client")
 }
 
 // An answer that is too large to be kept is repeated as an error of this wire.

@@ -51,7 +51,13 @@ func (h *Handler) Routes() []front.Route {
 }
 
 // form is Anthropic's.
-var form = &front.Form{Refusal: refusal, Rate: setRate, RequestID: "Request-Id"}
+var form = &front.Form{Refusal: refusal, Rate: setRate, RequestID: "Request-Id", Elsewhere: asksForModels}
+
+// asksForModels says whether a request is for the models of Anthropic's API, whose path is that of OpenAI's.
+func asksForModels(h http.Header, path string) bool {
+	rest, found := strings.CutPrefix(path, "/v1/models")
+	return found && (rest == "" || rest[0] == '/') && h.Get("Anthropic-Version") != ""
+}
 
 // question is a request that was read.
 type question struct {

@@ -25,6 +25,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/messageshttp"
 	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
+	"github.com/seed-56a03226/oneiros/testsuite/conform"
 )
 
 // being is a fake psyche.Service that returns given answers and records its turns.
@@ -345,6 +346,7 @@ func TestTokensAreCounted(t *testing.T) {
 		anthropic.MessageCountTokensParams{Model: "iris", Messages: params().Messages})
 	require.NoError(t, err)
 	require.Equal(t, int64(42), n.InputTokens)
+	require.Empty(t, conform.Faults(*n), n.RawJSON())
 	counted := string((<-h.turns).Body.Bytes())
 	require.JSONEq(t, `{"model":"iris","messages":[{"role":"user","content":"hi"}],"stream":false}`, counted)
 }

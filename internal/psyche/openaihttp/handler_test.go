@@ -376,9 +376,11 @@ func TestAgentsAreListedAsModelsOfAnthropic(t *testing.T) {
 		_, answer := h.send(http.MethodGet, "/v1/models?limit=1000", "", "Anthropic-Version", "2023-06-01")
 		want := `{"data":[],"has_more":false,"first_id":null,"last_id":null}`
 		if len(h.agents) > 0 {
-			want = `{"data":[{"type":"model","id":"echo","display_name":"echo","created_at":"1970-01-01T00:00:00Z"},
-				{"type":"model","id":"iris","display_name":"iris","created_at":"2023-11-14T22:13:20Z",
-				"max_input_tokens":8192}],
+			const more = `"lifecycle":"active","capabilities":null,"max_tokens":null,"line":null,"deprecated_at":null,
+				"retires_at":null}`
+			want = `{"data":[{"type":"model","id":"echo","display_name":"echo","created_at":"1970-01-01T00:00:00Z",
+				"max_input_tokens":null,` + more + `,{"type":"model","id":"iris","display_name":"iris",
+				"created_at":"2023-11-14T22:13:20Z","max_input_tokens":8192,` + more + `],
 				"has_more":false,"first_id":"echo","last_id":"iris"}`
 		}
 		require.JSONEq(t, want, answer)

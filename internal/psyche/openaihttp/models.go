@@ -47,13 +47,24 @@ func (f *Handler) modelOf(ctx context.Context, a dream.Agent) model {
 	return m
 }
 
-// anthropicModel is an agent in Anthropic's form.
+// anthropicModel is an agent in Anthropic's form. What is not known of it is null, as Anthropic's libraries expect.
 type anthropicModel struct {
-	Type    string    `json:"type"`
-	ID      string    `json:"id"`
-	Name    string    `json:"display_name"`
-	Created time.Time `json:"created_at"`
-	Input   int       `json:"max_input_tokens,omitempty"` // of prompt and answer together; 0: not known
+	Type      string    `json:"type"`
+	ID        string    `json:"id"`
+	Name      string    `json:"display_name"`
+	Created   time.Time `json:"created_at"`
+	Input     *int      `json:"max_input_tokens"` // of prompt and answer together
+	Lifecycle string    `json:"lifecycle"`
+	unknown
+}
+
+// unknown are members of a model that are null for every agent.
+type unknown struct {
+	Capabilities *struct{}  `json:"capabilities"`
+	Output       *int       `json:"max_tokens"`
+	Line         *string    `json:"line"`
+	Deprecated   *time.Time `json:"deprecated_at"`
+	Retires      *time.Time `json:"retires_at"`
 }
 
 // anthropicModels is a list of them, which has one page.
@@ -68,13 +79,17 @@ type anthropicModels struct {
 func forAnthropic(r *http.Request) bool { return r.Header.Get("Anthropic-Version") != "" }
 
 func (m model) forAnthropic() anthropicModel {
-	return anthropicModel{
-		Type:    m.Object,
-		ID:      m.ID,
-		Name:    m.ID,
-		Created: time.Unix(m.Created, 0).UTC(),
-		Input:   m.Context,
+	a := anthropicModel{
+		Type:      m.Object,
+		ID:        m.ID,
+		Name:      m.ID,
+		Created:   time.Unix(m.Created, 0).UTC(),
+		Lifecycle: "active",
 	}
+	if m.Context > 0 {
+		a.Input = &m.Context
+	}
+	return a
 }
 
 func listForAnthropic(all []model) anthropicModels {

@@ -121,7 +121,7 @@ func TestWhatIsKeptIsOfThePublishedWire(t *testing.T) {
 			kinds := map[string]int{}
 			for _, size := range []int64{3, 100} {
 				pages := service.InputItems.ListAutoPaging(t.Context(), second,
-					sdk.InputItemListParams{Limit: openai.Int(size), Order: "asc"})
+					sdk.InputItemListParams{Limit: openai.Int(size)})
 				for pages.Next() {
 					kinds[readItem(t, pages.Current())]++
 				}
