@@ -2,9 +2,6 @@ package anthropicgw
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 
@@ -42,93 +39,7 @@ func (g *Gateway) chat(ctx context.Context, r inference.RelayRequest) (*inferenc
 	if err != nil {
 		return nil, err
 	}
-	kind := res.Header.Get("Content-Type")
-	c := &chatBody{
-		Relayed: t,
-		client:  g.Client,
-		answer:  messages.NewChatAnswer(q, g.now().Unix()),
-		ok:      res.StatusCode/100 == 2,
-		events:  exchange.Events{Limit: exchange.EventLimit},
-	}
-	c.stream = c.ok && strings.HasPrefix(kind, "text/event-stream")
-	if !c.stream {
-		res.Header.Set("Content-Type", "application/json")
-	}
-	return &inference.RelayResponse{Status: res.StatusCode, Header: res.Header, Body: c, Seen: t.Seen}, nil
-}
-
-// chatBody is an answer of Messages, read as a chat completion: each event as soon as it has come, or the whole.
-type chatBody struct {
-	*exchange.Relayed
-	client *exchange.Client
-	answer *messages.ChatAnswer
-	ok     bool // it is no refusal
-	stream bool
-	events exchange.Events
-	plain  []byte
-	ready  []byte
-	err    error
-}
-
-// Read reads the chat completion.
-func (c *chatBody) Read(p []byte) (int, error) {
-	var chunk [8 << 10]byte
-	for len(c.ready) == 0 && c.err == nil && len(p) > 0 {
-		n, err := c.Relayed.Read(chunk[:])
-		c.err = c.take(chunk[:n], err)
-	}
-	n := copy(p, c.ready)
-	c.ready = c.ready[n:]
-	if len(c.ready) > 0 || n > 0 || len(p) == 0 {
-		return n, nil
-	}
-	return 0, c.err
-}
-
-// take takes bytes of the provider, and returns the error with which the answer ends.
-func (c *chatBody) take(b []byte, end error) error {
-	if !c.stream {
-		c.plain = append(c.plain, b...)
-		switch {
-		case len(c.plain) > exchange.WholeLimit:
-			return c.malformed(fmt.Errorf("it is longer than %d bytes", exchange.WholeLimit))
-		case !errors.Is(end, io.EOF):
-			return end
-		case !c.ok:
-			c.ready = messages.ChatError(c.plain)
-			return end
-		}
-		whole, err := c.answer.Whole(c.plain)
-		if err != nil {
-			return c.malformed(err)
-		}
-		c.ready = whole
-		return end
-	}
-	if err := c.events.Push(b); err != nil {
-		return c.malformed(err)
-	}
-	if errors.Is(end, io.EOF) {
-		c.events.End()
-	}
-	for data, ok := c.events.Pop(); ok; data, ok = c.events.Pop() {
-		if len(data) == 0 || string(data) == "[DONE]" {
-			continue
-		}
-		if err := c.answer.Event(data); err != nil {
-			c.ready = append(c.ready, c.answer.Take()...)
-			return c.malformed(err)
-		}
-	}
-	c.ready = append(c.ready, c.answer.Take()...)
-	return end
-}
-
-func (c *chatBody) malformed(err error) error {
-	return &inference.Failure{
-		Kind: inference.Malformed, Billed: true, Err: err,
-		Message: c.client.Clean(fmt.Sprintf("the answer of %s cannot be read: %v", c.client, err)),
-	}
+	return g.Translate(t, res, messages.NewChatAnswer(q, g.now().Unix())), nil
 }
 
 // speaks reports whether a path is one of Messages.

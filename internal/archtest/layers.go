@@ -24,7 +24,7 @@ var Layers = []Layer{
 		"activities/port/mood", "activities/port/dormancy", "activities/port/budget", "activities/port/dream",
 		"activities/port/event",
 		"internal/prose", "internal/mention", "internal/recall/words", "internal/sentence", "internal/wordlist",
-		"internal/hermes/message", "internal/hermes/api", "internal/jsonscan",
+		"internal/hermes/message", "internal/hermes/api", "internal/jsonscan", "internal/jsonobject",
 	}},
 	{Name: "rules", Packages: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian",

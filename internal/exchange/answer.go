@@ -195,12 +195,7 @@ func (a *Answer) Piece(visible string, hidden bool) (enough bool, err error) {
 }
 
 // Malformed is the failure of an answer that cannot be read.
-func (a *Answer) Malformed(err error) error {
-	return &inference.Failure{
-		Kind: inference.Malformed, Billed: true, Err: err,
-		Message: a.client.Clean(fmt.Sprintf("the answer of %s cannot be read: %v", a.client, err)),
-	}
-}
+func (a *Answer) Malformed(err error) error { return a.client.malformed(err) }
 
 // Usage is the usage of the answer: the provider's when it is plausible and the answer was read to its end, but never
 // below the pieces counted here; else what was counted.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
@@ -83,7 +84,7 @@ func (b *block) write(w *jsonscan.Writer, begins bool) {
 	case "tool_use":
 		w.Text("id", b.id)
 		w.Text("name", b.name)
-		w.Raw("input", []byte(compact(inputOf(text))))
+		w.Raw("input", []byte(jsonobject.Compact(inputOf(text))))
 		w.Object("caller") // the model itself
 		w.Text("type", "direct")
 		w.End()
@@ -235,7 +236,7 @@ func (a *Answer) Proof(field string, raw json.RawMessage) { a.proof.add(field, r
 // prove begins a block that carries the proof: the provider wants it back with the results of the calls, also where the
 // request asks for no thoughts.
 func (a *Answer) prove() {
-	if text := string(marshalled(a.proof)); text != "{}" {
+	if text := string(jsonobject.Marshalled(a.proof)); text != "{}" {
 		a.begin(&block{kind: "thinking", signature: signature(proven, text)})
 	}
 	a.proof = callProof{}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 )
 
 // Model is what is known of the model of a provider that speaks Messages.
@@ -68,17 +70,17 @@ type toFormat struct {
 
 // ReadChat translates a chat completion's request. What Messages has no word for is an *Error that names it.
 func ReadChat(raw []byte, m Model) (*Chat, error) {
-	if err := validText(raw); err != nil {
+	if err := jsonobject.ValidText(raw); err != nil {
 		return nil, err
 	}
 	r := &reader{}
-	b := r.object("", raw, chatFields...)
+	b := r.Object("", raw, chatFields...)
 	c := &chatReader{object: &b, model: m}
-	c.out.Model, c.out.Stream = b.text("model"), b.flag("stream")
+	c.out.Model, c.out.Stream = b.Text("model"), b.Flag("stream")
 	q := &Chat{Stream: c.out.Stream}
-	if o := b.raw("stream_options"); o != nil {
-		options := b.object("stream_options", o, "include_usage", "include_obfuscation")
-		q.Usage = options.flag("include_usage")
+	if o := b.Raw("stream_options"); o != nil {
+		options := b.Object("stream_options", o, "include_usage", "include_obfuscation")
+		q.Usage = options.Flag("include_usage")
 	}
 	c.refuse()
 	c.limits()
@@ -88,10 +90,10 @@ func ReadChat(raw []byte, m Model) (*Chat, error) {
 	c.signedRound()
 	c.tools()
 	c.format()
-	if user := b.text("user"); user != "" {
+	if user := b.Text("user"); user != "" {
 		c.out.Metadata = &toMetadata{user}
 	}
-	switch b.one("service_tier", "auto", "default", "standard") {
+	switch b.One("service_tier", "auto", "default", "standard") {
 	case "auto":
 		c.out.Tier = "auto"
 	case "default", "standard":
@@ -101,10 +103,10 @@ func ReadChat(raw []byte, m Model) (*Chat, error) {
 	if m.Caches && !c.marked {
 		c.cacheTalk()
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
-	q.Body = marshalled(c.out)
+	q.Body = jsonobject.Marshalled(c.out)
 	return q, nil
 }
 
@@ -126,59 +128,46 @@ const (
 // refuse refuses what Messages cannot say. A value that changes nothing passes.
 func (c *chatReader) refuse() {
 	for _, name := range []string{"logit_bias", "prediction", "web_search_options", "logprobs"} {
-		c.empty(name, noField)
+		c.Empty(name, noField)
 	}
-	c.empty("audio", asText)
-	c.empty("functions", "Messages has tools instead. Send them as tools and tool_choice.")
-	if c.raw("function_call") != nil {
-		c.fail("function_call", "Messages has tools instead. Send them as tools and tool_choice.")
+	c.Empty("audio", asText)
+	c.Empty("functions", "Messages has tools instead. Send them as tools and tool_choice.")
+	if c.Raw("function_call") != nil {
+		c.Fail("function_call", "Messages has tools instead. Send them as tools and tool_choice.")
 	}
-	c.empty("store", "Anthropic stores no completions. Leave it out.")
+	c.Empty("store", "Anthropic stores no completions. Leave it out.")
 	for name, neutral := range map[string]float64{
 		"n": 1, "frequency_penalty": 0, "presence_penalty": 0, "repetition_penalty": 1, "min_p": 0, "top_logprobs": 0,
 	} {
-		if v, given := c.number(name); given && v != neutral {
-			c.fail(name, "it is %s; Anthropic's Messages has no such field, so that only %v can be meant.",
-				c.raw(name), neutral)
+		if v, given := c.Number(name); given && v != neutral {
+			c.Fail(name, "it is %s; Anthropic's Messages has no such field, so that only %v can be meant.",
+				c.Raw(name), neutral)
 		}
 	}
-	if c.raw("seed") != nil {
-		c.fail("seed", noField)
+	if c.Raw("seed") != nil {
+		c.Fail("seed", noField)
 	}
-	if v := c.text("verbosity"); v != "" && v != "medium" {
-		c.fail("verbosity", "it is %q; Messages has no such field. Say it in the prompt.", clipped(v))
+	if v := c.Text("verbosity"); v != "" && v != "medium" {
+		c.Fail("verbosity", "it is %q; Messages has no such field. Say it in the prompt.", jsonobject.Clipped(v))
 	}
-	for i, each := range c.list("modalities", c.raw("modalities")) {
-		if kind := c.string(place("modalities", i), each); kind != "text" {
-			c.fail(place("modalities", i), "%s", asText)
+	for i, each := range c.List("modalities", c.Raw("modalities")) {
+		if kind := c.String(jsonobject.Place("modalities", i), each); kind != "text" {
+			c.Fail(jsonobject.Place("modalities", i), "%s", asText)
 		}
 	}
-}
-
-// number is a number; false where there is none.
-func (o *object) number(name string) (float64, bool) {
-	v := o.raw(name)
-	if v == nil {
-		return 0, false
-	}
-	var n float64
-	if o.err == nil && json.Unmarshal(v, &n) != nil {
-		o.fail(o.at(name), "it is %s; it must be a number.", kindOf(v))
-	}
-	return n, true
 }
 
 // limits translates the maximum of tokens, which bounds thinking and answer together: the smaller one, where both of
 // the names are given.
 func (c *chatReader) limits() {
 	for _, name := range []string{"max_tokens", "max_completion_tokens"} {
-		v, given := c.number(name)
+		v, given := c.Number(name)
 		if !given || v == -1 { // how local servers are asked for no maximum
 			continue
 		}
 		n := int64(v)
 		if v < 1 || v > float64(mostTokens) || float64(n) != v {
-			c.fail(name, "it is %s; it must be a whole number from 1.", c.raw(name))
+			c.Fail(name, "it is %s; it must be a whole number from 1.", c.Raw(name))
 			return
 		}
 		if c.out.MaxTokens == 0 || n < c.out.MaxTokens {
@@ -197,31 +186,31 @@ var efforts = map[string]string{
 
 // thinking translates how the model is asked to think. An effort has no effect on a model that does not think first.
 func (c *chatReader) thinking() {
-	effort := c.text("reasoning_effort")
+	effort := c.Text("reasoning_effort")
 	budget := 0.0
-	if raw := c.raw("reasoning"); raw != nil {
-		o := c.object.object("reasoning", raw, "effort", "max_tokens", "enabled", "exclude", "summary")
-		if e := o.text("effort"); e != "" {
+	if raw := c.Raw("reasoning"); raw != nil {
+		o := c.object.Object("reasoning", raw, "effort", "max_tokens", "enabled", "exclude", "summary")
+		if e := o.Text("effort"); e != "" {
 			effort = e
 		}
-		budget, _ = o.number("max_tokens")
-		if o.raw("enabled") != nil && !o.flag("enabled") {
+		budget, _ = o.Number("max_tokens")
+		if o.Raw("enabled") != nil && !o.Flag("enabled") {
 			effort = "none"
 		}
 	}
 	if effort != "" && effort != "none" && efforts[effort] == "" {
-		c.fail("reasoning_effort", "it is %q; it must be none, minimal, low, medium, high, xhigh or max.",
-			clipped(effort))
+		c.Fail("reasoning_effort", "it is %q; it must be none, minimal, low, medium, high, xhigh or max.",
+			jsonobject.Clipped(effort))
 	}
-	raw := c.raw("thinking")
+	raw := c.Raw("thinking")
 	switch {
 	case raw != nil:
-		o := c.object.object("thinking", raw, "type", "budget_tokens", "display")
-		kind := o.one("type", "enabled", "adaptive", "disabled")
+		o := c.object.Object("thinking", raw, "type", "budget_tokens", "display")
+		kind := o.One("type", "enabled", "adaptive", "disabled")
 		c.thinks, c.out.Thinking = kind != "disabled", raw
 	case budget > 0:
 		c.thinks = true
-		c.out.Thinking = marshalled(map[string]any{"type": "enabled", "budget_tokens": int64(budget)})
+		c.out.Thinking = jsonobject.Marshalled(map[string]any{"type": "enabled", "budget_tokens": int64(budget)})
 	case effort == "none" && c.model.Reasons:
 		c.out.Thinking = json.RawMessage(`{"type":"disabled"}`)
 	}
@@ -245,48 +234,48 @@ func (c *chatReader) signedRound() {
 // sampling translates the sampling. A model that is asked to think takes neither a temperature nor top_k, and none
 // takes a temperature above its highest.
 func (c *chatReader) sampling() {
-	c.out.TopP = c.raw("top_p")
-	if t, given := c.number("temperature"); given && !c.thinks {
-		c.out.Temperature = c.raw("temperature")
+	c.out.TopP = c.Raw("top_p")
+	if t, given := c.Number("temperature"); given && !c.thinks {
+		c.out.Temperature = c.Raw("temperature")
 		if c.model.MaxTemperature > 0 && t > c.model.MaxTemperature {
 			c.out.Temperature = json.RawMessage(strconv.FormatFloat(c.model.MaxTemperature, 'g', -1, 64))
 		}
 	}
 	if !c.thinks {
-		c.out.TopK = c.raw("top_k")
+		c.out.TopK = c.Raw("top_k")
 	}
-	stop := c.raw("stop")
+	stop := c.Raw("stop")
 	if len(stop) > 0 && stop[0] == '"' {
-		c.out.Stop = []string{c.string("stop", stop)}
+		c.out.Stop = []string{c.String("stop", stop)}
 		return
 	}
-	for i, each := range c.list("stop", stop) {
-		c.out.Stop = append(c.out.Stop, c.string(place("stop", i), each))
+	for i, each := range c.List("stop", stop) {
+		c.out.Stop = append(c.out.Stop, c.String(jsonobject.Place("stop", i), each))
 	}
 }
 
 // format translates the form that the answer must have. Where the model is not held to it, the prompt asks for it.
 func (c *chatReader) format() {
-	raw := c.raw("response_format")
+	raw := c.Raw("response_format")
 	if raw == nil {
 		c.say()
 		return
 	}
-	o := c.object.object("response_format", raw, "type", "json_schema")
-	switch o.one("type", "text", "json_object", "json_schema") {
+	o := c.object.Object("response_format", raw, "type", "json_schema")
+	switch o.One("type", "text", "json_object", "json_schema") {
 	case "json_object":
 		c.unsaid = "Answer with exactly one JSON object, and with nothing else."
 	case "json_schema":
-		s := o.object("response_format.json_schema", o.raw("json_schema"), "name", "description", "schema", "strict")
-		schema := s.raw("schema")
+		s := o.Object("response_format.json_schema", o.Raw("json_schema"), "name", "description", "schema", "strict")
+		schema := s.Raw("schema")
 		if schema == nil {
-			o.fail("response_format.json_schema.schema", "it is required.")
+			o.Fail("response_format.json_schema.schema", "it is required.")
 			return
 		}
 		plain, err := PlainSchema(schema)
 		switch {
 		case err != nil:
-			o.fail("response_format.json_schema.schema", "%v.", err)
+			o.Fail("response_format.json_schema.schema", "%v.", err)
 		case c.model.Structured:
 			if c.out.Output == nil {
 				c.out.Output = &toOutput{}
@@ -294,10 +283,10 @@ func (c *chatReader) format() {
 			c.out.Output.Format = &toFormat{"json_schema", plain}
 		default:
 			c.unsaid = "Answer with exactly one JSON value that fits this JSON Schema, and with nothing else:\n" +
-				compact(schema)
+				jsonobject.Compact(schema)
 		}
 	case "":
-		o.fail("response_format.type", "it is required.")
+		o.Fail("response_format.type", "it is required.")
 	}
 	c.say()
 }
@@ -311,13 +300,13 @@ func (c *chatReader) say() {
 
 // mark is an object's request to cache the prompt up to it; nil where there is none.
 func (c *chatReader) mark(o *object) json.RawMessage {
-	mark := o.raw("cache_control")
+	mark := o.Raw("cache_control")
 	if mark == nil {
 		return nil
 	}
-	m := o.object(o.at("cache_control"), mark, "type", "ttl")
-	m.one("type", "ephemeral")
-	m.one("ttl", "5m", "1h")
+	m := o.Object(o.At("cache_control"), mark, "type", "ttl")
+	m.One("type", "ephemeral")
+	m.One("ttl", "5m", "1h")
 	c.marked = true
 	return mark
 }
@@ -361,14 +350,14 @@ type toChoice struct {
 
 // tools translates the tools, and which of them the model must call.
 func (c *chatReader) tools() {
-	for i, raw := range c.list("tools", c.raw("tools")) {
-		c.out.Tools = append(c.out.Tools, c.tool(place("tools", i), raw))
+	for i, raw := range c.List("tools", c.Raw("tools")) {
+		c.out.Tools = append(c.out.Tools, c.tool(jsonobject.Place("tools", i), raw))
 	}
-	alone := c.raw("parallel_tool_calls") != nil && !c.flag("parallel_tool_calls")
-	raw := c.raw("tool_choice")
+	alone := c.Raw("parallel_tool_calls") != nil && !c.Flag("parallel_tool_calls")
+	raw := c.Raw("tool_choice")
 	if len(c.out.Tools) == 0 {
 		if raw != nil && string(raw) != `"none"` && string(raw) != `"auto"` {
-			c.fail("tool_choice", "it is given without tools. Send tools, or leave it out.")
+			c.Fail("tool_choice", "it is given without tools. Send tools, or leave it out.")
 		}
 		return
 	}
@@ -377,13 +366,13 @@ func (c *chatReader) tools() {
 	case raw == nil:
 	case raw[0] == '"':
 		named := map[string]string{"auto": "auto", "none": "none", "required": "any"}
-		choice.Type = named[c.one("tool_choice", "auto", "none", "required")]
+		choice.Type = named[c.One("tool_choice", "auto", "none", "required")]
 	default:
-		o := c.object.object("tool_choice", raw, "type", "function")
-		o.needed("type")
-		o.one("type", "function")
-		f := o.object("tool_choice.function", o.raw("function"), "name")
-		choice.Type, choice.Name = "tool", f.needed("name")
+		o := c.object.Object("tool_choice", raw, "type", "function")
+		o.Needed("type")
+		o.One("type", "function")
+		f := o.Object("tool_choice.function", o.Raw("function"), "name")
+		choice.Type, choice.Name = "tool", f.Needed("name")
 	}
 	choice.Alone = alone && choice.Type != "none"
 	if raw != nil || choice.Alone {
@@ -392,29 +381,29 @@ func (c *chatReader) tools() {
 }
 
 func (c *chatReader) tool(path string, raw json.RawMessage) toTool {
-	loose := c.object.object(path, raw)
-	if kind := loose.needed("type"); kind != "function" {
-		loose.fail(loose.at("type"),
-			"it is %q; tools of Messages are functions. Send it as one, with a schema of its input.", clipped(kind))
+	loose := c.object.Object(path, raw)
+	if kind := loose.Needed("type"); kind != "function" {
+		loose.Fail(loose.At("type"),
+			"it is %q; tools of Messages are functions. Send it as one, with a schema of its input.", jsonobject.Clipped(kind))
 	}
-	o := c.object.object(path, raw, "type", "function", "cache_control")
-	f := o.object(o.at("function"), o.raw("function"), "name", "description", "parameters", "strict")
-	t := toTool{Name: f.needed("name"), Description: f.text("description"), Cache: c.mark(&o)}
-	t.Input = f.raw("parameters")
+	o := c.object.Object(path, raw, "type", "function", "cache_control")
+	f := o.Object(o.At("function"), o.Raw("function"), "name", "description", "parameters", "strict")
+	t := toTool{Name: f.Needed("name"), Description: f.Text("description"), Cache: c.mark(&o)}
+	t.Input = f.Raw("parameters")
 	var schema map[string]json.RawMessage
-	if t.Input != nil && c.err == nil && json.Unmarshal(t.Input, &schema) != nil {
-		f.fail(f.at("parameters"), "it is %s; it must be an object.", kindOf(t.Input))
+	if t.Input != nil && c.Err == nil && json.Unmarshal(t.Input, &schema) != nil {
+		f.Fail(f.At("parameters"), "it is %s; it must be an object.", jsonobject.KindOf(t.Input))
 	}
 	if len(schema) == 0 {
 		t.Input = json.RawMessage(`{"type":"object","properties":{}}`)
 	} else if schema["type"] == nil {
 		schema["type"] = json.RawMessage(`"object"`)
-		t.Input = marshalled(schema)
+		t.Input = jsonobject.Marshalled(schema)
 	}
-	if f.flag("strict") && c.model.Structured && c.err == nil {
+	if f.Flag("strict") && c.model.Structured && c.Err == nil {
 		plain, err := PlainSchema(t.Input)
 		if err != nil {
-			f.fail(f.at("parameters"), "%v.", err)
+			f.Fail(f.At("parameters"), "%v.", err)
 		}
 		t.Input, t.Strict = plain, true
 	}

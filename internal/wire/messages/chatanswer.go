@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 )
 
 // ChatAnswer makes a chat completion of an answer of Messages: of a stream, piece by piece, or of one in one piece.
@@ -123,7 +125,7 @@ func (a *ChatAnswer) send(delta chatDelta, finish *string) {
 }
 
 func (a *ChatAnswer) write(event any) {
-	a.out = append(append(append(a.out, "data: "...), marshalled(event)...), "\n\n"...)
+	a.out = append(append(append(a.out, "data: "...), jsonobject.Marshalled(event)...), "\n\n"...)
 }
 
 // Event takes the data of one event.
@@ -267,12 +269,15 @@ func (a *ChatAnswer) Whole(body []byte) ([]byte, error) {
 		}
 	}
 	answered.Content = new(text.String())
-	return marshalled(chatChunk{
+	return jsonobject.Marshalled(chatChunk{
 		ID: m.ID, Object: "chat.completion", Created: a.created, Model: m.Model,
 		Choices: []chatChoice{{Message: &answered, Finish: finishOf(m.StopReason)}},
 		Usage:   a.counted(),
 	}), nil
 }
+
+// Refusal is the body of a refusal as chat completions have it.
+func (a *ChatAnswer) Refusal(body []byte) []byte { return ChatError(body) }
 
 // ChatError is an error as chat completions have it. A body of another form is returned as it is.
 func ChatError(body []byte) []byte {
@@ -285,7 +290,7 @@ func ChatError(body []byte) []byte {
 	if json.Unmarshal(body, &e) != nil || e.Error.Message == "" && e.Error.Type == "" {
 		return body
 	}
-	return marshalled(map[string]any{"error": map[string]any{
+	return jsonobject.Marshalled(map[string]any{"error": map[string]any{
 		"message": e.Error.Message, "type": e.Error.Type, "code": e.Error.Type, "param": nil,
 	}})
 }

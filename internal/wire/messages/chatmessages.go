@@ -3,6 +3,8 @@ package messages
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 )
 
 type toMessage struct {
@@ -39,34 +41,34 @@ func toText(text string) toBlock { return toBlock{Type: "text", Text: &text} }
 // messages translates the messages. Those of the system make up the system prompt, in their order; messages of one role
 // that follow one another become one, in which the results of tools come first.
 func (c *chatReader) messages() {
-	all := c.list("messages", c.raw("messages"))
+	all := c.List("messages", c.Raw("messages"))
 	for i, raw := range all {
-		path := place("messages", i)
-		loose := c.object.object(path, raw)
-		switch role := loose.one("role", "system", "developer", "user", "assistant", "tool"); role {
+		path := jsonobject.Place("messages", i)
+		loose := c.object.Object(path, raw)
+		switch role := loose.One("role", "system", "developer", "user", "assistant", "tool"); role {
 		case "system", "developer":
-			m := c.object.object(path, raw, "role", "content", "name")
+			m := c.object.Object(path, raw, "role", "content", "name")
 			c.out.System = append(c.out.System, c.textBlocks(&m)...)
 		case "user":
 			c.user(path, raw)
 		case "assistant":
 			c.add("assistant", c.assistant(path, raw))
 		case "tool":
-			m := c.object.object(path, raw, "role", "content", "tool_call_id", "name")
-			result := toBlock{Type: "tool_result", ToolUseID: m.needed("tool_call_id"), Content: c.blocks(&m)}
+			m := c.object.Object(path, raw, "role", "content", "tool_call_id", "name")
+			result := toBlock{Type: "tool_result", ToolUseID: m.Needed("tool_call_id"), Content: c.blocks(&m)}
 			if n := len(result.Content); n > 0 { // the mark of the last part is that of the result
 				result.Cache, result.Content[n-1].Cache = result.Content[n-1].Cache, nil
 			}
 			c.add("user", []toBlock{result})
 		case "":
-			loose.fail(loose.at("role"), "it is required.")
+			loose.Fail(loose.At("role"), "it is required.")
 		}
 	}
 	if len(c.out.Messages) == 0 && len(c.out.System) > 0 {
 		c.out.System, c.out.Messages = nil, []toMessage{{"user", c.out.System}}
 	}
 	if len(c.out.Messages) == 0 {
-		c.fail("messages", "it must be a list of at least one message that says something.")
+		c.Fail("messages", "it must be a list of at least one message that says something.")
 	}
 }
 
@@ -83,12 +85,12 @@ func (c *chatReader) add(role string, blocks []toBlock) {
 }
 
 func (c *chatReader) user(path string, raw json.RawMessage) {
-	m := c.object.object(path, raw, "role", "content", "name")
+	m := c.object.Object(path, raw, "role", "content", "name")
 	blocks := c.blocks(&m)
 	if len(blocks) == 0 {
-		m.fail(m.at("content"), "it is empty; a user's message says something.")
+		m.Fail(m.At("content"), "it is empty; a user's message says something.")
 	}
-	if name := m.text("name"); name != "" { // Messages does not name who speaks
+	if name := m.Text("name"); name != "" { // Messages does not name who speaks
 		blocks = append([]toBlock{toText("From " + name + ":")}, blocks...)
 	}
 	c.add("user", blocks)
@@ -99,7 +101,7 @@ func (c *chatReader) textBlocks(m *object) []toBlock {
 	blocks := c.blocks(m)
 	for _, b := range blocks {
 		if b.Type != "text" {
-			m.fail(m.at("content"), "it has a part of the type %q; a system prompt consists of text.", b.Type)
+			m.Fail(m.At("content"), "it has a part of the type %q; a system prompt consists of text.", b.Type)
 		}
 	}
 	return blocks
@@ -107,19 +109,19 @@ func (c *chatReader) textBlocks(m *object) []toBlock {
 
 // blocks are the blocks of a message's content. Empty text, which Anthropic refuses, is left out.
 func (c *chatReader) blocks(m *object) []toBlock {
-	raw, path := m.raw("content"), m.at("content")
+	raw, path := m.Raw("content"), m.At("content")
 	if raw == nil {
 		return nil
 	}
 	if raw[0] == '"' {
-		if text := m.string(path, raw); text != "" {
+		if text := m.String(path, raw); text != "" {
 			return []toBlock{toText(text)}
 		}
 		return nil
 	}
 	var out []toBlock
-	for i, each := range m.list(path, raw) {
-		at := place(path, i)
+	for i, each := range m.List(path, raw) {
+		at := jsonobject.Place(path, i)
 		b := c.part(m, at, each)
 		if b.Type == "text" && (b.Text == nil || *b.Text == "") {
 			continue
@@ -131,35 +133,35 @@ func (c *chatReader) blocks(m *object) []toBlock {
 
 // part translates a part of content.
 func (c *chatReader) part(m *object, path string, raw json.RawMessage) toBlock {
-	loose := m.object(path, raw)
-	switch kind := loose.needed("type"); kind {
+	loose := m.Object(path, raw)
+	switch kind := loose.Needed("type"); kind {
 	case "text":
-		o := m.object(path, raw, "type", "text", "cache_control")
-		b := toText(o.text("text"))
+		o := m.Object(path, raw, "type", "text", "cache_control")
+		b := toText(o.Text("text"))
 		b.Cache = c.mark(&o)
 		return b
 	case "refusal":
-		o := m.object(path, raw, "type", "refusal")
-		return toText(o.text("refusal"))
+		o := m.Object(path, raw, "type", "refusal")
+		return toText(o.Text("refusal"))
 	case "image_url":
-		o := m.object(path, raw, "type", "image_url", "cache_control")
-		i := o.object(o.at("image_url"), o.raw("image_url"), "url", "detail")
-		return toBlock{Type: "image", Source: sourceOf(&i, "url", i.needed("url")), Cache: c.mark(&o)}
+		o := m.Object(path, raw, "type", "image_url", "cache_control")
+		i := o.Object(o.At("image_url"), o.Raw("image_url"), "url", "detail")
+		return toBlock{Type: "image", Source: sourceOf(&i, "url", i.Needed("url")), Cache: c.mark(&o)}
 	case "file":
-		o := m.object(path, raw, "type", "file", "cache_control")
-		f := o.object(o.at("file"), o.raw("file"), "filename", "file_data", "file_id")
-		f.empty("file_id",
+		o := m.Object(path, raw, "type", "file", "cache_control")
+		f := o.Object(o.At("file"), o.Raw("file"), "filename", "file_data", "file_id")
+		f.Empty("file_id",
 			"a file that was uploaded elsewhere cannot be read by Anthropic. Send its bytes as file_data.")
-		s := sourceOf(&f, "file_data", f.needed("file_data"))
-		if c.err == nil && s.MediaType != "application/pdf" {
-			f.fail(f.at("file_data"), "it is of the type %q; a PDF can be passed on (data:application/pdf;base64,…).",
-				clipped(s.MediaType))
+		s := sourceOf(&f, "file_data", f.Needed("file_data"))
+		if c.Err == nil && s.MediaType != "application/pdf" {
+			f.Fail(f.At("file_data"), "it is of the type %q; a PDF can be passed on (data:application/pdf;base64,…).",
+				jsonobject.Clipped(s.MediaType))
 		}
-		return toBlock{Type: "document", Source: s, Title: f.text("filename"), Cache: c.mark(&o)}
+		return toBlock{Type: "document", Source: s, Title: f.Text("filename"), Cache: c.mark(&o)}
 	default:
-		m.fail(path+".type",
+		m.Fail(path+".type",
 			"content of the type %q cannot be passed on to Anthropic's models; text, image_url and file can.",
-			clipped(kind))
+			jsonobject.Clipped(kind))
 		return toBlock{Type: "text"}
 	}
 }
@@ -169,13 +171,13 @@ func sourceOf(o *object, name, address string) *toSource {
 	rest, data := strings.CutPrefix(address, "data:")
 	if !data {
 		if !strings.HasPrefix(address, "https://") && !strings.HasPrefix(address, "http://") {
-			o.fail(o.at(name), "it must be a web address, or the bytes as data:TYPE;base64,BYTES.")
+			o.Fail(o.At(name), "it must be a web address, or the bytes as data:TYPE;base64,BYTES.")
 		}
 		return &toSource{Type: "url", URL: address}
 	}
 	kind, body, found := strings.Cut(rest, ";base64,")
 	if !found {
-		o.fail(o.at(name), "its data must be in base64: data:TYPE;base64,BYTES.")
+		o.Fail(o.At(name), "its data must be in base64: data:TYPE;base64,BYTES.")
 	}
 	return &toSource{Type: "base64", MediaType: kind, Data: body}
 }
@@ -183,27 +185,27 @@ func sourceOf(o *object, name, address string) *toSource {
 // assistant translates an earlier answer. Thoughts go back where they have Anthropic's signature; others mean nothing
 // to its models and are left out.
 func (c *chatReader) assistant(path string, raw json.RawMessage) []toBlock {
-	m := c.object.object(path, raw, "role", "content", "name", "refusal", "tool_calls", "reasoning",
+	m := c.object.Object(path, raw, "role", "content", "name", "refusal", "tool_calls", "reasoning",
 		"reasoning_content", "reasoning_details", "reasoning_text", "thinking", "thinking_blocks", "thought_signature",
 		"phase", "annotations", "audio", "function_call")
-	m.empty("audio", "Anthropic's models answer with text alone. Leave it out.")
-	if m.raw("function_call") != nil {
-		m.fail(m.at("function_call"), "Messages has tools instead. Send the call in tool_calls.")
+	m.Empty("audio", "Anthropic's models answer with text alone. Leave it out.")
+	if m.Raw("function_call") != nil {
+		m.Fail(m.At("function_call"), "Messages has tools instead. Send the call in tool_calls.")
 	}
 	blocks := c.thoughts(&m)
 	blocks = append(blocks, c.textBlocks(&m)...)
-	if refusal := m.text("refusal"); refusal != "" {
+	if refusal := m.Text("refusal"); refusal != "" {
 		blocks = append(blocks, toText(refusal))
 	}
-	for i, each := range m.list(m.at("tool_calls"), m.raw("tool_calls")) {
-		o := m.object(place(m.at("tool_calls"), i), each, "id", "type", "function", "index", "extra_content")
-		o.one("type", "function")
-		f := o.object(o.at("function"), o.raw("function"), "name", "arguments")
+	for i, each := range m.List(m.At("tool_calls"), m.Raw("tool_calls")) {
+		o := m.Object(jsonobject.Place(m.At("tool_calls"), i), each, "id", "type", "function", "index", "extra_content")
+		o.One("type", "function")
+		f := o.Object(o.At("function"), o.Raw("function"), "name", "arguments")
 		blocks = append(blocks, toBlock{
 			Type:  "tool_use",
-			ID:    o.needed("id"),
-			Name:  f.needed("name"),
-			Input: inputOf(f.text("arguments")),
+			ID:    o.Needed("id"),
+			Name:  f.Needed("name"),
+			Input: inputOf(f.Text("arguments")),
 		})
 	}
 	return blocks
@@ -230,7 +232,7 @@ type thoughtDetail struct {
 // index.
 func (c *chatReader) thoughts(m *object) []toBlock {
 	var details []thoughtDetail
-	if raw := m.raw("reasoning_details"); raw == nil || json.Unmarshal(raw, &details) != nil {
+	if raw := m.Raw("reasoning_details"); raw == nil || json.Unmarshal(raw, &details) != nil {
 		return nil
 	}
 	var out []toBlock

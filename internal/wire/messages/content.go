@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
@@ -49,34 +50,32 @@ type chatCallFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-func place(path string, i int) string { return path + "." + strconv.Itoa(i) }
-
 func textPart(text string) chatPart { return chatPart{Type: "text", Text: &text} }
 
 // messages translates the system prompt and the messages.
 func (q *Request) messages(b *object, c *chatBody) {
-	if parts := q.system(b, "system", b.raw("system")); len(parts) > 0 {
+	if parts := q.system(b, "system", b.Raw("system")); len(parts) > 0 {
 		c.Messages = append(c.Messages, chatMessage{Role: "system", Content: contentOf(parts)})
 	}
-	all := b.list("messages", b.raw("messages"))
+	all := b.List("messages", b.Raw("messages"))
 	if len(all) == 0 {
-		b.fail("messages", "it must be a list of at least one message.")
+		b.Fail("messages", "it must be a list of at least one message.")
 	}
 	loop := loopFrom(all)
 	for i, raw := range all {
-		path := place("messages", i)
-		m := b.object(path, raw, "role", "content")
-		switch m.one("role", "user", "assistant", "system") {
+		path := jsonobject.Place("messages", i)
+		m := b.Object(path, raw, "role", "content")
+		switch m.One("role", "user", "assistant", "system") {
 		case "user":
 			c.Messages = append(c.Messages, q.userMessage(&m)...)
 		case "assistant":
 			c.Messages = append(c.Messages, q.assistantMessage(&m, i >= loop)...)
 		case "system":
-			if parts := q.system(b, m.at("content"), m.raw("content")); len(parts) > 0 {
+			if parts := q.system(b, m.At("content"), m.Raw("content")); len(parts) > 0 {
 				c.Messages = append(c.Messages, chatMessage{Role: "system", Content: contentOf(parts)})
 			}
 		case "":
-			m.fail(m.at("role"), "it is required.")
+			m.Fail(m.At("role"), "it is required.")
 		}
 	}
 }
@@ -85,14 +84,14 @@ func (q *Request) messages(b *object, c *chatBody) {
 // message that a user wrote. Anthropic, too, takes no thoughts from before.
 func loopFrom(all []json.RawMessage) int {
 	for i := len(all) - 1; i >= 0; i-- {
-		m := (&reader{}).object("", all[i])
-		if m.text("role") != "user" {
+		m := (&reader{}).Object("", all[i])
+		if m.Text("role") != "user" {
 			continue
 		}
-		parts, err := jsonscan.Elements(m.raw("content"))
+		parts, err := jsonscan.Elements(m.Raw("content"))
 		results := err == nil && len(parts) > 0
 		for _, p := range parts {
-			results = results && (&reader{}).kind("", p) == "tool_result"
+			results = results && kindOf(&reader{}, "", p) == "tool_result"
 		}
 		if !results {
 			return i + 1
@@ -110,19 +109,19 @@ func contentOf(parts []chatPart) any {
 }
 
 // blocks are the blocks of content; a string is one of text.
-func (r *reader) blocks(path string, raw json.RawMessage) []json.RawMessage {
+func blocks(r *reader, path string, raw json.RawMessage) []json.RawMessage {
 	if len(raw) > 0 && raw[0] == '"' {
 		return []json.RawMessage{fmt.Appendf(nil, `{"type":"text","text":%s}`, raw)}
 	}
 	if raw == nil {
-		r.fail(path, "it is required.")
+		r.Fail(path, "it is required.")
 	}
-	return r.list(path, raw)
+	return r.List(path, raw)
 }
 
-func (r *reader) kind(path string, raw json.RawMessage) string {
-	o := r.object(path, raw)
-	return o.needed("type")
+func kindOf(r *reader, path string, raw json.RawMessage) string {
+	o := r.Object(path, raw)
+	return o.Needed("type")
 }
 
 // system translates a system prompt.
@@ -131,10 +130,10 @@ func (q *Request) system(b *object, path string, raw json.RawMessage) []chatPart
 		return nil
 	}
 	var parts []chatPart
-	for i, each := range b.blocks(path, raw) {
-		at := place(path, i)
-		if kind := b.kind(at, each); kind != "text" && b.err == nil {
-			b.fail(at+".type", "it is %q; a system prompt consists of text.", clipped(kind))
+	for i, each := range blocks(b.Reader, path, raw) {
+		at := jsonobject.Place(path, i)
+		if kind := kindOf(b.Reader, at, each); kind != "text" && b.Err == nil {
+			b.Fail(at+".type", "it is %q; a system prompt consists of text.", jsonobject.Clipped(kind))
 		}
 		parts = append(parts, q.text(b, at, each)...)
 	}
@@ -143,11 +142,11 @@ func (q *Request) system(b *object, path string, raw json.RawMessage) []chatPart
 
 // text translates a block of text.
 func (q *Request) text(b *object, path string, raw json.RawMessage) []chatPart {
-	o := b.object(path, raw, "type", "text", "citations", "cache_control")
-	o.empty("citations", "citations cannot be passed on to a chat completions provider. Leave them out.")
-	p := textPart(o.text("text"))
-	if o.raw("text") == nil {
-		o.fail(o.at("text"), "it is required.")
+	o := b.Object(path, raw, "type", "text", "citations", "cache_control")
+	o.Empty("citations", "citations cannot be passed on to a chat completions provider. Leave them out.")
+	p := textPart(o.Text("text"))
+	if o.Raw("text") == nil {
+		o.Fail(o.At("text"), "it is required.")
 	}
 	p.Cache = q.cacheMark(&o)
 	return []chatPart{p}
@@ -155,21 +154,21 @@ func (q *Request) text(b *object, path string, raw json.RawMessage) []chatPart {
 
 // userMessage translates a user's message: each result of a tool becomes a message of its own, and the rest follows.
 func (q *Request) userMessage(m *object) []chatMessage {
-	if content := m.raw("content"); len(content) > 0 && content[0] == '"' {
-		return []chatMessage{{Role: "user", Content: m.text("content")}}
+	if content := m.Raw("content"); len(content) > 0 && content[0] == '"' {
+		return []chatMessage{{Role: "user", Content: m.Text("content")}}
 	}
 	var results []chatMessage
 	var parts []chatPart
 	spoken := false // something stood before that is no result
-	for i, raw := range m.blocks(m.at("content"), m.raw("content")) {
-		path := place(m.at("content"), i)
-		if m.kind(path, raw) != "tool_result" {
+	for i, raw := range blocks(m.Reader, m.At("content"), m.Raw("content")) {
+		path := jsonobject.Place(m.At("content"), i)
+		if kindOf(m.Reader, path, raw) != "tool_result" {
 			parts = append(parts, q.part(m, path, raw)...)
 			spoken = true
 			continue
 		}
 		if spoken {
-			m.fail(path, "a tool_result stands behind other content; the results of tools come first in their message.")
+			m.Fail(path, "a tool_result stands behind other content; the results of tools come first in their message.")
 		}
 		result, pictures := q.result(m, path, raw)
 		results, parts = append(results, result), append(parts, pictures...)
@@ -178,7 +177,7 @@ func (q *Request) userMessage(m *object) []chatMessage {
 		results = append(results, chatMessage{Role: "user", Content: contentOf(parts)})
 	}
 	if len(results) == 0 {
-		m.fail(m.at("content"), "it is empty; a user's message says something.")
+		m.Fail(m.At("content"), "it is empty; a user's message says something.")
 	}
 	return results
 }
@@ -191,17 +190,17 @@ const (
 
 // result translates a tool's result, which is text alone; the rest follows in the user's message.
 func (q *Request) result(m *object, path string, raw json.RawMessage) (chatMessage, []chatPart) {
-	o := m.object(path, raw, "type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name")
-	o.empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")
-	id := o.needed("tool_use_id")
+	o := m.Object(path, raw, "type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name")
+	o.Empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")
+	id := o.Needed("tool_use_id")
 	result := chatMessage{Role: "tool", ToolCallID: id}
 	var texts, others []chatPart
-	if o.flag("is_error") {
+	if o.Flag("is_error") {
 		texts = append(texts, textPart(failedWords))
 	}
-	if o.raw("content") != nil {
-		for i, each := range o.blocks(o.at("content"), o.raw("content")) {
-			for _, p := range q.part(m, place(o.at("content"), i), each) {
+	if o.Raw("content") != nil {
+		for i, each := range blocks(o.Reader, o.At("content"), o.Raw("content")) {
+			for _, p := range q.part(m, jsonobject.Place(o.At("content"), i), each) {
 				if p.Type == "text" {
 					texts = append(texts, p)
 					continue
@@ -225,7 +224,7 @@ func (q *Request) result(m *object, path string, raw json.RawMessage) (chatMessa
 
 // part translates a block of a user's message, or of a tool's result.
 func (q *Request) part(m *object, path string, raw json.RawMessage) []chatPart {
-	switch kind := m.kind(path, raw); kind {
+	switch kind := kindOf(m.Reader, path, raw); kind {
 	case "text":
 		return q.text(m, path, raw)
 	case "image":
@@ -235,30 +234,30 @@ func (q *Request) part(m *object, path string, raw json.RawMessage) []chatPart {
 	case "search_result":
 		return q.searchResult(m, path, raw)
 	case "tool_reference":
-		o := m.object(path, raw, "type", "tool_name", "cache_control")
-		p := textPart("The tool " + o.needed("tool_name") + " can be called now.")
+		o := m.Object(path, raw, "type", "tool_name", "cache_control")
+		p := textPart("The tool " + o.Needed("tool_name") + " can be called now.")
 		p.Cache = q.cacheMark(&o)
 		return []chatPart{p}
 	default:
-		m.fail(path+".type",
+		m.Fail(path+".type",
 			"content of the type %q cannot be passed on here; text, image, document, search_result and tool_result can.",
-			clipped(kind))
+			jsonobject.Clipped(kind))
 		return nil
 	}
 }
 
 func (q *Request) image(m *object, path string, raw json.RawMessage) []chatPart {
-	o := m.object(path, raw, "type", "source", "cache_control", "transformations")
-	o.empty("transformations", "pictures are passed on as they are. Leave it out.")
-	s := o.source("base64", "url", "file")
+	o := m.Object(path, raw, "type", "source", "cache_control", "transformations")
+	o.Empty("transformations", "pictures are passed on as they are. Leave it out.")
+	s := source(&o, "base64", "url", "file")
 	p := chatPart{Type: "image_url", Image: &chatImage{}}
-	switch s.text("type") {
+	switch s.Text("type") {
 	case "base64":
-		p.Image.URL = "data:" + s.needed("media_type") + ";base64," + s.needed("data")
+		p.Image.URL = "data:" + s.Needed("media_type") + ";base64," + s.Needed("data")
 	case "url":
-		p.Image.URL = s.needed("url")
+		p.Image.URL = s.Needed("url")
 	case "file":
-		s.fail(s.path,
+		s.Fail(s.Path,
 			"a file that was uploaded to Anthropic cannot be read here. Send the picture as base64 or as url.")
 	}
 	p.Cache = q.cacheMark(&o)
@@ -266,41 +265,41 @@ func (q *Request) image(m *object, path string, raw json.RawMessage) []chatPart 
 }
 
 // source is where a block's content comes from.
-func (o *object) source(kinds ...string) object {
-	raw := o.raw("source")
+func source(o *object, kinds ...string) object {
+	raw := o.Raw("source")
 	if raw == nil {
-		o.fail(o.at("source"), "it is required.")
+		o.Fail(o.At("source"), "it is required.")
 	}
-	s := o.object(o.at("source"), raw, "type", "media_type", "data", "url", "file_id", "content")
-	s.needed("type")
-	s.one("type", kinds...)
+	s := o.Object(o.At("source"), raw, "type", "media_type", "data", "url", "file_id", "content")
+	s.Needed("type")
+	s.One("type", kinds...)
 	return s
 }
 
 // document translates a document: text as text between two marks that name it, a PDF as a file.
 func (q *Request) document(m *object, path string, raw json.RawMessage) []chatPart {
-	o := m.object(path, raw, "type", "source", "title", "context", "citations", "cache_control")
-	if cites := o.raw("citations"); cites != nil {
-		c := o.object(o.at("citations"), cites, "enabled")
-		if c.flag("enabled") {
-			c.fail(c.at("enabled"), "a chat completions provider cannot cite a document. Leave citations out.")
+	o := m.Object(path, raw, "type", "source", "title", "context", "citations", "cache_control")
+	if cites := o.Raw("citations"); cites != nil {
+		c := o.Object(o.At("citations"), cites, "enabled")
+		if c.Flag("enabled") {
+			c.Fail(c.At("enabled"), "a chat completions provider cannot cite a document. Leave citations out.")
 		}
 	}
-	title, context := o.text("title"), o.text("context")
-	s := o.source("text", "content", "base64", "url", "file")
+	title, context := o.Text("title"), o.Text("context")
+	s := source(&o, "text", "content", "base64", "url", "file")
 	var parts []chatPart
-	switch s.text("type") {
+	switch s.Text("type") {
 	case "text":
-		parts = enclosed("document", title, context, []chatPart{textPart(s.needed("data"))})
+		parts = enclosed("document", title, context, []chatPart{textPart(s.Needed("data"))})
 	case "content":
 		var inner []chatPart
-		for i, each := range s.blocks(s.at("content"), s.raw("content")) {
-			inner = append(inner, q.part(m, place(s.at("content"), i), each)...)
+		for i, each := range blocks(s.Reader, s.At("content"), s.Raw("content")) {
+			inner = append(inner, q.part(m, jsonobject.Place(s.At("content"), i), each)...)
 		}
 		parts = enclosed("document", title, context, inner)
 	case "base64":
-		s.needed("media_type")
-		s.one("media_type", "application/pdf")
+		s.Needed("media_type")
+		s.One("media_type", "application/pdf")
 		if context != "" {
 			parts = append(parts, textPart(context))
 		}
@@ -310,12 +309,12 @@ func (q *Request) document(m *object, path string, raw json.RawMessage) []chatPa
 		}
 		parts = append(parts, chatPart{
 			Type: "file",
-			File: &chatFile{Name: name, Data: "data:application/pdf;base64," + s.needed("data")},
+			File: &chatFile{Name: name, Data: "data:application/pdf;base64," + s.Needed("data")},
 		})
 	default:
-		s.fail(s.path,
+		s.Fail(s.Path,
 			"a document of the source %q cannot be passed on. Send its text (source text), or a PDF as base64.",
-			clipped(s.text("type")))
+			jsonobject.Clipped(s.Text("type")))
 	}
 	if mark := q.cacheMark(&o); mark != nil && len(parts) > 0 {
 		parts[len(parts)-1].Cache = mark
@@ -324,18 +323,18 @@ func (q *Request) document(m *object, path string, raw json.RawMessage) []chatPa
 }
 
 func (q *Request) searchResult(m *object, path string, raw json.RawMessage) []chatPart {
-	o := m.object(path, raw, "type", "source", "title", "content", "citations", "cache_control")
-	if cites := o.raw("citations"); cites != nil {
-		c := o.object(o.at("citations"), cites, "enabled")
-		if c.flag("enabled") {
-			c.fail(c.at("enabled"), "a chat completions provider cannot cite a search result. Leave citations out.")
+	o := m.Object(path, raw, "type", "source", "title", "content", "citations", "cache_control")
+	if cites := o.Raw("citations"); cites != nil {
+		c := o.Object(o.At("citations"), cites, "enabled")
+		if c.Flag("enabled") {
+			c.Fail(c.At("enabled"), "a chat completions provider cannot cite a search result. Leave citations out.")
 		}
 	}
 	var inner []chatPart
-	for i, each := range o.blocks(o.at("content"), o.raw("content")) {
-		inner = append(inner, q.text(m, place(o.at("content"), i), each)...)
+	for i, each := range blocks(o.Reader, o.At("content"), o.Raw("content")) {
+		inner = append(inner, q.text(m, jsonobject.Place(o.At("content"), i), each)...)
 	}
-	parts := enclosed("search_result", o.text("title"), o.text("source"), inner)
+	parts := enclosed("search_result", o.Text("title"), o.Text("source"), inner)
 	if mark := q.cacheMark(&o); mark != nil {
 		parts[len(parts)-1].Cache = mark
 	}
@@ -360,27 +359,27 @@ func enclosed(name, title, about string, inner []chatPart) []chatPart {
 func (q *Request) assistantMessage(m *object, loop bool) []chatMessage {
 	out := chatMessage{Role: "assistant"}
 	var parts []chatPart
-	for i, raw := range m.blocks(m.at("content"), m.raw("content")) {
-		path := place(m.at("content"), i)
-		switch kind := m.kind(path, raw); kind {
+	for i, raw := range blocks(m.Reader, m.At("content"), m.Raw("content")) {
+		path := jsonobject.Place(m.At("content"), i)
+		switch kind := kindOf(m.Reader, path, raw); kind {
 		case "text":
 			parts = append(parts, q.text(m, path, raw)...)
 		case "thinking":
-			o := m.object(path, raw, "type", "thinking", "signature", "cache_control")
-			if !out.think(o.text("signature"), o.text("thinking"), loop) {
+			o := m.Object(path, raw, "type", "thinking", "signature", "cache_control")
+			if !out.think(o.Text("signature"), o.Text("thinking"), loop) {
 				q.ignore(true, "thinking blocks")
 			}
 		case "redacted_thinking":
-			m.object(path, raw, "type", "data", "cache_control")
+			m.Object(path, raw, "type", "data", "cache_control")
 			q.ignore(true, "thinking blocks")
 		case "tool_use":
 			call := q.call(m, path, raw)
 			call.Extra = out.calls[call.ID]
 			out.Calls = append(out.Calls, call)
 		default:
-			m.fail(path+".type",
+			m.Fail(path+".type",
 				"an answer's content of the type %q cannot be passed on here; text, thinking and tool_use can.",
-				clipped(kind))
+				jsonobject.Clipped(kind))
 		}
 	}
 	if len(parts) > 0 {
@@ -397,23 +396,23 @@ func (q *Request) assistantMessage(m *object, loop bool) []chatMessage {
 
 // call translates a call of a tool.
 func (q *Request) call(m *object, path string, raw json.RawMessage) chatCall {
-	o := m.object(path, raw, "type", "id", "name", "input", "cache_control", "caller", "toolset_name")
-	o.empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")
-	if by := o.raw("caller"); by != nil {
-		c := o.object(o.at("caller"), by)
-		c.one("type", "direct")
+	o := m.Object(path, raw, "type", "id", "name", "input", "cache_control", "caller", "toolset_name")
+	o.Empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")
+	if by := o.Raw("caller"); by != nil {
+		c := o.Object(o.At("caller"), by)
+		c.One("type", "direct")
 	}
-	if o.raw("cache_control") != nil {
+	if o.Raw("cache_control") != nil {
 		q.ignore(true, "cache_control")
 	}
-	input := o.raw("input")
+	input := o.Raw("input")
 	if input == nil {
-		o.fail(o.at("input"), "it is required.")
+		o.Fail(o.At("input"), "it is required.")
 	}
-	if m.err == nil && !strings.HasPrefix(string(input), "{") {
-		o.fail(o.at("input"), "it is %s; it must be an object.", kindOf(input))
+	if m.Err == nil && !strings.HasPrefix(string(input), "{") {
+		o.Fail(o.At("input"), "it is %s; it must be an object.", jsonobject.KindOf(input))
 	}
-	call := chatCall{ID: o.needed("id"), Type: "function"}
-	call.Function = chatCallFunction{Name: o.needed("name"), Arguments: arguments(input)}
+	call := chatCall{ID: o.Needed("id"), Type: "function"}
+	call.Function = chatCallFunction{Name: o.Needed("name"), Arguments: arguments(input)}
 	return call
 }

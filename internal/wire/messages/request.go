@@ -8,6 +8,16 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
+)
+
+// Error is what is wrong with a request, or what cannot be said to a provider of the other wire.
+type Error = jsonobject.Error
+
+type (
+	reader = jsonobject.Reader
+	object = jsonobject.Object
 )
 
 // Provider is what a request is translated for.
@@ -49,30 +59,30 @@ var fields = strings.Fields(`
 
 // Read reads a body. Errors are *Error.
 func Read(raw []byte) (*Request, error) {
-	if err := validText(raw); err != nil {
+	if err := jsonobject.ValidText(raw); err != nil {
 		return nil, err
 	}
 	r := &reader{}
-	q := &Request{body: r.object("", raw, fields...), Thinking: ThinkingOff}
+	q := &Request{body: r.Object("", raw, fields...), Thinking: ThinkingOff}
 	b := &q.body
-	q.Model, q.Stream = b.text("model"), b.flag("stream")
+	q.Model, q.Stream = b.Text("model"), b.Flag("stream")
 	q.user = userOf(b)
 	q.thinking(b)
-	for i, each := range r.list("stop_sequences", b.raw("stop_sequences")) {
-		q.stops = append(q.stops, r.string(place("stop_sequences", i), each))
+	for i, each := range r.List("stop_sequences", b.Raw("stop_sequences")) {
+		q.stops = append(q.stops, r.String(jsonobject.Place("stop_sequences", i), each))
 	}
-	b.empty("container", "a container runs code at Anthropic, which no chat completions provider does. Leave it out.")
-	b.empty("mcp_servers",
+	b.Empty("container", "a container runs code at Anthropic, which no chat completions provider does. Leave it out.")
+	b.Empty("mcp_servers",
 		"a chat completions provider calls no servers of tools. Let the client call them, and send their tools in tools.")
-	if b.one("speed", "standard", "fast") == "fast" {
-		r.fail("speed", `it is "fast", which a chat completions provider cannot promise. Leave it out.`)
+	if b.One("speed", "standard", "fast") == "fast" {
+		r.Fail("speed", `it is "fast", which a chat completions provider cannot promise. Leave it out.`)
 	}
-	if b.one("inference_geo", "global", "us", "eu", "not_available") != "" && b.text("inference_geo") != "global" {
-		r.fail("inference_geo", "it is %q; where a model computes cannot be chosen here. Leave it out.",
-			b.text("inference_geo"))
+	if b.One("inference_geo", "global", "us", "eu", "not_available") != "" && b.Text("inference_geo") != "global" {
+		r.Fail("inference_geo", "it is %q; where a model computes cannot be chosen here. Leave it out.",
+			b.Text("inference_geo"))
 	}
-	if r.err != nil {
-		return nil, r.err
+	if r.Err != nil {
+		return nil, r.Err
 	}
 	return q, nil
 }
@@ -85,14 +95,14 @@ type Head struct {
 
 // ReadHead reads the head of a body. Errors are *Error.
 func ReadHead(raw []byte) (Head, error) {
-	if err := validText(raw); err != nil {
+	if err := jsonobject.ValidText(raw); err != nil {
 		return Head{}, err
 	}
 	r := &reader{}
-	b := r.object("", raw)
-	h := Head{Model: b.text("model"), User: userOf(&b)}
-	if r.err != nil {
-		return Head{}, r.err
+	b := r.Object("", raw)
+	h := Head{Model: b.Text("model"), User: userOf(&b)}
+	if r.Err != nil {
+		return Head{}, r.Err
 	}
 	return h, nil
 }
@@ -102,12 +112,12 @@ func ReadHead(raw []byte) (Head, error) {
 func (q *Request) User() string { return q.user }
 
 func userOf(b *object) string {
-	meta := b.raw("metadata")
+	meta := b.Raw("metadata")
 	if meta == nil {
 		return ""
 	}
-	o := b.object("metadata", meta, "user_id")
-	user := o.text("user_id")
+	o := b.Object("metadata", meta, "user_id")
+	user := o.Text("user_id")
 	var ids map[string]json.RawMessage
 	if json.Unmarshal([]byte(user), &ids) == nil && ids["session_id"] != nil {
 		return ""
@@ -120,28 +130,28 @@ func userOf(b *object) string {
 
 // thinking reads how the model is asked to think.
 func (q *Request) thinking(b *object) {
-	if raw := b.raw("thinking"); raw != nil {
-		o := b.object("thinking", raw, "type", "budget_tokens", "display")
-		switch o.one("type", "enabled", "adaptive", "disabled") {
+	if raw := b.Raw("thinking"); raw != nil {
+		o := b.Object("thinking", raw, "type", "budget_tokens", "display")
+		switch o.One("type", "enabled", "adaptive", "disabled") {
 		case "enabled":
 			q.Thinking = ThinkingShown
-			if o.raw("budget_tokens") == nil || json.Unmarshal(o.raw("budget_tokens"),
+			if o.Raw("budget_tokens") == nil || json.Unmarshal(o.Raw("budget_tokens"),
 				&q.budget) != nil || q.budget < 1 {
-				o.fail("thinking.budget_tokens", "it must be a whole number from 1.")
+				o.Fail("thinking.budget_tokens", "it must be a whole number from 1.")
 			}
 		case "adaptive":
 			q.Thinking = ThinkingShown
 		case "":
-			o.fail("thinking.type", "it is required.")
+			o.Fail("thinking.type", "it is required.")
 		}
-		if o.one("display", "summarized", "omitted") == "omitted" && q.Thinking == ThinkingShown {
+		if o.One("display", "summarized", "omitted") == "omitted" && q.Thinking == ThinkingShown {
 			q.Thinking = ThinkingOmitted
 		}
 	}
-	if raw := b.raw("output_config"); raw != nil {
-		o := b.object("output_config", raw, "effort", "format", "task_budget")
-		q.effort = o.one("effort", "low", "medium", "high", "xhigh", "max")
-		o.empty("task_budget", "a budget of a task cannot be given to a chat completions provider. Leave it out.")
+	if raw := b.Raw("output_config"); raw != nil {
+		o := b.Object("output_config", raw, "effort", "format", "task_budget")
+		q.effort = o.One("effort", "low", "medium", "high", "xhigh", "max")
+		o.Empty("task_budget", "a budget of a task cannot be given to a chat completions provider. Leave it out.")
 	}
 }
 
@@ -214,8 +224,8 @@ func (q *Request) Chat(p Provider) ([]byte, error) {
 	if q.Stream {
 		c.StreamOptions = &chatStreamUsage{Include: true}
 	}
-	c.Temperature, c.TopP, c.TopK = b.raw("temperature"), b.raw("top_p"), b.raw("top_k")
-	c.MaxTokens = b.raw("max_tokens")
+	c.Temperature, c.TopP, c.TopK = b.Raw("temperature"), b.Raw("top_p"), b.Raw("top_k")
+	c.MaxTokens = b.Raw("max_tokens")
 	if p.Reasons {
 		c.MaxTokens, c.MaxCompletion = nil, c.MaxTokens
 		c.Effort = q.effortOf()
@@ -223,21 +233,21 @@ func (q *Request) Chat(p Provider) ([]byte, error) {
 		q.ignore(q.Thinking != ThinkingOff, "thinking")
 		q.ignore(q.effort != "", "output_config.effort")
 	}
-	q.ignore(p.Reasons && q.Thinking == ThinkingOff && b.raw("thinking") != nil, "thinking")
-	q.ignore(b.raw("context_management") != nil, "context_management")
-	q.ignore(b.raw("diagnostics") != nil, "diagnostics")
-	q.ignore(b.raw("metadata") != nil && q.user == "", "metadata")
-	if b.one("service_tier", "auto", "standard_only") == "standard_only" {
+	q.ignore(p.Reasons && q.Thinking == ThinkingOff && b.Raw("thinking") != nil, "thinking")
+	q.ignore(b.Raw("context_management") != nil, "context_management")
+	q.ignore(b.Raw("diagnostics") != nil, "diagnostics")
+	q.ignore(b.Raw("metadata") != nil && q.user == "", "metadata")
+	if b.One("service_tier", "auto", "standard_only") == "standard_only" {
 		c.Tier = "default"
 	}
 	c.CacheControl = q.cacheMark(b)
 	c.Format = q.format(b)
 	q.tools(b, &c)
 	q.messages(b, &c)
-	if b.err != nil {
-		return nil, b.err
+	if b.Err != nil {
+		return nil, b.Err
 	}
-	return marshalled(c), nil
+	return jsonobject.Marshalled(c), nil
 }
 
 // Ignored names the fields of the request that Chat left out because they have no effect, each once and in order.
@@ -255,13 +265,13 @@ func (q *Request) ignore(when bool, field string) {
 // cacheMark is an object's request to cache the prompt up to it; nil where there is none, or the provider takes
 // none. A provider that takes none caches by itself or not at all, at no other price.
 func (q *Request) cacheMark(o *object) json.RawMessage {
-	mark := o.raw("cache_control")
+	mark := o.Raw("cache_control")
 	if mark == nil {
 		return nil
 	}
-	m := o.object(o.at("cache_control"), mark, "type", "ttl")
-	m.one("type", "ephemeral")
-	m.one("ttl", "5m", "1h")
+	m := o.Object(o.At("cache_control"), mark, "type", "ttl")
+	m.One("type", "ephemeral")
+	m.One("ttl", "5m", "1h")
 	if q.provider.Caches {
 		return mark
 	}
@@ -271,20 +281,20 @@ func (q *Request) cacheMark(o *object) json.RawMessage {
 
 // format is the form that the answer must have, in the field of either of two versions.
 func (q *Request) format(b *object) *chatFormat {
-	path, raw := "output_format", b.raw("output_format")
-	if config := b.raw("output_config"); config != nil {
-		o := b.object("output_config", config)
-		if o.raw("format") != nil {
-			path, raw = "output_config.format", o.raw("format")
+	path, raw := "output_format", b.Raw("output_format")
+	if config := b.Raw("output_config"); config != nil {
+		o := b.Object("output_config", config)
+		if o.Raw("format") != nil {
+			path, raw = "output_config.format", o.Raw("format")
 		}
 	}
 	if raw == nil {
 		return nil
 	}
-	o := b.object(path, raw, "type", "schema")
-	o.one("type", "json_schema")
-	if o.raw("schema") == nil {
-		o.fail(o.at("schema"), "it is required.")
+	o := b.Object(path, raw, "type", "schema")
+	o.One("type", "json_schema")
+	if o.Raw("schema") == nil {
+		o.Fail(o.At("schema"), "it is required.")
 	}
-	return &chatFormat{Type: "json_schema", Schema: chatSchema{Name: "answer", Schema: o.raw("schema"), Strict: true}}
+	return &chatFormat{Type: "json_schema", Schema: chatSchema{Name: "answer", Schema: o.Raw("schema"), Strict: true}}
 }

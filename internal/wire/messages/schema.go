@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 )
 
 // Members of a schema that Anthropic's structured output enforces. Bounds of numbers, of lengths and of sizes are not
@@ -29,7 +31,7 @@ func PlainSchema(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshalled(plain), nil
+	return jsonobject.Marshalled(plain), nil
 }
 
 func plainSchema(s map[string]any, depth int) (map[string]any, error) {
@@ -52,7 +54,7 @@ func plainSchema(s map[string]any, depth int) (map[string]any, error) {
 			out[name] = v
 		case name == "$schema" || name == "$id" || name == "$comment":
 		default:
-			notes = append(notes, name+": "+string(marshalled(v)))
+			notes = append(notes, name+": "+string(jsonobject.Marshalled(v)))
 		}
 		if err != nil {
 			return nil, err

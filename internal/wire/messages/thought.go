@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 	"github.com/seed-56a03226/oneiros/internal/jsonscan"
 )
 
@@ -49,7 +50,7 @@ func (p *proof) add(field string, raw json.RawMessage) {
 	before, err := jsonscan.Elements(*to)
 	more, again := jsonscan.Elements(raw)
 	if err == nil && again == nil {
-		raw = marshalled(append(before, more...))
+		raw = jsonobject.Marshalled(append(before, more...))
 	}
 	*to = raw
 }
@@ -115,7 +116,7 @@ func inputOf(arguments string) json.RawMessage {
 	case text[0] == '{' && json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}
-	return marshalled(map[string]string{unreadable: arguments})
+	return jsonobject.Marshalled(map[string]string{unreadable: arguments})
 }
 
 // arguments are a model's arguments from the input of a call: the reverse of inputOf.
@@ -127,5 +128,5 @@ func arguments(input json.RawMessage) string {
 			return text
 		}
 	}
-	return compact(input)
+	return jsonobject.Compact(input)
 }

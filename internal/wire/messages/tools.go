@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 )
 
 type chatTool struct {
@@ -28,19 +30,19 @@ var serverTools = []string{
 // tools translates the tools, and which of them the model must call.
 func (q *Request) tools(b *object, c *chatBody) {
 	named := sync.OnceValue(func() map[string]bool { return q.references(b) })
-	for i, raw := range b.list("tools", b.raw("tools")) {
-		tool, deferred := q.tool(b, place("tools", i), raw)
+	for i, raw := range b.List("tools", b.Raw("tools")) {
+		tool, deferred := q.tool(b, jsonobject.Place("tools", i), raw)
 		if deferred && !named()[tool.Function.Name] {
 			continue // no result of a search has named it yet, and until then Anthropic does not show it either
 		}
 		c.Tools = append(c.Tools, tool)
 	}
-	raw := b.raw("tool_choice")
+	raw := b.Raw("tool_choice")
 	if raw == nil {
 		return
 	}
-	o := b.object("tool_choice", raw, "type", "name", "disable_parallel_tool_use")
-	switch o.one("type", "auto", "any", "tool", "none") {
+	o := b.Object("tool_choice", raw, "type", "name", "disable_parallel_tool_use")
+	switch o.One("type", "auto", "any", "tool", "none") {
 	case "auto":
 		c.ToolChoice = "auto"
 	case "any":
@@ -48,11 +50,11 @@ func (q *Request) tools(b *object, c *chatBody) {
 	case "none":
 		c.ToolChoice = "none"
 	case "tool":
-		c.ToolChoice = map[string]any{"type": "function", "function": map[string]string{"name": o.needed("name")}}
+		c.ToolChoice = map[string]any{"type": "function", "function": map[string]string{"name": o.Needed("name")}}
 	case "":
-		o.fail("tool_choice.type", "it is required.")
+		o.Fail("tool_choice.type", "it is required.")
 	}
-	if o.flag("disable_parallel_tool_use") {
+	if o.Flag("disable_parallel_tool_use") {
 		c.Parallel = new(bool)
 	}
 	if len(c.Tools) == 0 { // providers refuse a choice among none
@@ -62,8 +64,8 @@ func (q *Request) tools(b *object, c *chatBody) {
 }
 
 func (q *Request) tool(b *object, path string, raw json.RawMessage) (t chatTool, deferred bool) {
-	loose := b.object(path, raw)
-	kind, name := loose.text("type"), loose.text("name")
+	loose := b.Object(path, raw)
+	kind, name := loose.Text("type"), loose.Text("name")
 	if kind != "" && kind != "custom" {
 		what := "its schema is known to Anthropic's models alone. Send it with a name, a description and an input_schema."
 		for _, begin := range serverTools {
@@ -71,36 +73,36 @@ func (q *Request) tool(b *object, path string, raw json.RawMessage) (t chatTool,
 				what = "Anthropic's servers run it, and no other provider does. Leave it out, or run such a tool in the client."
 			}
 		}
-		b.fail(path, "the tool %q of the type %q cannot be passed on: %s", clipped(name), clipped(kind), what)
+		b.Fail(path, "the tool %q of the type %q cannot be passed on: %s", jsonobject.Clipped(name), jsonobject.Clipped(kind), what)
 		return t, false
 	}
-	o := b.object(path, raw, "type", "name", "description", "input_schema", "cache_control", "strict", "defer_loading",
+	o := b.Object(path, raw, "type", "name", "description", "input_schema", "cache_control", "strict", "defer_loading",
 		"eager_input_streaming", "input_examples", "allowed_callers")
-	for i, each := range o.list(o.at("allowed_callers"), o.raw("allowed_callers")) {
-		if caller := o.string(place(o.at("allowed_callers"), i), each); caller != "direct" {
-			o.fail(o.at("allowed_callers"),
+	for i, each := range o.List(o.At("allowed_callers"), o.Raw("allowed_callers")) {
+		if caller := o.String(jsonobject.Place(o.At("allowed_callers"), i), each); caller != "direct" {
+			o.Fail(o.At("allowed_callers"),
 				"it names %q; only the model itself can call a tool here. Name direct alone, or leave it out.",
-				clipped(caller))
+				jsonobject.Clipped(caller))
 		}
 	}
 	t = chatTool{Type: "function", Cache: q.cacheMark(&o)}
-	t.Function.Name, t.Function.Description = o.needed("name"), o.text("description")
-	t.Function.Parameters = o.raw("input_schema")
+	t.Function.Name, t.Function.Description = o.Needed("name"), o.Text("description")
+	t.Function.Parameters = o.Raw("input_schema")
 	if t.Function.Parameters == nil {
-		o.fail(o.at("input_schema"), "it is required.")
+		o.Fail(o.At("input_schema"), "it is required.")
 	}
-	if o.raw("strict") != nil {
-		t.Function.Strict = new(o.flag("strict"))
+	if o.Raw("strict") != nil {
+		t.Function.Strict = new(o.Flag("strict"))
 	}
-	o.flag("eager_input_streaming") // every tool's input is streamed as it comes
-	if examples := o.list(o.at("input_examples"), o.raw("input_examples")); len(examples) > 0 {
+	o.Flag("eager_input_streaming") // every tool's input is streamed as it comes
+	if examples := o.List(o.At("input_examples"), o.Raw("input_examples")); len(examples) > 0 {
 		lines := []string{"Examples of its input:"}
 		for _, each := range examples {
-			lines = append(lines, compact(each))
+			lines = append(lines, jsonobject.Compact(each))
 		}
 		t.Function.Description = strings.TrimPrefix(t.Function.Description+"\n\n"+strings.Join(lines, "\n"), "\n\n")
 	}
-	return t, o.flag("defer_loading")
+	return t, o.Flag("defer_loading")
 }
 
 // references are the tools that a search for tools has named. Only the shape of the messages is read here: what is
@@ -126,7 +128,7 @@ func (q *Request) references(b *object) map[string]bool {
 		}
 	}
 	var all []content
-	if json.Unmarshal(b.raw("messages"), &all) == nil {
+	if json.Unmarshal(b.Raw("messages"), &all) == nil {
 		for _, m := range all {
 			look(m.Content)
 		}
