@@ -38,8 +38,7 @@ func (c Config) Spec(name string) (inference.Spec, error) {
 	}
 	answer.Steers = p.steered(answer.Steers)
 	spec, err := inference.Resolve(provider, p.Profile, wire, &answer)
-	spec.Wires = p.Speaks()
-	return spec, err
+	return spec.On(p.Speaks()), err
 }
 
 // Catalog returns every model that is listed in the configuration or named by a role.

@@ -301,11 +301,28 @@ func (r *reader) wires(p Provider) inference.Wires {
 		r.fault("%s.wires must be [chat] or be left out: the worker runs the model itself", r.at)
 	case p.Profile == Messages && wires != inference.MessagesWire:
 		r.fault("%s.wires must be [messages] or be left out: the profile anthropic speaks Messages alone", r.at)
-	case p.Profile != Messages && !wires.Speaks(inference.ChatWire):
-		r.fault("%s.wires lacks chat, which dreams and translated requests need; it must be a list such as [chat, messages]",
-			r.at)
+	case p.Profile != Messages && wires == inference.MessagesWire:
+		r.fault("%s.wires lacks chat and responses, one of which dreams and translated requests need; "+
+			"a server that speaks messages alone has the profile anthropic", r.at)
+	case wires.ChatByResponses():
+		r.noSuchSampling(p.Models)
 	}
 	return wires
+}
+
+// noSuchSampling refuses for models what Responses have no field for.
+func (r *reader) noSuchSampling(models []Model) {
+	for _, m := range models {
+		for _, each := range []struct {
+			name   string
+			stated *bool
+		}{{"min_p", m.MinP}, {"seed", m.Seed}, {"stop", m.Stop}} {
+			if each.stated != nil && *each.stated {
+				r.fault("%s.models: %s has %s: true, for which the wire responses has no field; "+
+					"leave it out, or add chat to wires", r.at, m.Name, each.name)
+			}
+		}
+	}
 }
 
 // Speaks are the wires that a provider speaks: those of its configuration, else those that are documented of every

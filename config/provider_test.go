@@ -215,7 +215,11 @@ func TestWiresOfAProvider(t *testing.T) {
 		`{profile: openai, wires: [chat]}`:                                             "chat",
 		`{profile: vllm, base_url: "http://h/v1", wires: [chat, responses, messages]}`: "chat, responses, messages",
 		`{profile: llamacpp, base_url: "http://h/v1", wires: "messages, chat"}`:        "chat, messages",
-		`{profile: vllm, base_url: "http://h/v1", wires: [responses]}`:                 "providers.p.wires lacks chat",
+		`{profile: vllm, base_url: "http://h/v1", wires: [responses]}`:                 "responses",
+		`{profile: openai, wires: [responses, messages]}`:                              "responses, messages",
+		`{profile: vllm, base_url: "http://h/v1", wires: [messages]}`:                  "providers.p.wires lacks chat and responses",
+		`{profile: anthropic, wires: [responses]}`:                                     "providers.p.wires must be [messages] or be left out",
+		`{profile: openai, wires: [responses], models: [{name: m, seed: true}]}`:       "providers.p.models: m has seed: true, for which the wire responses has no field",
 		`{profile: vllm, base_url: "http://h/v1", wires: [chat, gemini]}`:              `providers.p.wires: "gemini" is no wire; there are chat, responses, messages`,
 		`{profile: vllm, base_url: "http://h/v1", wires: true}`:                        "providers.p.wires is true; it must be a list of wires",
 	} {
@@ -228,5 +232,6 @@ func TestWiresOfAProvider(t *testing.T) {
 		spec, err := c.Spec("p/some")
 		require.NoError(t, err)
 		require.Equal(t, c.Providers["p"].Speaks(), spec.Wires, "the catalogue says it too")
+		require.Equal(t, strings.Contains(want, "chat"), spec.Stop, "responses have no stop sequences")
 	}
 }

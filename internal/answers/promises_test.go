@@ -75,17 +75,21 @@ func TestReplayKeepsThePromisesOfAModel(t *testing.T) {
 }
 
 // Many arms call at once under a cap that is too small for all of them, at a provider that fails in every way, on
-// either wire.
+// each wire.
 func TestAProviderNeverBillsMoreThanTheCap(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8) {
+	for seed := range uint64(9) {
 		s, chat := serve(t, provider.Options{Seed: seed, Plan: provider.Seeded(seed, .3,
 			provider.Limit, provider.ServerError, provider.CutMiddle, provider.BadChunk, provider.NoUsage,
 			provider.LowUsage, provider.HighUsage)})
 		g, catalog := inference.Model(chat), s.Catalog("p")
-		if seed%2 == 1 {
+		switch seed % 3 {
+		case 1:
 			catalog = s.MessagesCatalog("p")
 			g = speaking{messagesOf(t, s), chat}
+		case 2:
+			catalog = s.ResponsesCatalog("p")
+			g = responsesOf(t, s)
 		}
 		one := spend.GenerationCost(catalog["p/script"], inferencetest.Story("p/script"))
 		l := openAt(t, newPath(t), 20*one)
@@ -128,6 +132,11 @@ func TestAProviderNeverBillsMoreThanTheCap(t *testing.T) {
 		require.LessOrEqual(t, s.Billing.Total(), 20*one)
 		require.NoError(t, errors.Join(billed.faults...))
 		require.Empty(t, s.Billing.Repeated(), "idempotency keys")
+		paths := map[string]bool{}
+		for _, call := range s.Billing.Calls() {
+			paths[call.Path] = true
+		}
+		require.True(t, paths[[]string{"/v1/chat/completions", "/v1/messages", "/v1/responses"}[seed%3]], "%v", paths)
 	}
 }
 
@@ -147,6 +156,16 @@ func (s speaking) Embed(ctx context.Context, model string, texts []string, key s
 func messagesOf(t *testing.T, s *provider.Server) inference.Model {
 	t.Helper()
 	g, err := anthropicgw.New(anthropicgw.Options{Name: "p", BaseURL: s.URL, Catalog: s.MessagesCatalog("p")})
+	require.NoError(t, err)
+	t.Cleanup(g.Close)
+	return g
+}
+
+func responsesOf(t *testing.T, s *provider.Server) inference.Model {
+	t.Helper()
+	g, err := openaigw.New(openaigw.Options{
+		Name: "p", BaseURL: s.URL, Responses: true, Catalog: s.ResponsesCatalog("p"),
+	})
 	require.NoError(t, err)
 	t.Cleanup(g.Close)
 	return g

@@ -33,7 +33,7 @@ var Layers = []Layer{
 		"internal/steering",
 		"internal/embedder", "internal/timeword", "internal/utterance", "internal/importer/derive", "internal/jsonshape",
 		"internal/claims", "internal/quality", "activities/port/rank", "internal/morning",
-		"internal/eval", "internal/hermes/view", "internal/wire/messages",
+		"internal/eval", "internal/hermes/view", "internal/wire/messages", "internal/wire/responses",
 	}},
 	// Leftward, because spend wraps another port, inference.Model, and store is what all stores share of memory.
 	{Name: "ports", Leftward: true, Packages: []string{

@@ -24,7 +24,7 @@ var wirePaths = []struct {
 // no model, which a server of the wire refuses and which costs nothing.
 func missingWires(ctx context.Context, p config.Provider, key string) (missing []string) {
 	speaks := p.Speaks()
-	if !speaks.Speaks(inference.ChatWire) { // it has no other wire to fall back on
+	if p.Profile == config.Messages { // it has no other wire to fall back on
 		return nil
 	}
 	for _, each := range wirePaths {

@@ -197,13 +197,14 @@ func connect(c config.Config, name string, p config.Provider) (inference.Model, 
 		return nil, err
 	}
 	return openaigw.New(openaigw.Options{
-		Name:    name,
-		BaseURL: p.ProviderURL(),
-		APIKey:  key,
-		Profile: profile,
-		Catalog: inference.CachedCatalog(c),
-		Proxy:   http.ProxyFromEnvironment,
-		Pass:    config.SplitList(p.PassHeaders),
+		Name:      name,
+		BaseURL:   p.ProviderURL(),
+		APIKey:    key,
+		Profile:   profile,
+		Responses: p.Speaks().ChatByResponses(),
+		Catalog:   inference.CachedCatalog(c),
+		Proxy:     http.ProxyFromEnvironment,
+		Pass:      config.SplitList(p.PassHeaders),
 	})
 }
 

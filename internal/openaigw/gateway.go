@@ -4,7 +4,8 @@
 // http.RoundTripper. The library's request is marshalled and the sampler fields are spliced into its JSON, because its
 // struct loses a temperature of exactly 0 and knows no min_p. Its client is not used: it refuses fields by prefixes of
 // model names where the catalogue must decide, drops the headers with a delay, and gives io.EOF both for a finished and
-// for a broken stream.
+// for a broken stream. A provider that speaks OpenAI's Responses alone is asked for responses; what these say is read by
+// internal/wire/responses, and a chat completion is translated on its way.
 package openaigw
 
 import (
@@ -26,6 +27,7 @@ type Options struct {
 	Headers   map[string]string // sent with every request; treated as secrets
 	Pass      []string          // headers of callers that are passed on beside inference.PassedHeaders
 	Profile   Profile
+	Responses bool // it speaks OpenAI's Responses and no chat completions, which are translated
 	Catalog   inference.Catalog
 	Proxy     func(*http.Request) (*url.URL, error) // nil for none: this package does not read the environment
 	UsageWait time.Duration                         // for the usage, after the end of the answer; 0 for 2 s
@@ -38,7 +40,9 @@ type Options struct {
 // retries.
 type Gateway struct {
 	*exchange.Client
-	profile Profile
+	profile   Profile
+	responses bool
+	now       func() time.Time
 }
 
 var (
@@ -48,6 +52,9 @@ var (
 
 // New checks the options and joins every error. No error contains a secret.
 func New(o Options) (*Gateway, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	client, err := exchange.New(exchange.Options{
 		Name:      o.Name,
 		BaseURL:   o.BaseURL,
@@ -68,5 +75,5 @@ func New(o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gateway{Client: client, profile: o.Profile.named()}, nil
+	return &Gateway{Client: client, profile: o.Profile.named(), responses: o.Responses, now: o.Now}, nil
 }

@@ -20,26 +20,40 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	if err != nil {
 		return inference.Answer{}, err
 	}
-	w, err := g.write(spec, r)
+	path, write := "/chat/completions", g.write
+	if g.responses {
+		path, write = "/responses", g.writeResponse
+	}
+	w, err := write(spec, r)
 	if err != nil {
 		return inference.Answer{}, err
 	}
 	if ctx.Err() != nil {
 		return inference.Answer{Finish: inference.Cut}, exchange.Interrupted(ctx)
 	}
-	l := &answerReader{Answer: g.Open(ctx, spec, r, token), client: g.Client}
-	defer l.Close()
-	res, err := g.Send(l.Context(), inference.RelayRequest{
-		Method: http.MethodPost, Path: "/chat/completions", Body: w.body, Key: r.Key,
+	opened := g.Open(ctx, spec, r, token)
+	defer opened.Close()
+	var l generation = &answerReader{Answer: opened, client: g.Client}
+	if g.responses {
+		l = &responseReader{Answer: opened, client: g.Client}
+	}
+	res, err := g.Send(opened.Context(), inference.RelayRequest{
+		Method: http.MethodPost, Path: path, Body: w.body, Key: r.Key,
 		Header: map[string][]string{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}},
 	})
 	if err == nil {
-		err = l.Read(res.Body, l)
+		err = opened.Read(res.Body, l)
 		_ = res.Body.Close() // everything relevant has been read
 	} else {
 		g.Remedy(err, spec, w.fields, g.lineAgainst)
 	}
 	return l.conclude(w, err)
+}
+
+// generation is one that is being read on the wire of its provider.
+type generation interface {
+	exchange.Wire
+	conclude(w written, err error) (inference.Answer, error)
 }
 
 // conclude makes the answer from what was read.

@@ -17,14 +17,22 @@ func (s *logProbMean) add(raw json.RawMessage) {
 		return
 	}
 	var result struct {
-		Content []struct {
-			LogProb *float64 `json:"logprob"`
-		} `json:"content"`
+		Content json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(raw, &result) != nil {
+	if json.Unmarshal(raw, &result) == nil {
+		s.addTokens(result.Content)
+	}
+}
+
+// addTokens adds a list of tokens with their log-probabilities.
+func (s *logProbMean) addTokens(raw json.RawMessage) {
+	var tokens []struct {
+		LogProb *float64 `json:"logprob"`
+	}
+	if len(raw) == 0 || json.Unmarshal(raw, &tokens) != nil {
 		return
 	}
-	for _, token := range result.Content {
+	for _, token := range tokens {
 		if token.LogProb == nil || math.IsNaN(*token.LogProb) || *token.LogProb > 0 {
 			continue
 		}

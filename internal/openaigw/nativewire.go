@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
 	"github.com/seed-56a03226/oneiros/internal/exchange"
+	"github.com/seed-56a03226/oneiros/internal/wire/responses"
 )
 
 // readerOf returns the reader of the answers of a path.
@@ -29,29 +30,13 @@ type responseUsage struct {
 // respond is the part of a response that is read.
 type respond struct {
 	Status string
-	Usage  *struct {
-		In       int64 `json:"input_tokens"`
-		Out      int64 `json:"output_tokens"`
-		InDetail struct {
-			Cached int64 `json:"cached_tokens"`
-		} `json:"input_tokens_details"`
-		OutDetail struct {
-			Reasoning int64 `json:"reasoning_tokens"`
-		} `json:"output_tokens_details"`
-	}
+	Usage  *responses.Counts
 }
 
 func (u *responseUsage) take(r *respond) {
 	u.finish = r.Status
-	if r.Usage == nil || r.Usage.In <= 0 || r.Usage.Out < 0 {
-		return
-	}
-	u.final = true
-	u.tokens = budget.Tokens{
-		In:        r.Usage.In,
-		Cached:    min(max(0, r.Usage.InDetail.Cached), r.Usage.In),
-		Out:       r.Usage.Out,
-		Reasoning: min(max(0, r.Usage.OutDetail.Reasoning), r.Usage.Out),
+	if tokens, sound := r.Usage.Tokens(); sound {
+		u.tokens, u.final = tokens, true
 	}
 }
 

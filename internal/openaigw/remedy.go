@@ -21,9 +21,9 @@ func (g *Gateway) lineAgainst(field, message string) string {
 		return "seed: false"
 	case g.profile.Stop:
 		return "stop: false"
-	case g.profile.LogProbs:
+	case g.profile.LogProbs, include:
 		return "log_probs: false"
-	case responseFormat:
+	case responseFormat, textFormat:
 		return "json: prompt"
 	}
 	// A limit is also named when it is only too high, which no setting of the model corrects.

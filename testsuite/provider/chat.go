@@ -136,6 +136,7 @@ type answer struct {
 	// it is served as Messages; prompt tokens that a cache was written with, and read from, of such an answer
 	messages      bool
 	written, read int64
+	responses     bool  // it is served as a response
 	billed        int64 // tokens of the answer that are billed, whatever was sent; 0: what was sent
 	fault         Fault
 	sure          func(token int) float64 // log-probability of a token; nil when not requested or not supported by this model
@@ -145,6 +146,7 @@ func (s *Server) answer(q question, m Model, fault Fault, number int) answer {
 	a := answer{
 		number: number, id: "till-" + strconv.Itoa(number), model: m.Name, prompt: q.promptTokens(),
 		usage: q.Options.Usage || !q.Stream || fault == Plain, fault: fault, finish: "stop", messages: q.messages,
+		responses: q.responses,
 	}
 	if m.LogProbs && q.LogProbs {
 		a.sure = q.sureness()
@@ -233,8 +235,11 @@ func (s *Server) whole(w http.ResponseWriter, ctx context.Context, a answer) boo
 			return false
 		}
 	}
-	if a.messages {
+	switch {
+	case a.messages:
 		return s.wholeMessage(w, ctx, a)
+	case a.responses:
+		return s.wholeResponse(w, ctx, a)
 	}
 	message := map[string]any{"role": "assistant", "content": strings.Join(a.pieces, "")}
 	if len(a.thought) > 0 {

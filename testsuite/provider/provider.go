@@ -180,6 +180,7 @@ func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/chat/completions", s.chat)
 	mux.HandleFunc("POST /v1/messages", s.message)
+	mux.HandleFunc("POST /v1/responses", s.respond)
 	mux.HandleFunc("POST /v1/embeddings", s.embed)
 	mux.HandleFunc("GET /v1/models", s.list)
 	mux.HandleFunc("GET /till",

@@ -48,8 +48,9 @@ type question struct {
 		} `json:"json_schema"`
 	} `json:"response_format"`
 
-	fields   map[string]json.RawMessage
-	messages bool // it came as Messages
+	fields    map[string]json.RawMessage
+	messages  bool // it came as Messages
+	responses bool // it came as a request for a response
 }
 
 // message has a content of text, or of parts.

@@ -60,8 +60,11 @@ type writer interface {
 }
 
 func (a answer) writer(o *wire) writer {
-	if a.messages {
+	switch {
+	case a.messages:
 		return &messageWire{wire: o}
+	case a.responses:
+		return &responseWire{wire: o}
 	}
 	return o
 }
