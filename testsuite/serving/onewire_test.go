@@ -14,9 +14,25 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/serving/talker"
 )
 
-// An agent with a provider that speaks Anthropic's Messages alone talks on every wire, and dreams from start to end.
-func TestAnAgentLivesOnAProviderOfMessagesAlone(t *testing.T) {
+// An agent with a provider that speaks one wire alone, which is not chat completions, talks on every wire, and dreams
+// from start to end.
+func TestAnAgentLivesOnAProviderOfOneWire(t *testing.T) {
 	t.Parallel()
+	for path, provider := range map[string]struct{ settings, cannot string }{
+		"/v1/messages":  {"profile: anthropic\n    api_key_env: PROVIDER_KEY", "seed"},
+		"/v1/responses": {"profile: openai\n    api_key_env: PROVIDER_KEY\n    wires: [responses]", "stop"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			livesOn(t, path, provider.settings, provider.cannot)
+		})
+	}
+}
+
+// livesOn has an agent live on a provider of a path, by settings without its address. cannot is a field of chat
+// completions that has no place there.
+func livesOn(t *testing.T, wirePath, provided, cannot string) {
+	t.Helper()
 	const key = "sk-ant-0123456789"
 	h := build(t, talker.Options{}, provider.Options{Key: key},
 		strings.Replace(quick, "talk/talker", "night/script", 1))
@@ -26,10 +42,9 @@ func TestAnAgentLivesOnAProviderOfMessagesAlone(t *testing.T) {
 	chat := "profile: generic\n    base_url: " + h.dreamer.URL
 	require.Contains(t, string(settings), chat)
 	settings = []byte(strings.Replace(string(settings), chat,
-		"profile: anthropic\n    api_key_env: ANTHROPIC_API_KEY\n    base_url: "+strings.TrimSuffix(h.dreamer.URL,
-			"/v1"), 1))
+		provided+"\n    base_url: "+h.dreamer.URL, 1))
 	require.NoError(t, os.WriteFile(path, settings, 0o600))
-	h.env = append(h.env, "ANTHROPIC_API_KEY="+key)
+	h.env = append(h.env, "PROVIDER_KEY="+key)
 	require.Regexp(t, `(?m)^\+ night +\S+ answers$`, h.must("doctor"))
 	h.must("agents", "add", "iris")
 	h.must("memory", "import", "--agent", "iris", diary(t))
@@ -47,9 +62,9 @@ func TestAnAgentLivesOnAProviderOfMessagesAlone(t *testing.T) {
 		require.Contains(t, answer, "data: ")
 	}
 	status, _, answer := h.ask(http.MethodPost, "/v1/chat/completions",
-		`{"model":"iris","seed":7,"messages":[{"role":"user","content":"How was the winter?"}]}`)
+		`{"model":"iris","`+cannot+`":7,"messages":[{"role":"user","content":"How was the winter?"}]}`)
 	require.Equal(t, http.StatusBadRequest, status, answer)
-	require.Contains(t, answer, "seed")
+	require.Contains(t, answer, cannot+":")
 
 	require.Eventually(t, func() bool { // until the clients that have left are forgotten
 		status, _, _ := h.ask(http.MethodPost, "/v1/dreams", `{"agent":"iris","tier":"hardened"}`)
@@ -64,8 +79,8 @@ func TestAnAgentLivesOnAProviderOfMessagesAlone(t *testing.T) {
 	for _, call := range h.dreamer.Billing.Calls() {
 		paths[call.Path]++
 	}
-	require.Greater(t, paths["/v1/messages"], 15)
-	require.Len(t, paths, 1, "everything went by Messages")
+	require.Greater(t, paths[wirePath], 15)
+	require.Len(t, paths, 1, "everything went by one wire")
 	require.Empty(t, h.dreamer.Billing.Failed())
 	require.Empty(t, h.dreamer.Billing.Repeated())
 }
