@@ -161,8 +161,9 @@ type Talk interface {
 
 // Meter counts tokens.
 type Meter interface {
-	// PromptTokens is an upper bound of the tokens of a turn's prompt: of its body, and of the agent's name and persona.
-	// What the agent would recall is not in it. It wakes nobody. Errors are *Fault, or wrap the context's.
+	// PromptTokens is how many tokens a turn's prompt has, of its body and of the agent's name and persona: as the
+	// provider counts a body of Messages, else an upper bound. What the agent would recall is not in it. It wakes
+	// nobody. Errors are *Fault, or wrap the context's.
 	PromptTokens(ctx context.Context, t Turn) (int64, error)
 }
 

@@ -330,7 +330,7 @@ var operations = map[string]note{
 			"type": "object", "required": []string{"input_tokens"},
 			"properties": object{"input_tokens": object{"type": "integer", "minimum": 1}},
 		}),
-		note:  "As Anthropic's. An upper bound for the model that talks for the agent, with its name and persona, and without what it would recall. It wakes nobody and costs nothing.",
+		note:  "As Anthropic's. What the provider of the model that talks counts, where it speaks this wire, else an upper bound; with its name and persona, and without what it would recall. It wakes nobody and costs nothing.",
 		fails: "Anthropic",
 	},
 	"GET /v1/responses/{response}": {
