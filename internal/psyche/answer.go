@@ -108,10 +108,11 @@ func (l *answerStream) noteRead(b []byte, err error) error {
 	return err
 }
 
-// failed reports whether the provider has said that it failed.
+// failed reports whether the provider has said that it failed, in an answer that was read to its end.
 func (l *answerStream) failed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ear.done()
 	return l.ear.failed
 }
 
@@ -171,6 +172,37 @@ func (b *core) closeRelayed(body io.Closer) {
 	if err := body.Close(); err != nil {
 		b.Log.Error("a relayed call could not be settled; its reservation counts in full", "error", err)
 	}
+}
+
+// readStream is a stream of events that is read for its end on its way to the client, and for what says that its
+// provider failed.
+type readStream struct {
+	io.ReadCloser
+	mu  sync.Mutex
+	ear answerReader
+}
+
+// readEvents reads a stream as its wire says.
+func readEvents(from io.ReadCloser, of *form) *readStream {
+	return &readStream{ReadCloser: from, ear: answerReader{stream: true, event: of.event}}
+}
+
+func (s *readStream) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ear.compact()
+	s.ear.read(p[:n])
+	if errors.Is(err, io.EOF) && !s.ear.streamEnded() {
+		return n, errUnfinished
+	}
+	return n, err
+}
+
+func (s *readStream) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ear.failed
 }
 
 // closing is an answer that is only settled.
@@ -310,9 +342,10 @@ func (e *answerReader) streamEnded() bool {
 
 // done is the text of the answer, as far as it was read.
 func (e *answerReader) done() spokenAnswer {
-	if e.stream {
+	switch {
+	case e.stream:
 		e.events(true)
-	} else if !e.deaf {
+	case e.raw != nil:
 		e.event(e, e.raw)
 	}
 	e.raw = nil

@@ -63,10 +63,15 @@ func (s *Service) Completions(ctx context.Context, t Turn) (*Reply, error) {
 		s.settled(res.Body)
 		u.end()
 	}}
-	if c.hidden && EventStream(res.Header) {
-		body.ReadCloser = &sieved{ReadCloser: res.Body}
+	reply := &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: body, Report: report}
+	if EventStream(res.Header) && res.Status/100 == 2 {
+		events := readEvents(res.Body, chatForm)
+		body.ReadCloser, reply.Failed = events, events.failed
+		if c.hidden {
+			body.ReadCloser = &sieved{ReadCloser: events}
+		}
 	}
-	return &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: body, Report: report}, nil
+	return reply, nil
 }
 
 // end lets go of the turn's lease, if it has one.
