@@ -247,7 +247,10 @@ func (i *inspector) openai() {
 		i.expect(theClient, "GET", path, "", 200)
 		model := i.expect(theClient, "GET", path, "", 200, "Anthropic-Version", "2023-06-01")
 		require.Contains(i, model, `"display_name":"iris"`)
-		i.refused(theClient, "GET", strings.Replace(path, "iris", "tally", 1), "", 404, "model_not_found")
+		unreached := strings.Replace(path, "iris", "tally", 1)
+		i.refused(theClient, "GET", unreached, "", 404, "model_not_found")
+		refusal := i.expect(theClient, "GET", unreached, "", 404, "Anthropic-Version", "2023-06-01")
+		require.Contains(i, refusal, `"type":"not_found_error"`)
 	}
 	whole := i.expect(theClient, "POST", chat, say("", "hello"), 200, "Idempotency-Key", "once")
 	require.Contains(i, whole, "I heard: hello")
