@@ -48,7 +48,7 @@ func (s LostDreams) Reenter(ctx context.Context, loss memory.Loss) (done memory.
 	}
 	query := fmt.Sprintf("WorkflowType = '%s' AND TaskQueue = '%s' AND StartTime <= '%s'", workflows.DreamType,
 		s.Options.TaskQueue, loss.Noticed.UTC().Format(time.RFC3339Nano))
-	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: 1000, Query: query}
+	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: workflows.ListedAtOnce, Query: query}
 	for {
 		page, err := s.Client.ListWorkflow(ctx, request)
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"sync"
 
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
@@ -50,32 +52,57 @@ func (i UpgradeCheck) Find(ctx context.Context) ([]OpenExecution, error) {
 	}
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: i.Namespace,
+		PageSize:  workflows.ListedAtOnce,
 		Query: fmt.Sprintf("ExecutionStatus = 'Running' AND WorkflowType IN ('%s', '%s', '%s', '%s')",
 			workflows.AgentType, workflows.DreamType, workflows.FeedType, workflows.AttendType),
 	}
-	var found []OpenExecution
+	var open []*workflowpb.WorkflowExecutionInfo
 	var faults []error
 	for {
 		page, err := i.Client.ListWorkflow(ctx, request)
 		if err != nil {
-			return found, errors.Join(append(faults, fmt.Errorf("list the open workflows: %w", err))...)
+			faults = append(faults, fmt.Errorf("list the open workflows: %w", err))
+			break
 		}
 		for _, info := range page.GetExecutions() {
-			if info.GetTaskQueue() != i.TaskQueue || i.contract(info) == workflows.Contract || versioned(info) {
-				continue
+			if info.GetTaskQueue() == i.TaskQueue && i.contract(info) != workflows.Contract && !versioned(info) {
+				open = append(open, info)
 			}
-			one, err := i.judge(ctx, info)
-			if err != nil {
-				faults = append(faults, err)
-				continue
-			}
-			found = append(found, one)
 		}
 		request.NextPageToken = page.GetNextPageToken()
 		if len(request.NextPageToken) == 0 {
-			return found, errors.Join(faults...)
+			break
 		}
 	}
+	found, err := i.judgeAll(ctx, open)
+	return found, errors.Join(append(faults, err)...)
+}
+
+// judgedAtOnce is how many executions are read and replayed at once: more than there are processors, because half of the
+// time is waiting for their histories.
+func judgedAtOnce() int { return 2 * runtime.GOMAXPROCS(0) }
+
+// judgeAll replays executions, several at once. Those that cannot be read are in the error alone.
+func (i UpgradeCheck) judgeAll(ctx context.Context, open []*workflowpb.WorkflowExecutionInfo) ([]OpenExecution, error) {
+	judged := make([]OpenExecution, len(open))
+	faults := make([]error, len(open))
+	free := make(chan struct{}, judgedAtOnce())
+	var all sync.WaitGroup
+	for n, info := range open {
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			judged[n], faults[n] = i.judge(ctx, info)
+		})
+	}
+	all.Wait()
+	var found []OpenExecution
+	for n, one := range judged {
+		if faults[n] == nil {
+			found = append(found, one)
+		}
+	}
+	return found, errors.Join(faults...)
 }
 
 // versioned says whether Temporal keeps an execution on the build that began it, whose workers go on with it.

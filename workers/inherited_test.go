@@ -1,6 +1,7 @@
 package workers_test
 
 import (
+	"context"
 	"crypto/rand"
 	"testing"
 	"time"
@@ -25,6 +26,19 @@ func sealedBy(t *testing.T, id string) func(*client.Options) {
 	keys, err := payload.Parse(line)
 	require.NoError(t, err)
 	return func(o *client.Options) { o.DataConverter, o.FailureConverter = payload.New(keys) }
+}
+
+// pages notes how many executions each request wants to be listed.
+type pages struct {
+	client.Client
+	sizes []int32
+}
+
+func (p *pages) ListWorkflow(
+	ctx context.Context, r *workflowservice.ListWorkflowExecutionsRequest,
+) (*workflowservice.ListWorkflowExecutionsResponse, error) {
+	p.sizes = append(p.sizes, r.GetPageSize())
+	return p.Client.ListWorkflow(ctx, r)
 }
 
 func TestOpenExecutionsOfAnotherContractAreFoundAndReplayed(t *testing.T) {
@@ -72,7 +86,8 @@ func TestOpenExecutionsOfAnotherContractAreFoundAndReplayed(t *testing.T) {
 		return len(list.GetExecutions()) >= 7
 	}, time.Minute, 10*time.Millisecond)
 
-	inheritance := workers.UpgradeCheck{Client: c, Namespace: server.Namespace, TaskQueue: server.TaskQueue}
+	listed := &pages{Client: c}
+	inheritance := workers.UpgradeCheck{Client: listed, Namespace: server.Namespace, TaskQueue: server.TaskQueue}
 	find := func(oldest int) map[string]string {
 		inheritance.Oldest = oldest
 		found, err := inheritance.Find(t.Context())
@@ -96,6 +111,7 @@ func TestOpenExecutionsOfAnotherContractAreFoundAndReplayed(t *testing.T) {
 	require.Contains(t, faults["replays"], "it is of contract 1, and this build continues contracts from 2 on",
 		"what it carries would be read under other names")
 
+	require.Equal(t, []int32{workflows.ListedAtOnce, workflows.ListedAtOnce}, listed.sizes)
 	inheritance.TaskQueue = server.TaskQueue + "-sealed"
 	other := client.Options{}
 	sealedBy(t, "other")(&other)
