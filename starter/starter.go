@@ -406,7 +406,9 @@ func (s *Starter) CountAgents(ctx context.Context) (int64, error) {
 // seconds.
 func (s *Starter) RunningAgentWorkflows(ctx context.Context) (map[string]bool, error) {
 	running := map[string]bool{}
-	request := &workflowservice.ListWorkflowExecutionsRequest{PageSize: workflows.ListedAtOnce, Query: s.Options.runningAgents()}
+	request := &workflowservice.ListWorkflowExecutionsRequest{
+		PageSize: workflows.ListedAtOnce, Query: s.Options.runningAgents(),
+	}
 	for {
 		page, err := s.Client.ListWorkflow(ctx, request)
 		if err != nil {

@@ -39,7 +39,8 @@ func BenchmarkOpenAgentsOfAnEarlierBuild(b *testing.B) {
 				_, err := c.ExecuteWorkflow(b.Context(), client.StartWorkflowOptions{
 					ID: id, TaskQueue: server.TaskQueue, Memo: map[string]any{workflows.MemoContract: 1},
 				}, workflows.AgentType, workflows.AgentRequest{
-					Agent: id, Handle: id, Settings: workflows.Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour},
+					Agent: id, Handle: id,
+					Settings: workflows.Settings{Auto: true, IdleTimeout: time.Hour, MinGap: time.Hour},
 				})
 				for range 10 {
 					if err == nil {

@@ -35,7 +35,8 @@ func (w *world) claimed(write *memory.Write) {
 	c.Status, c.Passed, c.Playbook = dream.ClaimPassed, w.now.UTC(), "pb_tide"
 	c.Hits = len(w.lived)
 	for _, id := range w.lived {
-		c.Outcomes = append(c.Outcomes, dream.ClaimOutcome{At: w.now.UTC(), Right: true, Evidence: []string{id}, Wealth: 2})
+		o := dream.ClaimOutcome{At: w.now.UTC(), Right: true, Evidence: []string{id}, Wealth: 2}
+		c.Outcomes = append(c.Outcomes, o)
 	}
 	write.Add = append(write.Add, c, &dream.Playbook{
 		Head: dream.Head{
@@ -108,7 +109,8 @@ func TestASweepThatTakesWhatAClaimRestsOnIsFound(t *testing.T) {
 	t.Parallel()
 	kinds(t, func(t *testing.T, kind string) {
 		err := spoiled(t, kind, func(w *world) {
-			w.sweeps.Store = greedy{w.store, func(ctx context.Context, agent string, ids []string) (more []string, err error) {
+			w.sweeps.Store = greedy{w.store, func(ctx context.Context, agent string, ids []string) ([]string, error) {
+				var more []string
 				removed, err := w.store.Get(ctx, agent, ids...)
 				if err != nil {
 					return nil, err

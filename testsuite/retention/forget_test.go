@@ -51,7 +51,11 @@ func (w *world) forgets() error {
 	}
 	before := map[string]bool{} // what no sweep has removed
 	for _, id := range dreams {
-		if err := w.leftOf(ctx, id, all, func(recorded, id string) error { before[id] = from[recorded]; return nil }); err != nil {
+		err := w.leftOf(ctx, id, all, func(recorded, id string) error {
+			before[id] = from[recorded]
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -86,7 +90,8 @@ func (w *world) forgets() error {
 	}
 	w.Logf("forgetting %s took %d of %d that %d dreams made", secret, erased, len(before), len(dreams))
 	if stays != len(before)-erased || erased == 0 {
-		return fmt.Errorf("%d were made from %s, and %d of the %d others are left", erased, secret, stays, len(before)-erased)
+		return fmt.Errorf("%d were made from %s, and %d of the %d others are left", erased, secret, stays,
+			len(before)-erased)
 	}
 	return nil
 }

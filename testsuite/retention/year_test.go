@@ -411,7 +411,8 @@ func checkGrowth(t *testing.T, kind, what string, l span, spoil func(*world), mo
 		n := (i + 1) * int(l.kept/day) * l.agents * max(l.nights, l.turns)
 		parts := size.Growth(first, n)
 		if i == len(sizes)-2 {
-			t.Logf("%s: %s leaves %d bytes for ever, at most %d are promised; of these\n%s", kind, what, parts.Live, most, parts)
+			t.Logf("%s: %s leaves %d bytes for ever, at most %d are promised; of these\n%s", kind, what, parts.Live, most,
+				parts)
 		}
 		if parts.Live > most {
 			faults = append(faults, fmt.Errorf("%s: %s leaves %d bytes for ever; at most %d are promised", kind, what,

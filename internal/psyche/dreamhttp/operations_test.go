@@ -436,7 +436,8 @@ var operations = map[string]note{
 
 	"GET /healthz": {id: "health", summary: "Whether the server lives", answers: one(alive)},
 	"GET /readyz": {
-		id: "readiness", summary: "Whether this server can take requests", note: "503 when it cannot. A provider that is away is named.",
+		id: "readiness", summary: "Whether this server can take requests",
+		note:    "503 when it cannot. A provider that is away is named.",
 		answers: map[int]any{http.StatusOK: ready, http.StatusServiceUnavailable: anyOf(ready, refTo("Error"))},
 	},
 	"GET /metrics": {id: "metrics", summary: "Figures for Prometheus", answers: one("text/plain")},
