@@ -174,34 +174,34 @@ func (b *core) closeRelayed(body io.Closer) {
 	}
 }
 
-// readStream is a stream of events that is read for its end on its way to the client, and for what says that its
-// provider failed.
-type readStream struct {
+// readAnswer is an answer that is read on its way to the client, for its end and for what says that its provider failed.
+type readAnswer struct {
 	io.ReadCloser
 	mu  sync.Mutex
 	ear answerReader
 }
 
-// readEvents reads a stream as its wire says.
-func readEvents(from io.ReadCloser, of *form) *readStream {
-	return &readStream{ReadCloser: from, ear: answerReader{stream: true, event: of.event}}
+// readOf reads an answer of the form's wire. stream: it is one of events.
+func readOf(from io.ReadCloser, of *form, stream bool) *readAnswer {
+	return &readAnswer{ReadCloser: from, ear: answerReader{stream: stream, event: of.event}}
 }
 
-func (s *readStream) Read(p []byte) (int, error) {
+func (s *readAnswer) Read(p []byte) (int, error) {
 	n, err := s.ReadCloser.Read(p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ear.compact()
 	s.ear.read(p[:n])
-	if errors.Is(err, io.EOF) && !s.ear.streamEnded() {
+	if errors.Is(err, io.EOF) && s.ear.stream && !s.ear.streamEnded() {
 		return n, errUnfinished
 	}
 	return n, err
 }
 
-func (s *readStream) failed() bool {
+func (s *readAnswer) failed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.ear.done()
 	return s.ear.failed
 }
 

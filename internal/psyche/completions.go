@@ -64,11 +64,12 @@ func (s *Service) Completions(ctx context.Context, t Turn) (*Reply, error) {
 		u.end()
 	}}
 	reply := &Reply{Status: res.Status, Header: clientHeader(res.Header), Body: body, Report: report}
-	if EventStream(res.Header) && res.Status/100 == 2 {
-		events := readEvents(res.Body, chatForm)
-		body.ReadCloser, reply.Failed = events, events.failed
-		if c.hidden {
-			body.ReadCloser = &sieved{ReadCloser: events}
+	if res.Status/100 == 2 {
+		stream := EventStream(res.Header)
+		answer := readOf(res.Body, chatForm, stream)
+		body.ReadCloser, reply.Failed = answer, answer.failed
+		if stream && c.hidden {
+			body.ReadCloser = &sieved{ReadCloser: answer}
 		}
 	}
 	return reply, nil

@@ -115,12 +115,19 @@ func (s *streamed) ask(t *testing.T, o front.Options) *httptest.ResponseRecorder
 	t.Helper()
 	served, err := front.New(o)
 	require.NoError(t, err)
+	w := s.send(t, served)
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	return w
+}
+
+// send sends the request under a name.
+func (s *streamed) send(t *testing.T, to http.Handler) *httptest.ResponseRecorder {
+	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, s.path, strings.NewReader(s.body))
 	r.Host = "127.0.0.1"
 	r.Header.Set("Idempotency-Key", "a")
 	w := httptest.NewRecorder()
-	served.ServeHTTP(w, r)
-	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	to.ServeHTTP(w, r)
 	return w
 }
 
@@ -163,6 +170,40 @@ func TestAStreamThatFailedIsDoneAgain(t *testing.T) {
 				require.Equal(t, 2, calls)
 			})
 		}
+	}
+}
+
+// wholeFailures are answers in one piece in which a provider says that it failed, by the path that it was asked at.
+var wholeFailures = map[string]string{
+	"/chat/completions": chatFailure,
+	"/completions":      chatFailure,
+	"/responses": `{"id":"resp_1","object":"response","status":"failed","store":false,
+		"error":{"code":"server_error","message":"oh"},"output":[],"usage":null}`,
+	"/messages": `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+}
+
+// An answer in one piece in which its provider says that it failed is a failure as well, whatever its status.
+func TestAWholeAnswerThatFailedIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	for name, s := range streams {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s.body = strings.Replace(s.body, `"stream":true`, `"stream":false`, 1)
+			r, o := s.serve(t, nil)
+			calls := 0
+			r.provider.answer = func(q inference.RelayRequest) (int, string, io.ReadCloser) {
+				calls++
+				return http.StatusOK, "application/json", io.NopCloser(strings.NewReader(wholeFailures[q.Path]))
+			}
+			for range 2 {
+				served, err := front.New(o)
+				require.NoError(t, err)
+				w := s.send(t, served)
+				require.Contains(t, w.Body.String(), "error")
+				require.Empty(t, w.Header().Get("Idempotent-Replayed"))
+			}
+			require.Equal(t, 2, calls)
+		})
 	}
 }
 

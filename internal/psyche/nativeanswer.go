@@ -79,6 +79,7 @@ func (e *answerReader) takeResponse(data []byte) {
 func (e *answerReader) takeWhole(data []byte) {
 	var r struct {
 		Status string
+		Error  json.RawMessage
 		Output []struct {
 			Type    string
 			Content []struct {
@@ -101,4 +102,6 @@ func (e *answerReader) takeWhole(data []byte) {
 	if r.Status == "completed" || r.Status == "incomplete" {
 		e.finish = r.Status
 	}
+	e.failed = e.failed || r.Status == "failed" || r.Status == "cancelled" ||
+		len(r.Error) > 0 && string(r.Error) != "null"
 }

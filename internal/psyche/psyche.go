@@ -59,7 +59,8 @@ type Reply struct {
 	Header http.Header
 	Body   io.ReadCloser
 	Report TurnReport
-	// Failed reports whether the provider has said in its stream that it failed; nil where that is not read.
+	// Failed reports, once Body was read to its end, whether the provider has said there that it failed; nil where that
+	// is not read.
 	Failed func() bool
 }
 

@@ -77,6 +77,7 @@ func (r *Renamed) Whole(response []byte, finished bool, keep func()) []byte {
 	var body struct {
 		ID     string
 		Status string
+		Error  *json.RawMessage
 		Output []json.RawMessage
 	}
 	if json.Unmarshal(response, &body) != nil || body.ID == "" {
@@ -92,7 +93,7 @@ func (r *Renamed) Whole(response []byte, finished bool, keep func()) []byte {
 	if !finished {
 		return edited
 	}
-	r.failed = body.Status == "failed"
+	r.failed = body.Status == "failed" || body.Status == "cancelled" || body.Error != nil
 	r.response, r.output = edited, nil
 	for _, item := range body.Output {
 		renamed := r.rename(item)
@@ -100,6 +101,9 @@ func (r *Renamed) Whole(response []byte, finished bool, keep func()) []byte {
 		r.output = append(r.output, Item{ID: head.id, Raw: renamed})
 	}
 	stored := r.q.Store
+	if r.failed {
+		r.q.Store = false // what failed is not kept, and says so
+	}
 	keep()
 	if stored && !r.q.Store { // it could not be kept, and says so
 		r.response = r.members(r.rename(response))

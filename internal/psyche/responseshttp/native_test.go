@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -199,6 +201,21 @@ func TestBuiltInToolsBesideTheClientsAreLeftOutForAPaidModel(t *testing.T) {
 	}
 }
 
+// post asks for a response, which the provider answers as k.body says.
+func (k *storing) post(body string) string {
+	k.Helper()
+	r, err := http.NewRequestWithContext(k.Context(), http.MethodPost, k.url+"/v1/responses", strings.NewReader(body))
+	require.NoError(k, err)
+	r.Header.Set("Authorization", "Bearer "+k.keys[k.as])
+	answer, err := http.DefaultClient.Do(r)
+	require.NoError(k, err)
+	raw, err := io.ReadAll(answer.Body)
+	require.NoError(k, err)
+	require.NoError(k, answer.Body.Close())
+	require.Equal(k, http.StatusOK, answer.StatusCode, string(raw))
+	return string(raw)
+}
+
 // TestAPassedOnResponseThatCannotBeKeptSaysSo has a store that takes no writes.
 func TestAPassedOnResponseThatCannotBeKeptSaysSo(t *testing.T) {
 	t.Parallel()
@@ -208,15 +225,42 @@ func TestAPassedOnResponseThatCannotBeKeptSaysSo(t *testing.T) {
 	k.kind = written
 	whole := wholeOf(t, recorded(t))
 	k.body = strings.NewReader(whole)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, k.url+"/v1/responses",
-		strings.NewReader(`{"model":"iris","input":"One."}`))
-	require.NoError(t, err)
-	r.Header.Set("Authorization", "Bearer "+k.keys[k.as])
-	answer, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	raw, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	require.Equal(t, http.StatusOK, answer.StatusCode)
-	require.Contains(t, string(raw), `"store":false`)
+	require.Contains(t, k.post(`{"model":"iris","input":"One."}`), `"store":false`)
+}
+
+// A response in which the provider says that it failed is not kept, and says so, whole or at the end of a stream.
+func TestAPassedOnResponseThatFailedIsNotKept(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"failed", "cancelled", "completed"} {
+		response := `{"id":"resp_theirs","object":"response","status":"` + status + `","store":false,` +
+			`"previous_response_id":null,"error":null,"output":[]}`
+		for body, kind := range map[string]string{
+			response: written,
+			`data: {"type":"response.created","response":{"id":"resp_theirs","status":"in_progress","store":false}}` +
+				"\n\ndata: {\"type\":\"response." + status + "\",\"response\":" + response + "}\n\n": events,
+		} {
+			k := openKeeping(t)
+			k.spec = speaking(0)
+			k.body, k.kind = strings.NewReader(body), kind
+			stream := strings.Contains(body, "data:")
+			text := k.post(`{"model":"iris","input":"One.","stream":` + strconv.FormatBool(stream) + `}`)
+			if stream {
+				if status == "cancelled" {
+					continue // no stream ends so
+				}
+				text = text[strings.LastIndex(text, `"response":`):]
+			}
+			ids := regexp.MustCompile(`resp_[a-z0-9]+`).FindAllString(text, -1)
+			require.Len(t, ids, 1, text)
+			require.NotEqual(t, "resp_theirs", ids[0])
+			code, _ := k.ask(http.MethodGet, "/"+ids[0], "")
+			if status == "completed" {
+				require.Equal(t, http.StatusOK, code, "the control")
+				require.Contains(t, text, `"store":true`)
+				continue
+			}
+			require.Equal(t, http.StatusNotFound, code, "%s is not kept", status)
+			require.Contains(t, text, `"store":false`)
+		}
+	}
 }

@@ -85,8 +85,8 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 			case p.broke(r, err):
 				head.Release()
 				p.endWithError(r, last, err)
-			case reply.Failed != nil && reply.Failed():
-				front.WriteError(r.Context(), providerFailed)
+			default:
+				noteFailure(r, reply)
 			}
 			return
 		}
@@ -101,9 +101,16 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 	}
 }
 
-// providerFailed is the fault of a stream in which the provider has said that it failed.
+// noteFailure notes that the provider has said in a response that it failed: such a one is not kept.
+func noteFailure(r *http.Request, reply *psyche.Reply) {
+	if reply.Failed != nil && reply.Failed() {
+		front.WriteError(r.Context(), providerFailed)
+	}
+}
+
+// providerFailed is the fault of a response in which the provider has said that it failed.
 var providerFailed = psyche.Refuse(http.StatusBadGateway, "upstream_error", "",
-	"The provider ended the stream with an error.")
+	"The provider ended its answer with an error.")
 
 // broke notes whether a response broke off by the provider's fault, and reports whether the client is to be shown an
 // error. A client that hangs up ends the provider's response too, and so does a server that stops: neither is the
@@ -154,6 +161,7 @@ func (p *Relay) relayWhole(r *http.Request, reply *psyche.Reply) {
 		}
 		if err != nil {
 			if !p.broke(r, err) {
+				noteFailure(r, reply)
 				return
 			}
 			front.Refuse(p.w, r, BrokenOff(err))
