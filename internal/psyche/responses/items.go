@@ -14,10 +14,11 @@ import (
 // writer writes items as the messages of a chat completion. The thoughts, words and calls of one answer are items of
 // their own here, and one message there.
 type writer struct {
-	tools *toolset
-	body  bytes.Buffer // of the chat completion, up to the messages so far
-	count int          // of the messages
-	open  *assistant   // the answer whose items are being read; nil: none
+	tools    *toolset
+	provider string       // that the messages are for: what another one sealed means nothing to it
+	body     bytes.Buffer // of the chat completion, up to the messages so far
+	count    int          // of the messages
+	open     *assistant   // the answer whose items are being read; nil: none
 }
 
 // assistant is one message of the model being put together.
@@ -91,7 +92,8 @@ func (w *writer) called() *assistant {
 }
 
 // item writes one item. kept says that it is one of a kept response; at names it in errors.
-func (w *writer) item(raw json.RawMessage, kept bool, at string) error {
+func (w *writer) item(item Item, kept bool, at string) error {
+	raw := item.Raw
 	head, ok := headOf(raw)
 	if !ok {
 		return wrong(at, "%s must be an item with a type.", at)
@@ -107,9 +109,16 @@ func (w *writer) item(raw json.RawMessage, kept bool, at string) error {
 	case "function_call_output", "custom_tool_call_output":
 		return w.result(raw, at)
 	case "reasoning":
-		return w.thought(raw, kept, at)
+		return w.thought(&item, kept, at)
 	case "":
 		return wrong(at+".type", "%s.type is missing, and a role as well; an item has one of them.", at)
+	}
+	if kept {
+		return unsupported(at,
+			"%s is of the type %q, the call of a tool that an earlier provider ran. The provider that answers now takes "+
+				"chat completions, which have no word for it: in place of previous_response_id send the conversation as "+
+				"input, without that item.",
+			at, clip(head.kind))
 	}
 	return unsupported(
 		at,
@@ -414,16 +423,17 @@ func unsealed(encrypted string) ([]byte, bool) {
 
 // thought writes a reasoning item: its thoughts become members of the model's message that follows it. Of a kept item
 // that another provider sealed, what can be read is written: the client cannot leave it out.
-func (w *writer) thought(raw json.RawMessage, kept bool, at string) error {
+func (w *writer) thought(item *Item, kept bool, at string) error {
 	var r struct {
 		Content   []textPart `json:"content"`
 		Summary   []textPart `json:"summary"`
 		Encrypted string     `json:"encrypted_content"`
 	}
-	if json.Unmarshal(raw, &r) != nil {
+	if json.Unmarshal(item.Raw, &r) != nil {
 		return wrong(at, "%s must be a reasoning item, with lists as summary and content.", at)
 	}
 	sealed, ours := unsealed(r.Encrypted)
+	ours = ours && !item.sealedFor(w.provider)
 	if r.Encrypted != "" && !ours && !kept {
 		return fault("invalid_encrypted_content", at+".encrypted_content",
 			"%s.encrypted_content was not made by this server, which cannot read it: leave the item out.", at)

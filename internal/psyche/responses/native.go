@@ -25,7 +25,7 @@ func (q *Request) Native(before []Item, o NativeOptions) ([]byte, error) {
 	if q.Previous != "" {
 		e.set("previous_response_id", []byte("null"))
 	}
-	if err := e.input(before, q.Input); err != nil {
+	if err := e.input(before, q.Input, q.Provider); err != nil {
 		return nil, err
 	}
 	if !o.BuiltIn {
@@ -98,10 +98,10 @@ func (e *editor) apply() []byte {
 
 // input puts the items that the input goes on from before it, and items of kept responses in the places that refer to
 // them. A text becomes a list of one message.
-func (e *editor) input(before, items []Item) error {
+func (e *editor) input(before, items []Item, provider string) error {
 	var history [][]byte
 	for i, item := range before {
-		raw, err := portable(item.Raw, fmt.Sprintf("previous_response_id[%d]", i))
+		raw, err := portable(&item, provider, fmt.Sprintf("previous_response_id[%d]", i))
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (e *editor) input(before, items []Item) error {
 	}
 	replaced, kept := map[int][]byte{}, 0
 	for i, item := range items {
-		raw, err := portable(item.Raw, fmt.Sprintf("input[%d]", i))
+		raw, err := portable(&item, provider, fmt.Sprintf("input[%d]", i))
 		if err != nil {
 			return err
 		}
@@ -196,12 +196,13 @@ func (e *editor) include(name string) {
 
 // portable is an item as a provider takes it that keeps nothing: without an id that this server gave, which it does not
 // know. It is nil for thoughts that the provider could not read.
-func portable(raw json.RawMessage, at string) ([]byte, error) {
+func portable(item *Item, provider, at string) ([]byte, error) {
+	raw := item.Raw
 	head, ok := headOf(raw)
 	if !ok {
 		return nil, wrong(at, "%s must be an item with a type.", at)
 	}
-	if head.kind == "reasoning" && !carries(raw) {
+	if head.kind == "reasoning" && (item.sealedFor(provider) || !carries(raw)) {
 		return nil, nil
 	}
 	if ResponseOf(head.id) == "" {

@@ -23,6 +23,7 @@ type Request struct {
 	Stream           bool
 	Store            bool // keep the response, so that a later request may go on from it
 	Input            []Item
+	Provider         string // that answers; empty: any
 	// LeftOut are the types of the built-in tools that were offered beside the client's own, and are not passed on.
 	LeftOut []string
 
@@ -43,6 +44,13 @@ type Item struct {
 	ID  string // empty: none
 	Ref string // id of a stored item that stands here; Raw is then empty until it is resolved
 	Raw json.RawMessage
+	// Provider is whose answer a kept item belongs to: what that one sealed nobody else can read. Empty: not known.
+	Provider string
+}
+
+// sealedFor reports whether another provider than this one may have sealed what an item holds.
+func (i *Item) sealedFor(provider string) bool {
+	return i.Provider != "" && provider != "" && i.Provider != provider
 }
 
 // Fault is an error that names a field.
@@ -467,7 +475,7 @@ type Options struct {
 
 // Chat is the body of the chat completion that asks the same. before are the items that the input goes on from.
 func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
-	w := &writer{tools: &q.tools}
+	w := &writer{tools: &q.tools, provider: q.Provider}
 	b := &w.body
 	b.Grow(sizeOf(before) + sizeOf(q.Input) + len(q.fields["instructions"]) + len(q.fields["tools"]) + 2<<10)
 	b.WriteString(`{"model":`)
@@ -480,12 +488,12 @@ func (q *Request) Chat(before []Item, o Options) ([]byte, error) {
 		w.message("system", v)
 	}
 	for i, item := range before {
-		if err := w.item(item.Raw, true, fmt.Sprintf("previous_response_id[%d]", i)); err != nil {
+		if err := w.item(item, true, fmt.Sprintf("previous_response_id[%d]", i)); err != nil {
 			return nil, err
 		}
 	}
 	for i, item := range q.Input {
-		if err := w.item(item.Raw, item.Ref != "", fmt.Sprintf("input[%d]", i)); err != nil {
+		if err := w.item(item, item.Ref != "", fmt.Sprintf("input[%d]", i)); err != nil {
 			return nil, err
 		}
 	}

@@ -113,6 +113,7 @@ func (f *Handler) read(r *http.Request) (*responses.Request, *psyche.Turn, error
 	if err != nil {
 		return nil, nil, f.Unknown(r.Context(), &t.Caller, t.Agent, err)
 	}
+	q.Provider = spec.Provider
 	passed := spec.Wires.Speaks(inference.ResponsesWire)
 	if !passed {
 		if err := q.Check(); err != nil {

@@ -24,20 +24,27 @@ type keptBody struct {
 	Response json.RawMessage `json:"response"`
 	Input    []keptItem      `json:"input"`
 	Output   []keptItem      `json:"output"`
+	Provider string          `json:"provider,omitempty"` // that answered; empty of what was kept before it was noted
 	previous string
 }
 
 type keptItem struct {
-	ID  string          `json:"id"`
-	Raw json.RawMessage `json:"item"`
+	ID       string          `json:"id"`
+	Raw      json.RawMessage `json:"item"`
+	Provider string          `json:"provider,omitempty"` // of an earlier answer that the item comes from; else the body's
 }
 
 func toKept(items []responses.Item) []keptItem {
 	kept := make([]keptItem, len(items))
 	for i, item := range items {
-		kept[i] = keptItem{ID: item.ID, Raw: item.Raw}
+		kept[i] = keptItem{ID: item.ID, Raw: item.Raw, Provider: item.Provider}
 	}
 	return kept
+}
+
+// item is a kept item as a request goes on from it.
+func (b *keptBody) item(k *keptItem) responses.Item {
+	return responses.Item{ID: k.ID, Raw: k.Raw, Provider: cmp.Or(k.Provider, b.Provider)}
 }
 
 // keepWithin is the time to keep a response in, before its client learns that it is complete.
@@ -52,6 +59,7 @@ func (f *Handler) put(ctx context.Context, q *responses.Request, caller *psyche.
 		Response: response,
 		Input:    toKept(q.Kept(id)),
 		Output:   toKept(output),
+		Provider: q.Provider,
 	})
 	if err == nil {
 		now := f.Now().UTC()
@@ -165,7 +173,7 @@ func (f *Handler) before(ctx context.Context, u use, id string) ([]responses.Ite
 	var items []responses.Item
 	for _, kept := range slices.Backward(chain) {
 		for _, item := range slices.Concat(kept.Input, kept.Output) {
-			items = append(items, responses.Item{ID: item.ID, Raw: item.Raw})
+			items = append(items, kept.item(&item))
 		}
 	}
 	return items, nil
@@ -190,7 +198,8 @@ func (f *Handler) resolve(ctx context.Context, u use, q *responses.Request) erro
 		found := false
 		for _, item := range slices.Concat(seen[id].Input, seen[id].Output) {
 			if item.ID == ref {
-				q.Input[place].Raw, found = item.Raw, true
+				referred := seen[id].item(&item)
+				q.Input[place].Raw, q.Input[place].Provider, found = referred.Raw, referred.Provider, true
 			}
 		}
 		if !found {

@@ -239,6 +239,79 @@ func TestATalkGoesOnWhereItsAgentsProviderChanges(t *testing.T) {
 	require.Contains(t, text, "leave the item out")
 }
 
+// TestNoProviderIsSentWhatAnotherSealed moves an agent between two providers of one wire: what the one sealed of its
+// thoughts goes back to it, and not to the other, whether a chain or a reference brings it.
+func TestNoProviderIsSentWhatAnotherSealed(t *testing.T) {
+	t.Parallel()
+	const question = `{"role":"user","content":"y"}`
+	for name, c := range map[string]struct {
+		spec   inference.Spec
+		answer string // with the provider's name as its seal
+	}{
+		"natively": {speaking(0), `{"id":"resp_1","object":"response","status":"completed","output":[
+			{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"seal of NAME"},
+			{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"I am NAME."}]}]}`},
+		"by translation": {inference.Spec{}, `{"choices":[{"finish_reason":"stop",
+			"message":{"content":"I am NAME.","thought_signature":"seal of NAME"}}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := openKeeping(t)
+			say := func(provider, input, previous string) (id, sent string) {
+				k.body = strings.NewReader(strings.ReplaceAll(c.answer, "NAME", provider))
+				k.spec = c.spec
+				k.spec.Provider = provider
+				if previous != "" {
+					previous = `,"previous_response_id":"` + previous + `"`
+				}
+				status, text := k.request(http.MethodPost, "", `{"model":"iris","input":[`+input+`]`+previous+`}`)
+				require.Equal(t, http.StatusOK, status, text)
+				var r struct{ ID string }
+				require.NoError(t, json.Unmarshal([]byte(text), &r))
+				return r.ID, string((<-k.turns).Body.Bytes())
+			}
+			first, _ := say("A", question, "")
+			second, sent := say("B", question, first)
+			require.Contains(t, sent, "I am A.")
+			require.NotContains(t, sent, "seal of A")
+			_, sent = say("A", question, second)
+			require.Contains(t, sent, "seal of A", "its own goes back")
+			require.NotContains(t, sent, "seal of B")
+
+			thought := `{"type":"item_reference","id":"rs_` + strings.TrimPrefix(first, "resp_") + `_0"},` + question
+			third, sent := say("B", thought, "")
+			require.NotContains(t, sent, "seal of A")
+			_, sent = say("A", thought, "")
+			require.Contains(t, sent, "seal of A")
+			_, sent = say("B", question, third)
+			require.NotContains(t, sent, "seal of A", "the reference keeps whose it is")
+			require.Contains(t, sent, "seal of B")
+		})
+	}
+}
+
+// TestAKeptCallOfABuiltInToolIsRefusedClearly goes on, by translation, from a response in which an earlier provider ran a
+// tool.
+func TestAKeptCallOfABuiltInToolIsRefusedClearly(t *testing.T) {
+	t.Parallel()
+	k := openKeeping(t)
+	k.spec = speaking(0)
+	k.body = strings.NewReader(`{"id":"resp_1","object":"response","status":"completed","output":[
+		{"type":"web_search_call","id":"ws_1","status":"completed"}]}`)
+	_, text := k.request(http.MethodPost, "", `{"model":"iris","input":"x"}`)
+	var r struct{ ID string }
+	require.NoError(t, json.Unmarshal([]byte(text), &r))
+	k.spec = inference.Spec{}
+	status, text := k.request(http.MethodPost, "", `{"model":"iris","input":"y","previous_response_id":"`+r.ID+`"}`)
+	require.Equal(t, http.StatusBadRequest, status)
+	for _, words := range []string{
+		`previous_response_id[1] is of the type \"web_search_call\"`, "an earlier provider ran",
+		"in place of previous_response_id send the conversation as input, without that item",
+	} {
+		require.Contains(t, text, words)
+	}
+}
+
 // TestAKeptResponseIsReachedByItsPrincipalAlone is the isolation of kept responses: to everybody else they are as if
 // they were not there.
 func TestAKeptResponseIsReachedByItsPrincipalAlone(t *testing.T) {
