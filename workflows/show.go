@@ -61,7 +61,7 @@ type span struct {
 }
 
 // lasting is a paragraph that tells durations in words, without those that are zero. The input itself holds them in
-// nanoseconds, which workers of every build read.
+// nanoseconds, which workers of every build read (docs/decisions/0075-durations-are-read-in-words.md).
 func lasting(spans ...span) string {
 	var texts []string
 	for _, s := range spans {

@@ -15,7 +15,7 @@ import (
 // is sealed, and a sealed payload is an error that names its key.
 func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
 	data := sealedConverter{
-		DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), Codec(keys)),
+		DataConverter: converter.NewCodecDataConverter(plain(), Codec(keys)),
 	}
 	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: data, EncodeCommonAttributes: !keys.Empty(),
