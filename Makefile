@@ -273,7 +273,7 @@ fuzz: ## Each fuzz target in turn, FUZZTIME=60s each
 
 # The status of the left side of a pipe is carried in a file: POSIX sh has no pipefail.
 .PHONY: prove
-prove: bin/temporald redis tmux ## The proofs in full, about an hour; written to docs/measurements/
+prove: bin/temporald redis tmux ## The proofs in full, about two hours; written to docs/measurements/
 	@mkdir -p docs/measurements bin
 	@{ $(MEASURED); PROVE=full $(GO) test -p 1 -count=1 -timeout 6h -v ./testsuite/... ./internal/eval ./internal/psyche/rooms 2>&1; \
 	echo $$? >bin/prove.status; } | \

@@ -74,7 +74,8 @@ func TestDurationsAreWrittenInNanoseconds(t *testing.T) {
 	t.Parallel()
 	data, _ := payload.New(payload.Keys{})
 	for _, value := range []any{
-		workflows.Settings{IdleTimeout: time.Hour}, activities.Spec{ResumeTTL: time.Hour, Knobs: dream.DefaultKnobs()},
+		workflows.Settings{IdleTimeout: time.Hour},
+		activities.Spec{ResumeTTL: time.Hour, Knobs: dream.DefaultKnobs()},
 		[]byte("words"), nil, "words", 7,
 	} {
 		mine, err := data.ToPayload(value)

@@ -3,11 +3,13 @@ package fleet_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -16,8 +18,11 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
-// reducedTroubles is how many troubles the reduced trial has.
-const reducedTroubles = 2
+// How many troubles there are, and how many the reduced trial has.
+const (
+	troublesInAll   = 13
+	reducedTroubles = 2
+)
 
 // trouble is what happens to a deployment while agents dream and people talk. It returns when the trouble is over.
 type trouble struct {
@@ -25,7 +30,7 @@ type trouble struct {
 	happen func()
 }
 
-// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of them, and
+// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of that order, and
 // ONEIROS_TROUBLE names one to try alone.
 func (t *trial) troubles() []trouble {
 	all := []trouble{
@@ -46,10 +51,10 @@ func (t *trial) troubles() []trouble {
 	if only := os.Getenv("ONEIROS_TROUBLE"); only != "" {
 		return slices.DeleteFunc(all, func(one trouble) bool { return !strings.Contains(one.name, only) })
 	}
+	t.dice.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	if !full {
 		all = all[:reducedTroubles]
 	}
-	t.dice.Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	return all
 }
 
@@ -150,17 +155,33 @@ func (t *trial) wait(d time.Duration) {
 	}
 }
 
-// roll replaces one process after the other by one of another build.
+// roll replaces all processes by those of another build and then by those of this one, as docs/upgrading.md says: the
+// workers of one build stop before those of the next start, and the servers follow one after another.
 func (t *trial) roll() {
-	t.fleet.Program = program.Stamped(t, "v9.9.9-next")
-	for place := range places {
+	this := t.fleet.Program
+	other, version, what := program.Other(t)
+	t.Logf("the other build is %s", what)
+	t.replace(other)
+	body, err := t.fleet.Ask(t.ctx, "--json", "version")
+	require.NoError(t, err)
+	require.Contains(t, string(body), version)
+	t.beginDreams(2)
+	t.answered(2 * t.principals)
+	t.replace(this)
+}
+
+func (t *trial) replace(build string) {
+	t.Helper()
+	t.fleet.Program = build
+	for place := range firstServer {
 		require.NoError(t, t.fleet.End(place))
+	}
+	for place := range firstServer {
 		require.NoError(t, t.fleet.Start(place))
 	}
 	for place := firstServer; place < len(places); place++ {
-		body, err := t.fleet.Ask(t.ctx, "--json", "version")
-		require.NoError(t, err)
-		require.Contains(t, string(body), "v9.9.9-next")
+		require.NoError(t, t.fleet.End(place))
+		require.NoError(t, t.fleet.Start(place))
 	}
 }
 
@@ -313,4 +334,21 @@ func (t *trial) skew() {
 		require.NoError(t, t.fleet.End(place))
 		require.NoError(t, t.fleet.Start(place))
 	}
+}
+
+// Every trouble is played by the reduced trials of some seeds, and by the full trial.
+func TestSeedsPlayEveryTrouble(t *testing.T) {
+	t.Parallel()
+	if os.Getenv("ONEIROS_TROUBLE") != "" {
+		t.Skip("one trouble is tried alone")
+	}
+	played := map[string]bool{}
+	for seed := range uint64(100) {
+		all := (&trial{dice: rand.New(rand.NewPCG(seed, 1))}).troubles()
+		require.True(t, full || len(all) == reducedTroubles)
+		for _, one := range all {
+			played[one.name] = true
+		}
+	}
+	require.Len(t, played, troublesInAll)
 }

@@ -31,7 +31,9 @@ func TestATeamMovesToAnotherBuildByWorkerVersions(t *testing.T) {
 		t.Skip("runs in full with PROVE=full")
 	}
 	name := newRelay(t, redis.Start(t).Address)
-	at := site{redis: name.url(), commands: places, worker: versioned("one")}
+	other, _, what := program.Other(t)
+	t.Logf("build one is %s", what)
+	at := site{redis: name.url(), commands: places, worker: versioned("one"), program: other}
 	r := openTrialOn(t, at, 9, 2)
 	r.makeCurrent("one")
 	r.calm()
@@ -72,7 +74,7 @@ func (t *trial) startBeside(at site) (second *soak.Fleet, first map[string]strin
 	}, settledWithin, often, "no dream runs on the first build")
 	at.worker = versioned("two")
 	second = &soak.Fleet{
-		Program: program.Stamped(t, "v9.9.9-next"), Dir: t.TempDir(), Commands: places[:firstServer],
+		Program: program.Oneiros(t), Dir: t.TempDir(), Commands: places[:firstServer],
 		Settings: t.settings(at),
 	}
 	t.Cleanup(second.KillAll)

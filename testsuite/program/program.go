@@ -73,6 +73,78 @@ func Stamped(t testing.TB, version string) string {
 	return path
 }
 
+// compatible are the files whose newest change is the oldest build that may replace this one and be replaced by it: they
+// hold the contract and the changes of workflows, and the schemas of the stores (docs/operations.md, Roll back).
+var compatible = []string{"workflows/versions.go", "internal/redisstore/inspect.go", "internal/sqlitestore/schema"}
+
+// Other builds another build that may run beside this one: of the newest release, else of the oldest commit, whose
+// workflows and stores are those of this one. Without such a commit, as in a shallow clone, it is this source, stamped
+// with another version. what names it.
+func Other(t testing.TB) (path, version, what string) {
+	t.Helper()
+	const stamp = "v0.0.1-other"
+	commit, err := otherCommit()
+	if err == nil {
+		path, err = compileCommit(t.TempDir(), commit, stamp)
+	}
+	if err != nil {
+		t.Logf("no other source is built: %v", err)
+		return Stamped(t, stamp), stamp, "this source, stamped " + stamp
+	}
+	return path, stamp, "commit " + commit
+}
+
+// otherCommit is the commit that Other builds.
+func otherCommit() (string, error) {
+	oldest, err := git(append([]string{"log", "-1", "--format=%H", "--"}, compatible...)...)
+	if err != nil {
+		return "", err
+	}
+	commit := oldest
+	if release, err := git("describe", "--tags", "--abbrev=0", "HEAD^"); err == nil {
+		if _, err := git("merge-base", "--is-ancestor", oldest, release); err == nil {
+			commit = release
+		}
+	}
+	changed, err := git("diff", "--name-only", commit, "HEAD", "--", "*.go", ":!*_test.go")
+	if err == nil && changed == "" {
+		err = fmt.Errorf("no program has changed since %s", commit)
+	}
+	return commit, err
+}
+
+// git runs a command of git at the root of the repository, and returns what it prints.
+func git(args ...string) (string, error) {
+	top, err := exec.Command("git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return "", fmt.Errorf("find the repository: %w", err)
+	}
+	cmd := exec.Command("git", args...)
+	cmd.Dir = strings.TrimSpace(string(top))
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
+	text := strings.TrimSpace(string(out))
+	if text == "" && args[0] != "diff" && args[0] != "merge-base" && args[0] != "archive" {
+		return "", fmt.Errorf("git %s finds nothing", args[0])
+	}
+	return text, nil
+}
+
+// compileCommit builds the program of a commit in a folder.
+func compileCommit(dir, commit, version string) (string, error) {
+	source := filepath.Join(dir, "source.tar")
+	if _, err := git("archive", "-o", source, commit); err != nil {
+		return "", err
+	}
+	if out, err := exec.Command("tar", "-xf", source, "-C", dir).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("unpack %s: %w\n%s", commit, err, out)
+	}
+	// without the path of the folder in it, the next build of the commit finds all of this one in Go's cache
+	return compileIn(dir, "oneiros-"+version, "-trimpath", "-ldflags", "-X main.version="+version)
+}
+
 // SkewVariable of the environment is how many seconds the clock of a Skewed program is ahead.
 const SkewVariable = "ONEIROS_TEST_CLOCK_AHEAD"
 
@@ -138,13 +210,16 @@ var ahead = func() (n int64) {
 	return compile("oneiros-skewed", "-overlay", file)
 }
 
-func compile(name string, flags ...string) (string, error) {
+func compile(name string, flags ...string) (string, error) { return compileIn("", name, flags...) }
+
+// compileIn builds the program of the module that a folder is in; empty: of this one.
+func compileIn(dir, name string, flags ...string) (string, error) {
 	if folder == "" {
 		return "", errors.New("build oneiros: TestMain of this package does not call program.Main")
 	}
 	path := filepath.Join(folder, name)
 	build := exec.Command("go", append(append([]string{"build"}, flags...), "-o", path, module+"/cmd/oneiros")...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build oneiros: %w\n%s", err, out)
 	}
