@@ -78,8 +78,8 @@ func (i UpgradeCheck) Find(ctx context.Context) ([]OpenExecution, error) {
 	return found, errors.Join(append(faults, err)...)
 }
 
-// judgedAtOnce is how many executions are read and replayed at once: more than there are processors, because half of the
-// time is waiting for their histories.
+// judgedAtOnce is how many executions are read and replayed at once: more than there are processors, because half of
+// the time is waiting for their histories.
 func judgedAtOnce() int { return 2 * runtime.GOMAXPROCS(0) }
 
 // judgeAll replays executions, several at once. Those that cannot be read are in the error alone.

@@ -3,9 +3,9 @@
 // Requests, usage, embeddings and errors are go-openai's types; the exchange is package exchange's, on an
 // http.RoundTripper. The library's request is marshalled and the sampler fields are spliced into its JSON, because its
 // struct loses a temperature of exactly 0 and knows no min_p. Its client is not used: it refuses fields by prefixes of
-// model names where the catalogue must decide, drops the headers with a delay, and gives io.EOF both for a finished and
-// for a broken stream. A provider that speaks OpenAI's Responses alone is asked for responses; what these say is read by
-// internal/wire/responses, and a chat completion is translated on its way.
+// model names where the catalogue must decide, drops the headers with a delay, and gives io.EOF both for a finished
+// and for a broken stream. A provider that speaks OpenAI's Responses alone is asked for responses; what these say is
+// read by internal/wire/responses, and a chat completion is translated on its way.
 package openaigw
 
 import (

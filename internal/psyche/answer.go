@@ -174,7 +174,8 @@ func (b *core) closeRelayed(body io.Closer) {
 	}
 }
 
-// readAnswer is an answer that is read on its way to the client, for its end and for what says that its provider failed.
+// readAnswer is an answer that is read on its way to the client, for its end and for what says that its provider
+// failed.
 type readAnswer struct {
 	io.ReadCloser
 	mu  sync.Mutex

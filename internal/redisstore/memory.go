@@ -37,11 +37,11 @@ import (
 //	talk:<talk>               list    backgrounds of a conversation, oldest first (talks.go)
 //
 // Fields of the life hash: pulse rises with every write except those of events alone, so that a read in several steps
-// can detect writes in between. fed is 1 once every item is in changes and has its owner sets, which older programs did
-// not write. tallied is 1 once the live items of the owners are counted. unsettled is 1 once the agent's predictions and hypotheses
-// are sorted by status. removing holds the counts of a removal in
-// progress. removed is 1 when the agent is removed and only its counters are left (remove.go). undofrom and detailsfrom
-// are dates: memory.Aged.
+// can detect writes in between. fed is 1 once every item is in changes and has its owner sets, which older programs
+// did not write. tallied is 1 once the live items of the owners are counted. unsettled is 1 once the agent's
+// predictions and hypotheses are sorted by status. removing holds the counts of a removal in progress. removed is 1
+// when the agent is removed and only its counters are left (remove.go). undofrom and detailsfrom are dates:
+// memory.Aged; scanned as well (aging.go).
 //
 // Keys of the deployment: the hashes agents, handles, slots and feeds; done:<token>, the reply of a step, for a minute;
 // sweep, the JSON of memory.SweepState; sorted, which is 1 once by:status and by:proposed of every agent are whole;

@@ -88,7 +88,7 @@ func (s fleet) sortAll(ctx context.Context, agents []string) error {
 
 // sortUnsettled sorts an agent's unsettled predictions and hypotheses, which a program before schema 8 has not, and
 // reports whether they are. As whole, it does not try for an hour, or where the server takes no writes.
-func (s *server) sortUnsettled(ctx context.Context, agent string) bool {
+func (s items) sortUnsettled(ctx context.Context, agent string) bool {
 	_, err := s.apply(ctx, sortUnsettledScript, agent, map[string]any{"states": dream.States})
 	return err == nil
 }

@@ -33,7 +33,8 @@ import (
 // full says whether the trial runs at its full size.
 var full = os.Getenv("PROVE") == "full"
 
-// trialSeed of the trial: ONEIROS_SEED, else one that is drawn anew for a reduced trial, so that each has other troubles.
+// trialSeed of the trial: ONEIROS_SEED, else one that is drawn anew for a reduced trial, so that each has other
+// troubles.
 var trialSeed = func() uint64 {
 	if n, err := strconv.ParseUint(os.Getenv("ONEIROS_SEED"), 10, 64); err == nil {
 		return n

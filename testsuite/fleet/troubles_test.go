@@ -30,8 +30,8 @@ type trouble struct {
 	happen func()
 }
 
-// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of that order, and
-// ONEIROS_TROUBLE names one to try alone.
+// troubles are those of the trial, in an order that the seed decides. The reduced trial has the first of that order,
+// and ONEIROS_TROUBLE names one to try alone.
 func (t *trial) troubles() []trouble {
 	all := []trouble{
 		{"workers are killed", t.killWorkers},

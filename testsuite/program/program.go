@@ -73,8 +73,8 @@ func Stamped(t testing.TB, version string) string {
 	return path
 }
 
-// compatible are the files whose newest change is the oldest build that may replace this one and be replaced by it: they
-// hold the contract and the changes of workflows, and the schemas of the stores (docs/operations.md, Roll back).
+// compatible are the files whose newest change is the oldest build that may replace this one and be replaced by it:
+// they hold the contract and the changes of workflows, and the schemas of the stores (docs/operations.md, Roll back).
 var compatible = []string{"workflows/versions.go", "internal/redisstore/inspect.go", "internal/sqlitestore/schema"}
 
 // Other builds another build that may run beside this one: of the newest release, else of the oldest commit, whose

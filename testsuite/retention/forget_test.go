@@ -33,8 +33,8 @@ func (w *world) made(memory string) (all []string, from map[string]bool) {
 	return all, past.Descend(texts, memory)
 }
 
-// forgets forgets a memory of the first agent with all that was made from it, and checks that nothing of that is left and
-// everything else is. It comes last.
+// forgets forgets a memory of the first agent with all that was made from it, and checks that nothing of that is left
+// and everything else is. It comes last.
 func (w *world) forgets() error {
 	w.Helper()
 	ctx, agent := w.Context(), agentID(0)

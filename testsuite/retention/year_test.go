@@ -378,8 +378,8 @@ func (w *world) resolve() {
 	}
 }
 
-// late is how many days after its time history has gone for sure: revisions are trimmed once a day, and naming the origins
-// of what goes makes new ones.
+// late is how many days after its time history has gone for sure: revisions are trimmed once a day, and naming the
+// origins of what goes makes new ones.
 const late = 2
 
 // spans is the size of a store at the end of each time that history is kept, from the second one on.

@@ -113,9 +113,9 @@ func (e *clientView) request(method, path, body string, header ...string) (statu
 
 // TestNoDreamtTextReachesATalkingClient wakes a dream in each of its phases by talking to it on any wire, and reads
 // everything that a client of the role client can read: answers whole and streamed, their headers, kept responses,
-// counts, models, status, dreams, events, tools, errors; and also the log at its most verbose level, the metrics and the
-// traces. Significant insights are sent, marked as such, on each wire to an agent that has dreamt to the end: only they
-// may contain a marked word. The wires beside chat completions are passed on, or translated.
+// counts, models, status, dreams, events, tools, errors; and also the log at its most verbose level, the metrics and
+// the traces. Significant insights are sent, marked as such, on each wire to an agent that has dreamt to the end: only
+// they may contain a marked word. The wires beside chat completions are passed on, or translated.
 func TestNoDreamtTextReachesATalkingClient(t *testing.T) {
 	t.Parallel()
 	for _, native := range []bool{false, true} {

@@ -73,9 +73,9 @@ func (w thinker) sentBack(t testing.TB, answer string) string {
 
 var callID = regexp.MustCompile(`(?:call|toolu)_[a-z0-9]+`)
 
-// TestAThoughtComesBackAsItWasSent has a model think before it calls a tool, on each wire, passed on and translated. The
-// model gets its thought back with the tool's result byte for byte, with what proves it, whether the client sends it or
-// goes on from a kept response.
+// TestAThoughtComesBackAsItWasSent has a model think before it calls a tool, on each wire, passed on and translated.
+// The model gets its thought back with the tool's result byte for byte, with what proves it, whether the client sends
+// it or goes on from a kept response.
 func TestAThoughtComesBackAsItWasSent(t *testing.T) {
 	t.Parallel()
 	for _, native := range []bool{false, true} {

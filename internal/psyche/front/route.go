@@ -39,8 +39,8 @@ type Form struct {
 	Elsewhere func(h http.Header, path string) bool
 }
 
-// formOf is the form of a request on a path: that of the nearest route at it or above it which has one, else of one that
-// is expected elsewhere.
+// formOf is the form of a request on a path: that of the nearest route at it or above it which has one, else of one
+// that is expected elsewhere.
 func (s *Server) formOf(h http.Header, path string) *Form {
 	for _, at := range slices.Backward(s.forms) {
 		rest, found := strings.CutPrefix(path, at.Path)

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/conform"
 )
 
-// TestModelsAreOfBothPublishedWires has OpenAI's library and Anthropic's read agents as models, all and one: each member
-// is known to them, and none that they call required is missing.
+// TestModelsAreOfBothPublishedWires has OpenAI's library and Anthropic's read agents as models, all and one: each
+// member is known to them, and none that they call required is missing.
 func TestModelsAreOfBothPublishedWires(t *testing.T) {
 	t.Parallel()
 	h := open(t)

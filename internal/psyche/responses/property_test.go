@@ -261,8 +261,8 @@ var added = regexp.MustCompile(`^(|user|system|assistant|tool|text|image_url|fil
 	`input|commentary|json_schema|__|\s*|\s*The member input must be written by this  grammar:\n)$`)
 
 // TestNothingOfARequestIsLostOrInvented requires that each text of a request arrives once, in a message of its role,
-// that messages keep their sequence, that outputs follow the message with their calls, and that no other text arrives. A
-// part of the conversation may be that of an earlier response.
+// that messages keep their sequence, that outputs follow the message with their calls, and that no other text arrives.
+// A part of the conversation may be that of an earlier response.
 func TestNothingOfARequestIsLostOrInvented(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

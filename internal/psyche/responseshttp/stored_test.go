@@ -290,8 +290,8 @@ func TestNoProviderIsSentWhatAnotherSealed(t *testing.T) {
 	}
 }
 
-// TestAKeptCallOfABuiltInToolIsRefusedClearly goes on, by translation, from a response in which an earlier provider ran a
-// tool.
+// TestAKeptCallOfABuiltInToolIsRefusedClearly goes on, by translation, from a response in which an earlier provider
+// ran a tool.
 func TestAKeptCallOfABuiltInToolIsRefusedClearly(t *testing.T) {
 	t.Parallel()
 	k := openKeeping(t)

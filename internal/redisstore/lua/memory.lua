@@ -52,8 +52,8 @@ local function flush()
   soons, queue = {}, {}
 end
 
--- Statuses that queries ask for and that items leave sooner or later: predictions and hypotheses in them are sorted, so that
--- finding those does not read all that were ever made.
+-- Statuses that queries ask for and that items leave sooner or later: predictions and hypotheses in them are sorted,
+-- so that finding those does not read all that were ever made.
 local unsettled = {prediction = {open = true}, hypothesis = {staged = true, promoted = true}}
 
 -- members returns an item's places in the orders of its kind and state: a key of fixed width, the beginning of its text, its
@@ -169,8 +169,8 @@ local function pastgroups(old, new)
   return list
 end
 
--- replaced enters an item into the order of those that have older revisions, when some were just replaced at that time. A
--- restored item may have older ones, and is read at the next step.
+-- replaced enters an item into the order of those that have older revisions, when some were just replaced at that
+-- time. A restored item may have older ones, and is read at the next step.
 local function replaced(id, past, new, at)
   if #past == 0 then
     return

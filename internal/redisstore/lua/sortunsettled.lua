@@ -1,5 +1,5 @@
--- Sorts the unsettled predictions and hypotheses that an older program wrote. The plan: states. Processes of that program may
--- still write for an hour after the keys were raised.
+-- Sorts the unsettled predictions and hypotheses that an older program wrote. The plan: states. Processes of that
+-- program may still write for an hour after the keys were raised.
 local plan = cjson.decode(ARGV[3])
 local refused = closed()
 if refused then

@@ -1,6 +1,6 @@
--- Removes older revisions of live items, and raises the time since which revisions are kept. The plan: that time; items with
--- the revision that was read, the numbers of those to remove, and when the oldest of the others was replaced; items to read
--- at the next step; and when every revision was looked at.
+-- Removes older revisions of live items, and raises the time since which revisions are kept. The plan: that time;
+-- items with the revision that was read, the numbers of those to remove, and when the oldest of the others was
+-- replaced; items to read at the next step; and when every revision was looked at.
 local plan = cjson.decode(ARGV[3])
 local refused = closed()
 if refused then

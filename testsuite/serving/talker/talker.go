@@ -25,7 +25,8 @@ type Options struct {
 
 	Call func(Request) (name, arguments string) // which of the offered tools is called; nil: none
 	Say  func(Request) string                   // the answer; nil, or empty: an echo of the last message
-	// the thought before an answer or a call; nil, or empty: none. On Messages it thinks only where the request allows it
+	// the thought before an answer or a call; nil, or empty: none. On Messages it thinks only where the request allows
+	// it
 	Think func(Request) string
 	Fail  func(Request) int // a status to refuse with; 0: none
 }

@@ -232,8 +232,8 @@ func archivedKeepTheirPast(t *testing.T, s AgingStore, clock *calendar) {
 	require.Len(t, strengths(t, s, "s"), 2)
 }
 
-// agedAtRandom changes, archives and restores memories at random while they age, and compares the revisions that are kept
-// with those that should be.
+// agedAtRandom changes, archives and restores memories at random while they age, and compares the revisions that are
+// kept with those that should be.
 func agedAtRandom(t *testing.T, s AgingStore, clock *calendar) {
 	dice := rand.New(rand.NewPCG(7, 1))
 	kept := map[string][]time.Time{} // when each kept revision was written
