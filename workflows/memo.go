@@ -60,6 +60,6 @@ func FeedMemo(feed string) map[string]any {
 	return map[string]any{"feed": feed, MemoContract: Contract}
 }
 
-// ListedAtOnce is how many executions one request lists. A thousand, as many as a server gives when it is not told,
-// take temporald seconds on a busy machine, and a request ends after ten.
+// ListedAtOnce is how many executions one request lists. A thousand, as many as a server gives by itself, take
+// temporald seconds on a busy machine, and a request ends after ten.
 const ListedAtOnce = 100

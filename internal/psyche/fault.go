@@ -118,7 +118,7 @@ func StoreFault(err error) *Fault {
 
 func storeAway(err error) *Fault {
 	return Refuse(http.StatusServiceUnavailable, "store_away", "",
-		"The memory of this server does not answer; try again soon.").After(awayRetry).From(err)
+		"The memory of this server does not answer.").After(awayRetry).From(err)
 }
 
 // recallFault is why memory could not be searched: the embedder failed, or the store.
@@ -168,7 +168,7 @@ func relayFaultOf(ctx context.Context, err error, most string) error {
 			"The model's provider has as many requests under way as it is given; ask again.").After(refused.After).From(err)
 	}
 	fault := Refuse(http.StatusBadGateway, string(f.Kind), "",
-		"The model's provider could not be reached, or broke off; try again soon.").After(f.RetryAfter).From(err)
+		"The model's provider could not be reached, or broke off.").After(f.RetryAfter).From(err)
 	fault.Type = farFailure
 	switch f.Kind {
 	case inference.BadRequest:

@@ -96,7 +96,7 @@ type trimItem struct {
 	ID      string `json:"id"`
 	Newest  int    `json:"newest"` // the newest revision that was read; after a later one the item is read again
 	Numbers []int  `json:"numbers,omitempty"`
-	Next    string `json:"next,omitempty"` // when the oldest revision that stays was replaced; empty: none is to be trimmed
+	Next    string `json:"next,omitempty"` // when the oldest revision that stays was replaced; empty: none can age
 }
 
 // TrimRevisions removes revisions of live items and affects that were replaced before a time.

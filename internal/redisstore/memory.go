@@ -19,7 +19,7 @@ import (
 //	revisions                 hash    id, NUL, number -> older row
 //	by:<order>:<kind>:<state> zset    all with one score; members sort by their bytes: key, beginning of the text, id
 //	by:status:<status>:<state> zset   as by:newest, of records of dreams; since schema 6
-//	by:status:<status>:<kind>:<state> zset as by:newest, of open predictions and hypotheses that are staged or promoted;
+//	by:status:<status>:<kind>:<state> zset as by:newest, of open predictions, and of hypotheses staged or promoted;
 //	                          since schema 8
 //	by:proposed               set     ids of the items that wait for a review; since schema 6
 //	by:replaced               zset    live items with older revisions, by when the oldest was replaced (aging.go)
