@@ -25,13 +25,16 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 	ctx, cancel := context.WithTimeoutCause(ctx, s.set.timeout, s.late)
 	defer cancel()
 	var reply error // the server's last answer that it takes no writes yet
-	late := func(err error) error {
+	var last error  // what kept a try from its end, other than the time
+	late := func() error {
 		if reply != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
 			return unwritable(reply)
 		}
-		return asAway(err)
+		if last == nil {
+			return asAway(context.Cause(ctx))
+		}
+		return asAway(fmt.Errorf("%w: %w", context.Cause(ctx), last))
 	}
-	var last error // what kept a try from its end, other than the time
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		select {
 		case <-s.closed:
@@ -39,7 +42,7 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 		default:
 		}
 		if ctx.Err() != nil {
-			return late(context.Cause(ctx))
+			return late()
 		}
 		err := try(ctx)
 		if final(err) {
@@ -58,7 +61,7 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 		case errors.Is(waited, ErrClosed):
 			return ErrClosed
 		case waited != nil:
-			return late(fmt.Errorf("%w: %w", context.Cause(ctx), last))
+			return late()
 		}
 	}
 }
