@@ -44,6 +44,7 @@ type Serve struct {
 	AllowFields string `json:"allow_fields"` // of requests to paid models, separated by commas
 
 	Rate       int           `json:"rate"`    // requests per minute and key
+	Tokens     int           `json:"tokens"`  // per minute and key
 	KeyDay     budget.Micros `json:"key_day"` // spending of one key in one day (UTC)
 	MaxBody    int           `json:"max_body"`
 	MaxStreams int           `json:"max_streams"`

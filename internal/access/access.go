@@ -56,8 +56,9 @@ type Key struct {
 	// first.
 	Program bool `json:"program,omitempty"`
 
-	Rate int            `json:"rate,omitempty"` // requests a minute; 0: the deployment's
-	Day  *budget.Micros `json:"day,omitempty"`  // what it may cost a day; nil: the deployment's
+	Rate   int            `json:"rate,omitempty"`   // requests a minute; 0: the deployment's
+	Tokens int            `json:"tokens,omitempty"` // that models read and write for it a minute; 0: the deployment's
+	Day    *budget.Micros `json:"day,omitempty"`    // what it may cost a day; nil: the deployment's
 }
 
 // Local is the principal of requests without a key, which are possible only for programs of this machine while the
@@ -111,7 +112,8 @@ func (k Key) ClaimScope() string {
 // followed by one with the same lifetime.
 func (k Key) Rotated(now time.Time) (Key, string) {
 	next, secret := New(k.Name, k.Role, slices.Clone(k.Agents), now)
-	next.Principal, next.Rate, next.Program = k.PrincipalName(), k.Rate, k.Program
+	next.Principal, next.Program = k.PrincipalName(), k.Program
+	next.Rate, next.Tokens = k.Rate, k.Tokens
 	if k.Day != nil {
 		day := *k.Day
 		next.Day = &day
@@ -185,6 +187,9 @@ func (k Key) Validate() error {
 	}
 	if k.Rate < 0 {
 		fault("rate is %d requests a minute; it must not be negative", k.Rate)
+	}
+	if k.Tokens < 0 {
+		fault("tokens are %d a minute; they must not be negative", k.Tokens)
 	}
 	if k.Day != nil && *k.Day < 0 {
 		fault("day is %s; what a key may cost must not be negative", *k.Day)

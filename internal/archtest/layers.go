@@ -40,7 +40,7 @@ var Layers = []Layer{
 		"activities/port/memory", "activities/port/inference", "activities/port/spend", "activities/port/fabric", "activities/port/presence",
 		"activities/port/room",
 		"internal/access",
-		"internal/hostname", "internal/fairqueue",
+		"internal/hostname", "internal/fairqueue", "internal/ratelimit",
 		"internal/store", "internal/recall", "internal/review", "internal/triggers", "internal/retention",
 		"activities/port/rule",
 	}},

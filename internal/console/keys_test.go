@@ -268,20 +268,25 @@ func TestLimitsOfAKeyAreChanged(t *testing.T) {
 		return keys[0]
 	}
 	before := stored()
-	require.Equal(t, exit.OK, d.run(80, "keys", "set", "laptop", "--rate", "120", "--program"), d.err.String())
-	require.Equal(t, "key    "+laptop.ID+"\nname   laptop\nasks   a program\nrate   120 a minute\na day  $2.00\n",
-		d.out.String())
-	before.Rate, before.Program = 120, true
+	require.Equal(t, exit.OK, d.run(80, "keys", "set", "laptop", "--rate", "120", "--tokens", "50000",
+		"--program"), d.err.String())
+	require.Equal(t, "key     "+laptop.ID+"\nname    laptop\nasks    a program\nrate    120 a minute\n"+
+		"tokens  50000 a minute\na day   $2.00\n", d.out.String())
+	before.Rate, before.Tokens, before.Program = 120, 50_000, true
 	require.Equal(t, before, stored(), "all else stays, its secret too")
-	changed := d.keyFrom("keys", "set", laptop.ID, "--program=false", "--rate", "0", "--day", "")
+	changed := d.keyFrom("keys", "set", laptop.ID, "--program=false", "--rate", "0", "--tokens", "0",
+		"--day", "")
 	require.Equal(t, laptop.ID, changed.ID)
-	before.Rate, before.Program, before.Day = 0, false, nil
+	before.Rate, before.Tokens = 0, 0
+	before.Program, before.Day = false, nil
 	require.Equal(t, before, stored())
 
 	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop"))
-	require.Contains(t, d.err.String(), "--rate, --program or --day")
+	require.Contains(t, d.err.String(), "--rate, --tokens, --program or --day")
 	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop", "--rate", "-1"))
 	require.Contains(t, d.err.String(), "rate is -1 requests a minute")
+	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop", "--tokens", "-1"))
+	require.Contains(t, d.err.String(), "tokens are -1 a minute; they must not be negative")
 	require.Equal(t, exit.Usage, d.run(0, "keys", "set", "laptop", "--day", "much"))
 	require.Equal(t, exit.NotFound, d.run(0, "keys", "set", "nobody", "--rate", "1"))
 	require.Equal(t, exit.OK, d.run(0, "keys", "revoke", "laptop"))

@@ -285,6 +285,7 @@ func (e *engine) serverOptions(s *apiServer) front.Options {
 		Origins: config.SplitList(c.Origins),
 		Limits: front.Limits{
 			Rate:      c.Rate,
+			Tokens:    c.Tokens,
 			Day:       keyDay(c.KeyDay),
 			Streams:   c.KeyStreams,
 			All:       c.MaxStreams,

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/importer"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit/bucket"
 	"github.com/seed-56a03226/oneiros/starter"
 )
 
@@ -62,6 +63,7 @@ func (h *Deployment) service(s *starter.Starter) *psyche.Service {
 		Relay:  h.relay,
 		Waker:  s.ForPsyche(),
 		Log:    h.log,
+		Tokens: bucket.New(time.Now),
 		Render: importer.PlaybookMarkdown,
 	}, o)
 }

@@ -38,8 +38,12 @@ func (s *Service) Completions(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
+	left, err := s.tokensLeft(&t.Caller.Key)
+	if err != nil {
+		return nil, err
+	}
 	u := &turn{service: s, Turn: t, agent: agent, spec: spec}
-	report := TurnReport{Agent: agent.Handle, AgentID: agent.ID, Model: spec.Name}
+	report := TurnReport{Agent: agent.Handle, AgentID: agent.ID, Model: spec.Name, Tokens: left}
 	if s.o.CompletionsWake {
 		lease, woken, err := s.leases.connect(ctx, agent.ID, u.client())
 		if err != nil {
@@ -48,7 +52,7 @@ func (s *Service) Completions(ctx context.Context, t Turn) (*Reply, error) {
 		u.lease = lease
 		report.Epoch, report.Woke, report.Degraded = woken.Epoch, woken.Raised, woken.Degraded
 	}
-	res, err := s.Guard.Relay(ctx, s.charge(&agent, &t.Caller), s.Relay, inference.RelayRequest{
+	res, err := s.relay(ctx, &t.Caller, s.charge(&agent, &t.Caller), inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
 		Header: providerHeader(t.Header),

@@ -98,6 +98,13 @@ func crowded(t *testing.T, limits front.Limits) (base string, begun chan struct{
 		<-answer
 		return yes(q)
 	}
+	return r.wires(limits), begun, answer
+}
+
+// wires serves every wire.
+func (r *rig) wires(limits front.Limits) (base string) {
+	t := r.t
+	t.Helper()
 	turns := turnhttp.Turns{Talk: r.Service, Now: time.Now}
 	routes := (&responseshttp.Handler{Turns: turns}).Routes()
 	routes = append(routes, (&messageshttp.Handler{Turns: turns, Meter: r.Service}).Routes()...)
@@ -106,7 +113,7 @@ func crowded(t *testing.T, limits front.Limits) (base string, begun chan struct{
 	require.NoError(t, err)
 	s := httptest.NewServer(served)
 	t.Cleanup(s.Close)
-	return s.URL, begun, answer
+	return s.URL
 }
 
 // TestAFullServerIsToldOnEveryWire fills the only place by a turn, on each wire in turn, and asks again: each official

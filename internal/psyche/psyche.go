@@ -14,6 +14,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/activities/port/presence"
 	"github.com/seed-56a03226/oneiros/internal/access"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 )
 
 // Caller is who makes a request. One caller's context never reaches another: memory is the agent's, but what is
@@ -75,8 +76,9 @@ type TurnReport struct {
 	Recalled     int    // memories in the background message
 	// Skipped is why nothing was recalled: "off", "budget", "busy", "failed", "nothing"; empty when something was.
 	Skipped   string
-	WordsOnly string // why recall compared words alone: "budget", "failed", "space"; empty when vectors counted too
-	Model     string // name in the catalogue
+	WordsOnly string          // why recall compared words alone: "budget", "failed", "space"; empty when vectors counted too
+	Model     string          // name in the catalogue
+	Tokens    ratelimit.State // of the key's tokens a minute, before the turn; zero: they are not limited
 }
 
 // Memory is a recalled item.

@@ -22,6 +22,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/localmodel"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit/bucket"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 )
 
@@ -106,7 +107,8 @@ func (n *nights) woken() int {
 type provider struct {
 	mu     sync.Mutex
 	bodies [][]byte
-	open   int // answers not closed yet
+	open   int            // answers not closed yet
+	used   *budget.Tokens // that it reports; nil: it reports none
 	answer func(r inference.RelayRequest) (status int, kind string, body io.ReadCloser)
 }
 
@@ -131,12 +133,14 @@ func (p *provider) Relay(ctx context.Context, r inference.RelayRequest) (*infere
 	p.bodies = append(p.bodies, bytes.Clone(r.Body))
 	p.open++
 	status, kind, body := p.answer(r)
+	seen := inference.RelayObserved{Ended: true, UsageFrom: inference.ByCount}
+	if p.used != nil {
+		seen.UsageFrom, seen.Tokens = inference.ByProvider, *p.used
+	}
 	return &inference.RelayResponse{
 		Status: status, Header: http.Header{"Content-Type": {kind}, "Openai-Organization": {"ours"}},
 		Body: &counting{body, p, sync.Once{}},
-		Seen: func() inference.RelayObserved {
-			return inference.RelayObserved{Ended: true, UsageFrom: inference.ByCount}
-		},
+		Seen: func() inference.RelayObserved { return seen },
 	}, nil
 }
 
@@ -235,7 +239,7 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	require.NoError(t, store.PutAgent(t.Context(), r.agent))
 	table := catalogue()
 	p := psyche.Ports{
-		Memory: store, Talks: store, Relay: r.provider, Waker: r.nights,
+		Memory: store, Talks: store, Relay: r.provider, Waker: r.nights, Tokens: bucket.New(c.now),
 		Guard: &spend.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{

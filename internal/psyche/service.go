@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/mood"
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/journal"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 )
 
 // Ports are what a Service needs.
@@ -24,8 +25,9 @@ type Ports struct {
 	Jobs   memory.EmbedQueue // which process embeds in the background; nil: none
 	Guard  *spend.Guard      // with its catalogue, its models and its clock
 	Relay  inference.Relay
-	Waker  Waker        // takes leases for clients, and wakes agents
-	Log    *slog.Logger // nil: silent. It never gets text of a talk
+	Waker  Waker           // takes leases for clients, and wakes agents
+	Log    *slog.Logger    // nil: silent. It never gets text of a talk
+	Tokens ratelimit.Table // of each principal, a minute; nil: keys' limits of tokens do not hold
 
 	// Render writes PLAYBOOK.md from an agent's heuristics and its open hypotheses, most certain first.
 	Render func([]*dream.Playbook, []*dream.Hypothesis) string

@@ -16,6 +16,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/fairqueue"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 )
 
 // Chat is one turn: wake, recall, pass on. What was said is stored after the answer has passed.
@@ -63,6 +64,7 @@ type turn struct {
 	woken   func() (WakeResult, error) // waits until the agent is awake
 	on      turnSteps
 	report  TurnReport
+	left    ratelimit.State // of the key's tokens, before the turn
 	talk    *talk
 	seen    memory.SeenForgettings // before anything was recalled
 
@@ -131,6 +133,10 @@ func (t *turn) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.left, err = s.tokensLeft(&t.Caller.Key)
+	if err != nil {
+		return err
+	}
 	t.lease, t.woken, err = s.leases.connecting(ctx, t.agent.ID, t.client())
 	if err != nil {
 		return err
@@ -150,7 +156,7 @@ func (t *turn) run(ctx context.Context, worst spend.Worst, r inference.RelayRequ
 	if t.on.store {
 		noted = beside(func() { t.lines = t.spoken() })
 	}
-	res, err := t.service.Guard.Relay(ctx, charge, t.service.Relay, r, worst)
+	res, err := t.service.relay(ctx, &t.Caller, charge, r, worst)
 	noted()
 	woken, asleep := t.woken()
 	switch {
@@ -172,6 +178,7 @@ func (t *turn) request(ctx context.Context) (spend.Worst, inference.RelayRequest
 		AgentID:      t.agent.ID,
 		Conversation: conversation,
 		Model:        t.spec.Name,
+		Tokens:       t.left,
 	}
 	t.talk = t.service.talks.of(t.Caller.Owner(), t.agent.ID, conversation, t.service.now())
 	t.taint = dream.LeastTrusted(dream.FromAgent, t.Body.taint())
@@ -241,7 +248,11 @@ func (s *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.Guard.Relay(asks(ctx, &t.Caller), s.charge(&agent, &t.Caller), s.Relay, inference.RelayRequest{
+	left, err := s.tokensLeft(&t.Caller.Key)
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.relay(asks(ctx, &t.Caller), &t.Caller, s.charge(&agent, &t.Caller), inference.RelayRequest{
 		Method: http.MethodPost,
 		Path:   t.Path,
 		Header: providerHeader(t.Header),
@@ -254,7 +265,7 @@ func (s *Service) Embeddings(ctx context.Context, t Turn) (*Reply, error) {
 	body := &closing{ReadCloser: res.Body, close: func() { s.settled(res.Body) }}
 	return &Reply{
 		Status: res.Status, Header: clientHeader(res.Header), Body: body,
-		Report: TurnReport{Agent: agent.Handle, Model: spec.Name},
+		Report: TurnReport{Agent: agent.Handle, Model: spec.Name, Tokens: left},
 	}, nil
 }
 

@@ -70,7 +70,7 @@ func keyComesBack(t *testing.T, s access.Store) {
 	first, second, third := aKey(1), aKey(2), aKey(3)
 	second.Role = access.Operator
 	second.Agents = []string{"echo", "né"}
-	second.Rate, second.Program = 60, true
+	second.Rate, second.Tokens, second.Program = 60, 40_000, true
 	second.Day = &some
 	second.Expires, second.Revoked = noon.Add(time.Hour), noon.Add(time.Minute)
 	third.Role, third.Day, third.Principal = access.Owner, &nothing, "anna@desk"
@@ -130,7 +130,7 @@ func wrongKeys(t *testing.T, s access.Store) {
 	for _, alter := range []func(*access.Key){
 		func(k *access.Key) { k.ID = "" }, func(k *access.Key) { k.Name = "a\nb" },
 		func(k *access.Key) { k.Role = "god" },
-		func(k *access.Key) { k.Hash = "short" }, func(k *access.Key) { k.Rate = -1 },
+		func(k *access.Key) { k.Hash = "short" }, func(k *access.Key) { k.Rate = -1 }, func(k *access.Key) { k.Tokens = -1 },
 		func(k *access.Key) { k.Principal = "two/parts" }, func(k *access.Key) { k.Principal = "loopback" },
 	} {
 		k := aKey(1)

@@ -49,6 +49,7 @@ type publicKey struct {
 	Expires time.Time      `json:"expires,omitzero"`
 	Revoked time.Time      `json:"revoked,omitzero"`
 	Rate    int            `json:"rate,omitempty"`       // requests a minute
+	Tokens  int            `json:"tokens,omitempty"`     // that models read and write for it a minute
 	Program bool           `json:"program,omitempty"`    // no person waits for what it asks
 	Day     *budget.Micros `json:"day_micros,omitempty"` // what it may cost a day
 	// In lists: what its principal has cost on this day of UTC, reservations included.
@@ -80,6 +81,7 @@ func publicKeyOf(app *cli.App, k access.Key) publicKey {
 		Expires: k.Expires,
 		Revoked: k.Revoked,
 		Rate:    k.Rate,
+		Tokens:  k.Tokens,
 		Program: k.Program,
 		Day:     k.Day,
 	}
@@ -92,11 +94,15 @@ func (k publicKey) reach() string {
 	return strings.Join(k.Agents, ", ")
 }
 
-func (k publicKey) rate() string {
-	if k.Rate == 0 {
+func (k publicKey) rate() string { return aMinute(k.Rate) }
+
+func (k publicKey) tokens() string { return aMinute(k.Tokens) }
+
+func aMinute(limit int) string {
+	if limit == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d a minute", k.Rate)
+	return fmt.Sprintf("%d a minute", limit)
 }
 
 func (k publicKey) day() string {
@@ -109,7 +115,7 @@ func (k publicKey) day() string {
 func keysAdd(app *cli.App) *cobra.Command {
 	role := string(access.Client)
 	agents := []string{}
-	rate := 0
+	rate, tokens := 0, 0
 	program := false
 	day := ""
 	expires := time.Duration(0)
@@ -120,7 +126,8 @@ func keysAdd(app *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			k, secret := access.New(args[0], access.Role(role), nil, app.Now().UTC())
-			k.Rate, k.Principal, k.Program = rate, principal, program
+			k.Principal, k.Program = principal, program
+			k.Rate, k.Tokens = rate, tokens
 			if cmd.Flags().Changed("day") {
 				amount, err := budget.ParseMicros(day)
 				if err != nil {
@@ -183,6 +190,8 @@ func keysAdd(app *cli.App) *cobra.Command {
 	)
 	cli.SpanVar(fs, &expires, "expires", "after how long it ends, as in 12h or 90d; never without (`duration`)")
 	fs.IntVar(&rate, "rate", 0, "requests a minute; the server's limit without (`number`)")
+	fs.IntVar(&tokens, "tokens", 0,
+		"tokens that models may read and write for it a minute; the server's limit without (`number`)")
 	fs.BoolVar(&program, "program", false,
 		"a program or an agent uses it, and no person waits: on a full server people's requests go first")
 	fs.StringVar(
@@ -194,7 +203,7 @@ func keysAdd(app *cli.App) *cobra.Command {
 	view.Completes(app, cmd, "role", view.Fixed([]access.Role{access.Client, access.Operator, access.Owner}))
 	view.Completes(app, cmd, "agent", view.With(app, view.Handles))
 	view.Completes(app, cmd, "principal", view.With(app, view.Principals))
-	for _, flag := range []string{"expires", "rate", "day"} {
+	for _, flag := range []string{"expires", "rate", "tokens", "day"} {
 		view.Completes(app, cmd, flag, cli.Nothing)
 	}
 	return cmd
@@ -212,7 +221,7 @@ func showNewKey(app *cli.App, k access.Key, secret string, first bool) error {
 		expires = cli.When(p.Expires, app.Zone)
 	}
 	app.Fields(app.Out, "key", p.ID, "name", p.Name, "role", string(p.Role), "agents", p.reach(), "principal",
-		p.Speaks, "expires", expires, "rate", p.rate(), "a day", p.day(), "secret", secret)
+		p.Speaks, "expires", expires, "rate", p.rate(), "tokens", p.tokens(), "a day", p.day(), "secret", secret)
 	app.Note(
 		"The secret is shown only now, and kept nowhere. Clients send it as their API key: Authorization: Bearer %s…",
 		access.SecretPrefix)
@@ -282,7 +291,8 @@ func keysList(app *cli.App) *cobra.Command {
 			}
 			list := []publicKey{}
 			t := cli.NewTable("KEY", "NAME,flex,least=10", "ROLE", "STATE", "PRINCIPAL,flex,least=12,drop=2",
-				"AGENTS,flex,least=12", "EXPIRES,drop=2", "RATE,right,drop=3", "TODAY,right,drop=1",
+				"AGENTS,flex,least=12", "EXPIRES,drop=2", "RATE,right,drop=3", "TOKENS,right,drop=3",
+				"TODAY,right,drop=1",
 				"A DAY,right,drop=1", "MEMORIES,right,drop=3", "MADE,drop=4")
 			kept, err := view.MemoriesByPrincipal(ctx, app)
 			if err != nil {
@@ -300,7 +310,7 @@ func keysList(app *cli.App) *cobra.Command {
 				p.Today = &today
 				list = append(list, p)
 				t.Add(p.ID, p.Name, string(p.Role), p.State, p.Speaks, p.reach(), cli.When(p.Expires, app.Zone),
-					cli.OrDash(p.rate()), today.String(), cli.OrDash(p.day()), fmt.Sprint(memories),
+					cli.OrDash(p.rate()), cli.OrDash(p.tokens()), today.String(), cli.OrDash(p.day()), fmt.Sprint(memories),
 					cli.Day(p.Created, app.Zone))
 			}
 			required, err := app.Keys.KeysRequired(ctx)

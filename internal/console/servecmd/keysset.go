@@ -13,20 +13,22 @@ import (
 )
 
 func keysSet(app *cli.App) *cobra.Command {
-	rate, program, day := 0, false, ""
+	rate, tokens := 0, 0
+	program, day := false, ""
 	cmd := &cobra.Command{
 		Use: "set NAME|ID", Short: "Change a key's limits, or who waits for what it asks", Args: cobra.ExactArgs(1),
 		ValidArgsFunction: completeKeys(app),
-		Long: `Set changes the rate, the cap a day and the mark of programs of a live key. Its secret, role, agents and
+		Long: `Set changes the limits a minute, the cap a day and the mark of programs of a live key. Its secret, role, agents and
 principal stay: for others make a new key. What is not given stays as it is. Servers follow within 5 seconds; a request
 that is under way keeps its place.`,
 		Example: "  oneiros keys set laptop --rate 120\n  oneiros keys set nightly --program --day '$5'\n" +
+			"  oneiros keys set tablet --tokens 50000\n" +
 			"  oneiros keys set nightly --program=false --rate 0",
 	}
 	cmd.RunE = app.InStore(func(ctx context.Context, args []string) error {
 		fs := cmd.Flags()
-		if !fs.Changed("rate") && !fs.Changed("program") && !fs.Changed("day") {
-			return exit.Usagef("keys set changes nothing without --rate, --program or --day")
+		if !fs.Changed("rate") && !fs.Changed("tokens") && !fs.Changed("program") && !fs.Changed("day") {
+			return exit.Usagef("keys set changes nothing without --rate, --tokens, --program or --day")
 		}
 		k, err := findKey(ctx, app, args[0])
 		if err != nil {
@@ -39,6 +41,9 @@ that is under way keeps its place.`,
 		}
 		if fs.Changed("rate") {
 			k.Rate = rate
+		}
+		if fs.Changed("tokens") {
+			k.Tokens = tokens
 		}
 		if fs.Changed("program") {
 			k.Program = program
@@ -69,17 +74,19 @@ that is under way keeps its place.`,
 		if k.Program {
 			waits = "a program"
 		}
-		app.Fields(app.Out, "key", p.ID, "name", p.Name, "asks", waits, "rate", orServers(p.rate()), "a day",
-			orServers(p.day()))
+		app.Fields(app.Out, "key", p.ID, "name", p.Name, "asks", waits, "rate", orServers(p.rate()), "tokens",
+			orServers(p.tokens()), "a day", orServers(p.day()))
 		return nil
 	})
 	fs := cmd.Flags()
 	fs.IntVar(&rate, "rate", 0, "requests a minute; 0: the server's limit (`number`)")
+	fs.IntVar(&tokens, "tokens", 0,
+		"tokens that models may read and write for it a minute; 0: the server's limit (`number`)")
 	fs.BoolVar(&program, "program", false,
 		"a program or an agent uses it, and no person waits: on a full server people's requests go first;\n"+
 			"--program=false takes that back")
 	fs.StringVar(&day, "day", "", "what it may cost a day, as in '$2' or 0.50; '': the server's limit (`dollars`)")
-	for _, flag := range []string{"rate", "day"} {
+	for _, flag := range []string{"rate", "tokens", "day"} {
 		view.Completes(app, cmd, flag, cli.Nothing)
 	}
 	return cmd

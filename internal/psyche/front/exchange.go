@@ -152,7 +152,7 @@ func (x *exchange) end(r *http.Request) {
 	if o.Log != nil {
 		o.Log(e)
 	}
-	if o.Load != nil && (x.code == codeRate || x.code == codeOwn || x.code == codeCrowd) {
+	if o.Load != nil && (x.code == psyche.CodeRate || x.code == codeOwn || x.code == codeCrowd) {
 		o.Load.Shed(x.code)
 	}
 	if o.Observe != nil {

@@ -57,6 +57,9 @@ func (s *Server) withLimits(k access.Key) access.Key {
 	if k.Rate == 0 {
 		k.Rate = s.o.Limits.Rate
 	}
+	if k.Tokens == 0 {
+		k.Tokens = s.o.Limits.Tokens
+	}
 	if k.Day == nil {
 		k.Day = s.o.Limits.Day
 	}

@@ -2,115 +2,75 @@ package front
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 )
 
-// mostRates bounds the table of rates. Only principals of valid keys are in it.
-const mostRates = 10000
+// What is left to a key is said of its requests or of its tokens.
+const (
+	leftRequests = "Requests"
+	leftTokens   = "Tokens"
+)
 
-// rates counts the requests of each principal, so that a second key does not double its rate.
-type rates struct {
-	now   func() time.Time
-	mu    sync.Mutex
-	byKey map[string]*limiter // by principal
+// OpenAI's headers of what is left, as net/http writes them: the limit, what remains, and when all of it does.
+var (
+	requestHeaders = [3]string{
+		"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests",
+	}
+	tokenHeaders = [3]string{
+		"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens",
+	}
+)
+
+// setLeft tells a client what is left of a limit in headers, as OpenAI's do.
+func setLeft(h http.Header, of string, left ratelimit.State) {
+	names := &requestHeaders
+	if of == leftTokens {
+		names = &tokenHeaders
+	}
+	h[names[0]] = []string{strconv.Itoa(left.Limit)}
+	h[names[1]] = []string{strconv.Itoa(left.Remaining)}
+	h[names[2]] = []string{left.Reset.Round(time.Millisecond).String()}
 }
 
-type limiter struct {
-	rate int
-	*rate.Limiter
-	used time.Time
+// SetTokens tells the client of a request in the headers of its wire what is left of its tokens, where they are
+// limited.
+func SetTokens(ctx context.Context, h http.Header, left ratelimit.State) {
+	if left.Limit > 0 {
+		exchangeOf(ctx).setLeft(h, leftTokens, left)
+	}
 }
 
-// RateLimit is what is left of a minute's requests.
-type RateLimit struct {
-	Limit     int // requests a minute
-	Remaining int
-	Reset     time.Duration // until as many as Limit may be sent at once
-	At        time.Time     // when this held
-}
-
-// setRate tells a client its rate in headers, as OpenAI's do.
-func setRate(h http.Header, l RateLimit) {
-	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(l.Limit))
-	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(l.Remaining))
-	h.Set("X-Ratelimit-Reset-Requests", l.Reset.Round(time.Millisecond).String())
-}
-
-// rate counts a request, tells its client what is left in the headers of its wire, and refuses what is too much.
-func (x *exchange) rate(k *access.Key) error {
-	left, err := x.server.rates.take(k)
-	switch {
-	case left.Limit == 0:
-	case x.form != nil:
-		x.form.Rate(x.Header(), left)
-	default:
-		setRate(x.Header(), left)
-	}
-	return err
-}
-
-// take lets a request pass, or says when to try again. After a pause a key may make a minute's requests at once. When
-// the keys of a principal have different rates, the rate of the key in use applies, and switching keys never gains
-// anything.
-func (t *rates) take(k *access.Key) (left RateLimit, err error) {
-	if k.Rate <= 0 {
-		return left, nil
-	}
-	now := t.now()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	principal := k.SpeaksAs()
-	perSecond := rate.Limit(float64(k.Rate) / 60)
-	l := t.byKey[principal]
-	if l == nil {
-		t.makeRoom(now)
-		l = &limiter{rate: k.Rate, Limiter: rate.NewLimiter(perSecond, k.Rate)}
-		t.byKey[principal] = l
-	}
-	if l.rate != k.Rate {
-		l.SetLimitAt(now, perSecond)
-		l.SetBurstAt(now, k.Rate)
-		l.rate = k.Rate
-	}
-	l.used = now
-	passes := l.AllowN(now, 1)
-	tokens := l.TokensAt(now)
-	perToken := float64(time.Minute) / float64(k.Rate)
-	left = RateLimit{
-		Limit:     k.Rate,
-		Remaining: max(0, int(tokens)),
-		Reset:     time.Duration((float64(k.Rate) - tokens) * perToken),
-		At:        now,
-	}
-	if passes {
-		return left, nil
-	}
-	return left, psyche.Refuse(http.StatusTooManyRequests, codeRate, "",
-		"the key may ask %d times a minute", k.Rate).After(time.Duration((1 - tokens) * perToken))
-}
-
-// makeRoom drops principals that made no request for a minute, since their allowance is full again.
-func (t *rates) makeRoom(now time.Time) {
-	if len(t.byKey) < mostRates {
+func (x *exchange) setLeft(h http.Header, of string, left ratelimit.State) {
+	if x != nil && x.form != nil {
+		x.form.Left(h, of, left)
 		return
 	}
-	for id, l := range t.byKey {
-		if now.Sub(l.used) >= time.Minute || len(t.byKey) >= mostRates {
-			delete(t.byKey, id)
-		}
+	setLeft(h, of, left)
+}
+
+// rate counts a request, tells its client what is left, and refuses what is too much.
+func (x *exchange) rate(k *access.Key) error {
+	if k.Rate <= 0 {
+		return nil
 	}
+	left, taken := x.server.rates.Take(k.SpeaksAs(), k.Rate)
+	x.setLeft(x.Header(), leftRequests, left)
+	if taken {
+		return nil
+	}
+	return psyche.Refuse(http.StatusTooManyRequests, psyche.CodeRate, "", "the key may ask %d times a minute", k.Rate).
+		After(left.Wait)
 }
 
 // Load is told what waits and what is refused because there is too much.
@@ -122,9 +82,8 @@ type Load interface {
 	Shed(code string)
 }
 
-// The codes of faults of which Load is told.
+// The codes of faults of which Load is told, beside psyche.CodeRate.
 const (
-	codeRate  = "rate_limit_exceeded"
 	codeOwn   = "too_many_streams"
 	codeCrowd = "overloaded"
 )

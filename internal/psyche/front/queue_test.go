@@ -15,6 +15,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 )
 
 // crowd is a server that answers two turns at once, each until it is told to, and notes whose turns begin.
@@ -197,8 +198,8 @@ func TestResponsesSayWhatIsLeftOfTheRate(t *testing.T) {
 	t.Parallel()
 	routes := routesOfEachKind()
 	own := front.Route{Method: "GET", Path: "/own", Role: access.Client, Serve: say("")}
-	own.Form = &front.Form{RequestID: "Request-Id", Rate: func(h http.Header, left front.RateLimit) {
-		h.Set("Left", left.At.Add(left.Reset).Format(time.RFC3339))
+	own.Form = &front.Form{RequestID: "Request-Id", Left: func(h http.Header, of string, left ratelimit.State) {
+		h.Set("Left-"+of, left.At.Add(left.Reset).Format(time.RFC3339))
 	}}
 	h := newServer(t, append(routes, own), func(o *front.Options) { o.Limits.Rate = 3 })
 	left := func(w *httptest.ResponseRecorder) []string {
@@ -210,7 +211,7 @@ func TestResponsesSayWhatIsLeftOfTheRate(t *testing.T) {
 	require.Equal(t, []string{"3", "2", "20s"}, left(h.ask("GET", "/v1/models", "")))
 	w := h.ask("GET", "/own", "")
 	require.Equal(t, []string{"", "", ""}, left(w))
-	require.Equal(t, "2026-11-20T12:00:40Z", w.Header().Get("Left"))
+	require.Equal(t, "2026-11-20T12:00:40Z", w.Header().Get("Left-Requests"))
 	require.Equal(t, []string{"3", "0", "1m0s"}, left(h.ask("GET", "/v1/models", "")))
 	w = h.ask("GET", "/v1/models", "")
 	refused(t, w, 429, "rate_limit_exceeded")

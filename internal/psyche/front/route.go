@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/psyche"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 )
 
 // Route is one path of an API.
@@ -31,8 +32,8 @@ type Route struct {
 type Form struct {
 	// Refusal is the body of an error, with the status that the clients know. The request's id may be empty.
 	Refusal func(f *psyche.Fault, request string) (status int, body any)
-	// Rate writes what is left of the key's rate into the headers that the clients read.
-	Rate func(h http.Header, left RateLimit)
+	// Left writes what is left of the key's "Requests" or "Tokens" into the headers that the clients read.
+	Left func(h http.Header, of string, left ratelimit.State)
 	// RequestID is the header in which the clients look for the request's id, beside X-Request-Id.
 	RequestID string
 	// Elsewhere says of a request on a path without a form whether its client expects this one; nil: none does.

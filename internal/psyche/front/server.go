@@ -20,6 +20,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/access"
 	"github.com/seed-56a03226/oneiros/internal/fairqueue"
 	"github.com/seed-56a03226/oneiros/internal/hostname"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit/bucket"
 )
 
 // Options configure a server. Zero fields have the defaults named.
@@ -47,6 +49,7 @@ type Options struct {
 // Limits of callers.
 type Limits struct {
 	Rate      int            // requests a minute of each key without a rate of its own; 0: unlimited
+	Tokens    int            // tokens a minute of each key without a limit of its own; 0: unlimited
 	Day       *budget.Micros // what each key without a limit of its own may cost a day; nil: unlimited
 	Streams   int            // per key at once; 64
 	All       int            // all keys at once; 1,024
@@ -98,7 +101,7 @@ type Server struct {
 	hosts   hostname.Allowed
 	origins map[string]bool
 	keys    *keyring
-	rates   rates
+	rates   ratelimit.Table
 	places  *fairqueue.Queue
 	leaving chan struct{} // closed when the server begins to stop
 	leave   sync.Once
@@ -121,7 +124,7 @@ func New(o Options) (*Server, error) {
 		origins: map[string]bool{},
 		leaving: make(chan struct{}),
 		keys:    &keyring{store: o.Keys, now: o.Now, report: o.Report},
-		rates:   rates{now: o.Now, byKey: map[string]*limiter{}},
+		rates:   bucket.New(o.Now),
 		places:  newPlaces(o.Limits, o.Load),
 	}
 	for _, origin := range o.Origins {

@@ -39,7 +39,7 @@ func (h *Handler) create(w http.ResponseWriter, r *http.Request) {
 	defer func() { _ = reply.Body.Close() }()
 	q.turn = nil // a stream may last for long, and needs none of it
 	p.Answered(reply)
-	turnhttp.SetHeaders(w.Header(), reply.Report)
+	turnhttp.SetHeaders(r.Context(), w.Header(), reply.Report)
 	q.setIgnored(w.Header())
 	for _, name := range []string{"Retry-After", "Retry-After-Ms", "X-Should-Retry"} {
 		if v := reply.Header.Get(name); v != "" {

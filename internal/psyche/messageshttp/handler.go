@@ -20,6 +20,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche"
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
+	"github.com/seed-56a03226/oneiros/internal/ratelimit"
 	"github.com/seed-56a03226/oneiros/internal/wire/messages"
 )
 
@@ -51,7 +52,7 @@ func (h *Handler) Routes() []front.Route {
 }
 
 // form is Anthropic's.
-var form = &front.Form{Refusal: refusal, Rate: setRate, RequestID: "Request-Id", Elsewhere: asksForModels}
+var form = &front.Form{Refusal: refusal, Left: setLeft, RequestID: "Request-Id", Elsewhere: asksForModels}
 
 // asksForModels says whether a request is for the models of Anthropic's API, whose path is that of OpenAI's.
 func asksForModels(h http.Header, path string) bool {
@@ -225,11 +226,11 @@ func refusal(f *psyche.Fault, request string) (int, any) {
 	return status, errorBody(status, f.Message, request)
 }
 
-// setRate tells a client its rate in headers, as Anthropic's do.
-func setRate(h http.Header, left front.RateLimit) {
-	h.Set("Anthropic-Ratelimit-Requests-Limit", strconv.Itoa(left.Limit))
-	h.Set("Anthropic-Ratelimit-Requests-Remaining", strconv.Itoa(left.Remaining))
-	h.Set("Anthropic-Ratelimit-Requests-Reset", left.At.Add(left.Reset).UTC().Format(time.RFC3339))
+// setLeft tells a client what is left of a limit in headers, as Anthropic's do.
+func setLeft(h http.Header, of string, left ratelimit.State) {
+	h.Set("Anthropic-Ratelimit-"+of+"-Limit", strconv.Itoa(left.Limit))
+	h.Set("Anthropic-Ratelimit-"+of+"-Remaining", strconv.Itoa(left.Remaining))
+	h.Set("Anthropic-Ratelimit-"+of+"-Reset", left.At.Add(left.Reset).UTC().Format(time.RFC3339))
 }
 
 // statusOverloaded is Anthropic's status for a server that has too much to do.

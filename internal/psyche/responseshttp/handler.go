@@ -192,7 +192,7 @@ type creation struct {
 func (c *creation) pass(r *http.Request, reply *psyche.Reply) {
 	c.Answered(reply)
 	h := c.w.Header()
-	turnhttp.SetHeaders(h, reply.Report)
+	turnhttp.SetHeaders(r.Context(), h, reply.Report)
 	if len(c.q.LeftOut) > 0 {
 		h.Set(leftOutHeader, strings.Join(c.q.LeftOut, ", "))
 	}

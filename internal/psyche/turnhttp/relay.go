@@ -30,7 +30,7 @@ func (p *Relay) Answer(r *http.Request, reply *psyche.Reply) {
 	defer func() { _ = reply.Body.Close() }()
 	p.Answered(reply)
 	maps.Copy(p.w.Header(), reply.Header)
-	SetHeaders(p.w.Header(), reply.Report)
+	SetHeaders(r.Context(), p.w.Header(), reply.Report)
 	if p.Stream {
 		p.stream(r, reply)
 	} else {

@@ -3,6 +3,7 @@
 package turnhttp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -138,8 +139,8 @@ func switches(h http.Header) (psyche.Switches, error) {
 	return s, nil
 }
 
-// SetHeaders writes what an agent did for a turn into headers. Their names stand as net/http writes them.
-func SetHeaders(h http.Header, t psyche.TurnReport) {
+// SetHeaders writes what an agent did for the turn of a request into headers. Their names stand as net/http writes them.
+func SetHeaders(ctx context.Context, h http.Header, t psyche.TurnReport) {
 	set := func(name, value string) {
 		if value != "" {
 			h[name] = []string{value}
@@ -157,6 +158,7 @@ func SetHeaders(h http.Header, t psyche.TurnReport) {
 		set("X-Oneiros-Woke", "true")
 	}
 	set("X-Oneiros-Degraded", headerText(t.Degraded))
+	front.SetTokens(ctx, h, t.Tokens)
 }
 
 // headerText is what a header can carry: other letters are escaped as in JSON.
