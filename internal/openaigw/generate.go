@@ -35,7 +35,7 @@ func (g *Gateway) Generate(ctx context.Context, r inference.Request,
 	defer opened.Close()
 	var l generation = &answerReader{Answer: opened, client: g.Client}
 	if g.responses {
-		l = &responseReader{Answer: opened, client: g.Client}
+		l = &responseReader{Answer: opened, client: g.Client, most: w.most}
 	}
 	res, err := g.Send(opened.Context(), inference.RelayRequest{
 		Method: http.MethodPost, Path: path, Body: w.body, Key: r.Key,

@@ -114,6 +114,27 @@ func TestARefusedFieldIsNamedWithTheLineOfConfigurationThatLeavesItOut(t *testin
 		{400, openAI(`"max_tokens"`, "max_tokens is too large: 90000."), "", ""},
 		{400, openAI(`"frequency_penalty"`, "Unsupported parameter: 'frequency_penalty'"), "", ""}, // was not sent
 		{400, openAI(`null`, "The prompt is bad."), "", ""},
+		{
+			400,
+			openAI(`"messages"`,
+				"This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens."),
+			"", "the prompt is longer than the model's context; under providers.p.models say {name: \"m\", context: 4096}",
+		},
+		{
+			400, `{"type":"error","error":{"type":"invalid_request_error",` +
+				`"message":"prompt is too long: 213462 tokens > 200000 maximum"}}`,
+			"", "context: 200000}",
+		},
+		{
+			400, `{"error":{"code":400,"message":"request (2127 tokens) exceeds the available context size (2048 tokens),` +
+				` try increasing it","type":"exceed_context_size_error","n_prompt_tokens":2127,"n_ctx":2048}}`,
+			"", "context: 2048}",
+		},
+		{
+			400,
+			openAI(`"input"`, "Your input exceeds the context window of this model. Please adjust your input."), "",
+			"context: what it takes}",
+		},
 		{500, openAI(`"temperature"`, "temperature"), "", ""},
 	} {
 		f := refusing(t, c.status, c.body)

@@ -13,14 +13,16 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
-// TestTheUsageOfOtherWiresIsRead passes recorded answers on, whole streams and what is left of broken ones.
+// TestTheUsageOfOtherWiresIsRead passes answers on, whole streams and what is left of broken ones. Those of llama.cpp are
+// as its server 0.5.0 sent them; the others are written as the providers document theirs.
 func TestTheUsageOfOtherWiresIsRead(t *testing.T) {
 	t.Parallel()
-	stream := func(name string) string {
-		raw, err := os.ReadFile("../psyche/testdata/answers/" + name + ".events")
+	recorded := func(name string) string {
+		raw, err := os.ReadFile("../psyche/testdata/answers/" + name)
 		require.NoError(t, err)
 		return string(raw)
 	}
+	stream := func(name string) string { return recorded(name + ".events") }
 	const (
 		message = `{"type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":25,` +
 			`"cache_creation_input_tokens":1000,"cache_read_input_tokens":200,"output_tokens":31}}`
@@ -55,6 +57,26 @@ func TestTheUsageOfOtherWiresIsRead(t *testing.T) {
 				"data: [DONE]\n\n",
 			budget.Tokens{In: 7, Out: 2},
 			1, "length",
+		},
+		{
+			"messages of llama.cpp, streamed", "/messages", stream("llamacpp-messages"),
+			budget.Tokens{In: 33, Cached: 32, Out: 65},
+			52, "end_turn",
+		},
+		{
+			"messages of llama.cpp, whole", "/messages", recorded("llamacpp-messages.json"),
+			budget.Tokens{In: 33, Out: 60},
+			0, "end_turn",
+		},
+		{
+			"responses of llama.cpp, streamed", "/responses", stream("llamacpp-responses"),
+			budget.Tokens{In: 205, Out: 133},
+			67, "completed",
+		},
+		{
+			"responses of llama.cpp, whole", "/responses", recorded("llamacpp-responses.json"),
+			budget.Tokens{In: 205, Cached: 204, Out: 130},
+			0, "completed",
 		},
 		{"responses, streamed", "/responses", stream("responses"), thought, 2, "completed"},
 		{"responses, whole", "/responses", response, thought, 0, "completed"},

@@ -63,7 +63,7 @@ func (g *Gateway) writeResponse(spec inference.Spec, r inference.Request) (writt
 		return written{}, err
 	}
 	q := responseRequest{Model: spec.Wire, Stream: true, MaxTokens: max(exchange.LimitOf(spec, r), leastOutput)}
-	w := written{sampling: g.accepted(spec, r.Sampling)}
+	w := written{sampling: g.accepted(spec, r.Sampling), most: int64(q.MaxTokens)}
 	w.sampling.MinP, w.sampling.Seed = nil, nil
 	for _, m := range r.MessagesFor(spec.JSON) {
 		item := responseItem{Type: "message", Role: m.Role, Content: m.Content}
@@ -110,6 +110,7 @@ func (g *Gateway) writeResponse(spec inference.Spec, r inference.Request) (writt
 type responseReader struct {
 	*exchange.Answer
 	client *exchange.Client
+	most   int64 // tokens that were asked for
 	usage  *responses.Counts
 	sure   logProbMean
 }
@@ -189,7 +190,7 @@ func (l *responseReader) unsaid(r *responses.Received) (enough bool, err error) 
 // finish takes the end of an answer. A content filter also ends one; what it let through is the answer.
 func (l *responseReader) finish(r *responses.Received) {
 	l.Finished, l.Finish = true, inference.Stopped
-	if r.Length() {
+	if r.Length(l.most) {
 		l.Finish = inference.Length
 	}
 	l.usage, l.Counted = r.Usage, r.Usage != nil

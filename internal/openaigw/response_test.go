@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -90,6 +91,29 @@ func TestEveryFaultOfAResponseIsReadForWhatItIs(t *testing.T) {
 				require.Equal(t, call.Prompt, a.Tokens.In)
 			}
 		})
+	}
+}
+
+// The server of llama.cpp names the item of an event and not its place, tells its model at the end, and calls an answer
+// complete that its maximum has cut.
+func TestAResponseOfLlamaCppIsRead(t *testing.T) {
+	t.Parallel()
+	stream, err := os.ReadFile("../psyche/testdata/answers/llamacpp-responses.events")
+	require.NoError(t, err)
+	for most, finish := range map[int]inference.Finish{400: inference.Stopped, 133: inference.Length} {
+		g := answering(t, spec(), func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = w.Write(stream)
+		}, func(o *openaigw.Options) { o.Responses = true })
+		r := request(spec().Name)
+		r.MaxTokens = most
+		a, err := g.Generate(t.Context(), r, nil)
+		require.NoError(t, err)
+		require.Equal(t, "Note that the harbour master has her at the quay of Skagen, next to the lighthouse.\n", a.Text)
+		require.Equal(t, finish, a.Finish, most)
+		require.Equal(t, budget.Tokens{In: 205, Out: 133}, a.Tokens)
+		require.Equal(t, inference.ByProvider, a.UsageFrom)
+		require.Equal(t, "tl.gguf", a.Model)
 	}
 }
 

@@ -47,15 +47,18 @@ func TestATalkOnOneWireIsRecalledOnAnother(t *testing.T) {
 		"/responses":        `{"model":"echo","store":false,"stream":true,"input":[{"role":"user","content":"TEXT"}]}`,
 		"/chat/completions": `{"model":"echo","stream":true,"messages":[{"role":"user","content":"TEXT"}]}`,
 	}
-	for _, first := range []string{"/messages", "/responses"} {
+	for _, c := range [][2]string{
+		{"/messages", ""}, {"/responses", ""}, {"/messages", "llamacpp-"}, {"/responses", "llamacpp-"},
+	} {
+		first, by := c[0], c[1]
 		r := setup(t)
-		stream := recorded(t, strings.TrimPrefix(first, "/")+".events")
+		stream := recorded(t, by+strings.TrimPrefix(first, "/")+".events")
 		yes := says("Yes.")
 		r.provider.answer = func(q inference.RelayRequest) (int, string, io.ReadCloser) {
 			if q.Path == "/chat/completions" {
 				return yes(q)
 			}
-			answer := recorded(t, strings.TrimPrefix(q.Path, "/")+".events")
+			answer := recorded(t, by+strings.TrimPrefix(q.Path, "/")+".events")
 			return 200, "text/event-stream", io.NopCloser(strings.NewReader(answer))
 		}
 		const fact = "My boat is called Zephyrine, she is blue."

@@ -15,6 +15,7 @@ type Renamed struct {
 	q     *Request
 	id    string
 	names [][2][]byte // ids in quotation marks, the provider's and ours
+	items int         // that have a name
 
 	response json.RawMessage // the finished one; nil: it has not come
 	output   []Item
@@ -52,7 +53,7 @@ func (r *Renamed) Event(event []byte, keep func()) []byte {
 func (r *Renamed) data(data []byte, keep func()) []byte {
 	var e struct {
 		Type     string
-		Place    int `json:"output_index"`
+		Place    *int `json:"output_index"` // nil: some servers do not say it
 		Item     json.RawMessage
 		Response json.RawMessage
 	}
@@ -87,7 +88,7 @@ func (r *Renamed) Whole(response []byte, finished bool, keep func()) []byte {
 		r.name(body.ID, r.id)
 	}
 	for place, item := range body.Output {
-		r.item(item, place)
+		r.item(item, &place)
 	}
 	edited := r.members(r.rename(response))
 	if !finished {
@@ -111,8 +112,8 @@ func (r *Renamed) Whole(response []byte, finished bool, keep func()) []byte {
 	return r.response
 }
 
-// item gives an item an id, if it has one.
-func (r *Renamed) item(item json.RawMessage, place int) {
+// item gives an item an id, if it has one. Where its place is not said, it is the next one, unless it is known.
+func (r *Renamed) item(item json.RawMessage, place *int) {
 	head, ok := headOf(item)
 	if !ok || head.id == "" || !r.q.Store {
 		return
@@ -121,18 +122,24 @@ func (r *Renamed) item(item json.RawMessage, place int) {
 	if i := bytes.IndexByte([]byte(head.id), '_'); i > 0 {
 		begin = head.id[:i]
 	}
-	r.name(head.id, fmt.Sprintf("%s_%s_%d", begin, suffix(r.id), place))
+	if place == nil {
+		place = &r.items
+	}
+	if r.name(head.id, fmt.Sprintf("%s_%s_%d", begin, suffix(r.id), *place)) {
+		r.items++
+	}
 }
 
-// name notes an id and what it becomes.
-func (r *Renamed) name(from, to string) {
+// name notes an id and what it becomes, unless it is known.
+func (r *Renamed) name(from, to string) (noted bool) {
 	quoted := jsonscan.Quoted(from)
 	for _, each := range r.names {
 		if bytes.Equal(each[0], quoted) {
-			return
+			return false
 		}
 	}
 	r.names = append(r.names, [2][]byte{quoted, jsonscan.Quoted(to)})
+	return true
 }
 
 // rename writes our ids for the provider's. Inside a text a quotation mark is escaped, so that only whole values match.

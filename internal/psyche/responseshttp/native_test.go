@@ -179,6 +179,38 @@ func TestAKeptResponseOfTheProvidersHasOurIDs(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, status, "no user goes on from what is another's")
 }
 
+// The server of llama.cpp does not say the places of items: each gets an id of its own all the same.
+func TestAKeptResponseOfLlamaCppHasOurIDs(t *testing.T) {
+	t.Parallel()
+	for _, form := range []string{"events", "json"} {
+		k := openKeeping(t)
+		raw, err := os.ReadFile("../testdata/answers/llamacpp-responses." + form)
+		require.NoError(t, err)
+		k.spec = speaking(0)
+		k.body, k.kind = strings.NewReader(string(raw)), map[string]string{"events": events, "json": written}[form]
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, k.url+"/v1/responses", strings.NewReader(
+			`{"model":"iris","input":"One.","stream":`+strconv.FormatBool(form == "events")+`}`))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+k.keys[k.as])
+		answer, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		sent, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		text := string(sent)
+		require.Equal(t, http.StatusOK, answer.StatusCode, text)
+		id := regexp.MustCompile(`resp_[a-z0-9]{26}`).FindString(text)
+		status, kept := k.ask(http.MethodGet, "/"+id, "")
+		require.Equal(t, http.StatusOK, status, kept)
+		for place, kind := range []string{"rs", "msg", "fc", "fc"} {
+			item := kind + "_" + strings.TrimPrefix(id, "resp_") + "_" + strconv.Itoa(place)
+			require.Contains(t, text, `"id":"`+item+`"`)
+			require.Contains(t, kept, `"id":"`+item+`"`)
+		}
+		require.NotRegexp(t, `"(rs|msg|fc)_[A-Za-z0-9]{32}"`, text)
+	}
+}
+
 func TestBuiltInToolsBesideTheClientsAreLeftOutForAPaidModel(t *testing.T) {
 	t.Parallel()
 	const own = `{"type":"function","name":"f"}`

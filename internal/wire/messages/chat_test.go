@@ -228,7 +228,7 @@ func TestAStreamOfMessagesIsReadAsAChatCompletion(t *testing.T) {
 	t.Parallel()
 	inputs, err := filepath.Glob("testdata/tochat/*.events")
 	require.NoError(t, err)
-	require.Len(t, inputs, 4)
+	require.Len(t, inputs, 5)
 	for _, in := range inputs {
 		raw, err := os.ReadFile(in)
 		require.NoError(t, err)

@@ -28,6 +28,8 @@ type Chat struct {
 	Usage  bool // a stream ends with its usage
 
 	provider string
+	model    string // as it was asked for
+	most     int64  // tokens that were asked for at most; 0: none
 }
 
 // chatFields are the fields of a chat completion that are translated, or refused for a reason of their own, or have no
@@ -134,7 +136,7 @@ func ReadChat(raw []byte, m Model) (*Chat, error) {
 	if r.Err != nil {
 		return nil, r.Err
 	}
-	q.Body = c.out.body()
+	q.Body, q.model, q.most = c.out.body(), c.out.Model, c.out.MaxTokens
 	return q, nil
 }
 

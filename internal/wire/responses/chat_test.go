@@ -225,8 +225,8 @@ func TestAStreamOfAResponseIsReadAsAChatCompletion(t *testing.T) {
 	t.Parallel()
 	inputs, err := filepath.Glob("testdata/tochat/*.events")
 	require.NoError(t, err)
-	require.Len(t, inputs, 5)
-	q, err := responses.ReadChat([]byte(`{"stream":true,"stream_options":{"include_usage":true},
+	require.Len(t, inputs, 6)
+	q, err := responses.ReadChat([]byte(`{"model":"m","stream":true,"stream_options":{"include_usage":true},
 		"messages":[{"role":"user","content":"Hi"}]}`), thinker)
 	require.NoError(t, err)
 	for _, in := range inputs {

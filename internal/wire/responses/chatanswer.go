@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -16,6 +17,7 @@ type ChatAnswer struct {
 	begun   bool // the piece with the role was sent
 	calls   int  // tools called so far
 	items   map[int]*itemState
+	places  map[string]int // of the items that have an id
 	out     []byte
 	ended   bool
 }
@@ -31,7 +33,10 @@ type itemState struct {
 
 // NewChatAnswer begins an answer to a request. created is the time, in seconds since 1970.
 func NewChatAnswer(q *Chat, created int64) *ChatAnswer {
-	return &ChatAnswer{request: q, created: created, head: &Received{}, items: map[int]*itemState{}}
+	return &ChatAnswer{
+		request: q, created: created, head: &Received{}, items: map[int]*itemState{},
+		places: map[string]int{},
+	}
 }
 
 // Take returns what is ready to be sent on. The next call reuses its memory.
@@ -125,9 +130,9 @@ func (c *Counts) counted() *chatUsage {
 }
 
 // finish is the reason for which an answer ended, as chat completions name it.
-func (r *Received) finish(calls int) *string {
+func (r *Received) finish(calls int, most int64) *string {
 	switch {
-	case r.Length():
+	case r.Length(most):
 		return new("length")
 	case r.Incomplete.Reason == "content_filter":
 		return new("content_filter")
@@ -142,7 +147,7 @@ func (a *ChatAnswer) chunk() chatChunk {
 		ID:      a.head.ID,
 		Object:  "chat.completion.chunk",
 		Created: a.created,
-		Model:   a.head.Model,
+		Model:   cmp.Or(a.head.Model, a.request.model),
 		Tier:    a.head.Tier,
 		Choices: []chatChoice{},
 	}
@@ -188,7 +193,8 @@ func (a *ChatAnswer) Event(data []byte) error {
 	if e.Response != nil && a.head.ID == "" {
 		a.head = e.Response
 	}
-	state := a.state(e.Place)
+	place := a.place(&e)
+	state := a.state(place)
 	switch e.Type {
 	case "response.created":
 		a.greet()
@@ -198,14 +204,34 @@ func (a *ChatAnswer) Event(data []byte) error {
 		}
 	case "response.output_item.done":
 		if e.Item != nil {
-			a.end(state, e.Place, e.Item)
+			a.end(state, place, e.Item)
 		}
 	case completedEvent, incompleteEvent:
 		a.finish(e.Response)
 	default:
-		a.change(state, &e)
+		a.change(state, place, &e)
 	}
 	return nil
+}
+
+// place is that of the item of an event, in the output. Where a server does not say it, items have theirs in the order
+// in which they come.
+func (a *ChatAnswer) place(e *Event) int {
+	id := e.ItemID
+	if e.Item != nil {
+		id = e.Item.ID
+	}
+	place, seen := a.places[id]
+	switch {
+	case e.Place != nil:
+		place = *e.Place
+	case !seen:
+		place = len(a.places)
+	}
+	if id != "" {
+		a.places[id] = place
+	}
+	return place
 }
 
 // state is what was sent of an item.
@@ -219,7 +245,7 @@ func (a *ChatAnswer) state(place int) *itemState {
 }
 
 // change takes a change of an item.
-func (a *ChatAnswer) change(s *itemState, e *Event) {
+func (a *ChatAnswer) change(s *itemState, place int, e *Event) {
 	text := e.Text()
 	if e.Type == "response.output_text.annotation.added" {
 		if note := noteOf(e.Note); note != nil {
@@ -246,7 +272,7 @@ func (a *ChatAnswer) change(s *itemState, e *Event) {
 			text = between + text
 		}
 		s.spoke, s.part = true, part
-		a.send(chatDelta{Reasoning: text, Details: []thoughtDetail{a.detail(e.Place, kind, text)}}, nil, nil)
+		a.send(chatDelta{Reasoning: text, Details: []thoughtDetail{a.detail(place, kind, text)}}, nil, nil)
 	case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
 		if s.call >= 0 { // else it comes whole when it ends
 			s.spoke = true
@@ -380,11 +406,15 @@ func (a *ChatAnswer) finish(r *Received) {
 	if r == nil {
 		r = &Received{}
 	}
-	for place := range r.Output {
-		a.end(a.state(place), place, &r.Output[place])
+	for i := range r.Output {
+		place, seen := a.places[r.Output[i].ID]
+		if !seen {
+			place = i
+		}
+		a.end(a.state(place), place, &r.Output[i])
 	}
 	a.ended = true
-	a.send(chatDelta{}, nil, r.finish(a.calls))
+	a.send(chatDelta{}, nil, r.finish(a.calls, a.request.most))
 	if u := r.Usage.counted(); a.request.Usage && u != nil {
 		c := a.chunk()
 		c.Usage = u
@@ -442,7 +472,7 @@ func (a *ChatAnswer) Whole(body []byte) ([]byte, error) {
 		}
 	}
 	answered.Content = &text
-	choice := chatChoice{Message: &answered, Finish: r.finish(len(answered.Calls))}
+	choice := chatChoice{Message: &answered, Finish: r.finish(len(answered.Calls), a.request.most)}
 	if len(logProbs) > 0 {
 		choice.LogProbs = &chatLogProbs{logProbs}
 	}
@@ -450,7 +480,7 @@ func (a *ChatAnswer) Whole(body []byte) ([]byte, error) {
 		ID:      r.ID,
 		Object:  "chat.completion",
 		Created: a.created,
-		Model:   r.Model,
+		Model:   cmp.Or(r.Model, a.request.model),
 		Tier:    r.Tier,
 		Choices: []chatChoice{choice},
 		Usage:   r.Usage.counted(),

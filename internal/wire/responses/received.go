@@ -10,7 +10,8 @@ import (
 // Event is one event of a stream, as far as it is read. Events of a type that is not known here are passed over.
 type Event struct {
 	Type     string          `json:"type"`
-	Place    int             `json:"output_index"`
+	Place    *int            `json:"output_index"` // nil: some servers name the item only
+	ItemID   string          `json:"item_id"`
 	Content  int             `json:"content_index"`
 	Summary  int             `json:"summary_index"`
 	Delta    json.RawMessage `json:"delta"`
@@ -153,8 +154,11 @@ func (e *Event) Hidden() bool {
 	return e.Type != "response.output_text.delta" && len(e.Delta) > len(`""`) && e.Delta[0] == '"'
 }
 
-// Length reports whether the answer ended because it reached its maximum.
-func (r *Received) Length() bool { return r.Incomplete.Reason == "max_output_tokens" }
+// Length reports whether the answer ended because it reached its maximum of tokens; 0: none was asked for. Some servers
+// say that it is complete, however it ended.
+func (r *Received) Length(most int64) bool {
+	return r.Incomplete.Reason == "max_output_tokens" || most > 0 && r.Usage != nil && r.Usage.Out >= most
+}
 
 // Failure is what a failed answer says of it, as an error of OpenAI's; nil for an answer that did not fail.
 func (r *Received) Failure() json.RawMessage {
