@@ -23,9 +23,13 @@ import (
 // Limits of one exchange.
 const (
 	dialTimeout = 10 * time.Second
-	// idleConn is below the idle timeouts of common servers: a stale connection fails a call, which is never
-	// repeated.
-	idleConn    = 30 * time.Second
+	// How long a connection may rest, which is below the idle timeouts of common servers: a call that goes out while its
+	// server closes the connection fails, and is never repeated. Without TLS that is a server of one's own, and the
+	// usual ones close after five seconds: llama.cpp's (cpp-httplib), vLLM's and SGLang's (uvicorn), Node's. A new
+	// connection to it takes well below a millisecond. With TLS it takes two or three round trips, and proxies of the
+	// cloud wait for at least a minute.
+	idlePlain   = 4 * time.Second
+	idleTLS     = 30 * time.Second
 	idlePerHost = 64
 	headerLimit = 64 << 10
 	// Size of each of a connection's two buffers, which it holds while a stream waits; larger reads and writes bypass
@@ -114,12 +118,16 @@ func New(o Options) (*Client, error) {
 	}
 	c.transport = o.Transport
 	if c.transport == nil {
-		c.transport = newTransport(o.Proxy)
+		c.transport = newTransport(o.Proxy, strings.HasPrefix(c.base, "https://"))
 	}
 	return c, nil
 }
 
-func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
+func newTransport(proxy func(*http.Request) (*url.URL, error), secure bool) *http.Transport {
+	idle := idlePlain
+	if secure {
+		idle = idleTLS
+	}
 	return &http.Transport{
 		Proxy:                  proxy,
 		DialContext:            (&net.Dialer{Timeout: dialTimeout, KeepAlive: 30 * time.Second}).DialContext,
@@ -127,7 +135,7 @@ func newTransport(proxy func(*http.Request) (*url.URL, error)) *http.Transport {
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           4 * idlePerHost,
 		MaxIdleConnsPerHost:    idlePerHost,
-		IdleConnTimeout:        idleConn,
+		IdleConnTimeout:        idle,
 		MaxResponseHeaderBytes: headerLimit,
 		ReadBufferSize:         connBuffer,
 		WriteBufferSize:        connBuffer,

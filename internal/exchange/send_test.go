@@ -33,7 +33,7 @@ func TestAShortRequestIsOnePacket(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	var writes atomic.Int64
-	transport := newTransport(nil)
+	transport := newTransport(nil, false)
 	t.Cleanup(transport.CloseIdleConnections)
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
