@@ -71,7 +71,8 @@ func size(b *testing.B, agents int, store *redis.Server) {
 			deployment: build(b, talker.Options{}, provider.Options{AtLeast: 40}, sizedSettings(store)),
 			store:      store,
 		}
-		s.fill(agents)
+		bytes := s.fill(agents)
+		filled := s.stored()
 		began := time.Now()
 		s.begin("up")
 		awaitRunning(b, s.temporal, workflows.AgentType, agents)
@@ -81,6 +82,8 @@ func size(b *testing.B, agents int, store *redis.Server) {
 		s.server = server[0]
 		resting := atRest(b, s.server, s.up.Process.Pid)
 		resting.report(b, "idle-")
+		b.ReportMetric((bytes+s.stored()-filled)/float64(agents), "idle-store-bytes")
+		s.spent(func() { <-time.After(restFor) }).ofRest(b)
 
 		s.talk(lively / 2) // the first words to each agent, for which its memory is indexed
 		s.dreamOften(4)
@@ -161,12 +164,14 @@ type sized struct {
 	server int           // process id of the Temporal server
 }
 
-// fill makes the agents. The lively ones remember the diary.
-func (s *sized) fill(agents int) {
+// fill makes the agents, and returns how many bytes they take. Then the lively ones are given the diary to remember.
+func (s *sized) fill(agents int) (bytes float64) {
 	store, closed := s.open()
 	file := diary(s)
-	for i := range agents {
-		a := dream.Agent{
+	before := s.stored()
+	all := make([]dream.Agent, agents)
+	for i := range all {
+		all[i] = dream.Agent{
 			ID:      handle(i),
 			Handle:  handle(i),
 			Persona: "a quiet research companion",
@@ -176,10 +181,10 @@ func (s *sized) fill(agents int) {
 			Auto:    true,
 			Created: time.Now(),
 		}
-		require.NoError(s, store.PutAgent(s.Context(), a))
-		if i >= lively {
-			continue
-		}
+		require.NoError(s, store.PutAgent(s.Context(), all[i]))
+	}
+	bytes = s.stored() - before
+	for _, a := range all[:lively] {
 		_, err := importer.Import(s.Context(), store, a, []importer.File{{
 			Name:    file,
 			ModTime: a.Created,
@@ -189,6 +194,7 @@ func (s *sized) fill(agents int) {
 		require.NoError(s, importer.RequestEmbedding(s.Context(), store, a, a.Created))
 	}
 	require.NoError(s, closed())
+	return bytes
 }
 
 func handle(agent int) string { return fmt.Sprintf("agent%06d", agent) }
@@ -273,6 +279,19 @@ func (c cost) report(b *testing.B, prefix string) {
 	b.Logf("%sredis-commands: %s", prefix, strings.Join(most, ", "))
 }
 
+// ofRest reports what Redis had to do in restFor, in which nobody talked or dreamt.
+func (c cost) ofRest(b *testing.B) {
+	if c.redis == 0 {
+		return
+	}
+	all := 0.
+	for _, calls := range c.commands {
+		all += calls
+	}
+	b.ReportMetric(all/restFor.Seconds(), "idle-redis-commands/s")
+	b.ReportMetric(100*c.redis.Seconds()/restFor.Seconds(), "idle-redis-core-percent")
+}
+
 // spent is what the processes used while work was done.
 func (s *sized) spent(work func()) cost {
 	before := s.look()
@@ -302,10 +321,8 @@ func (s *sized) look() cost {
 		load:     used(s, os.Getpid()).cpu,
 		commands: map[string]float64{},
 	}
+	c.bytes = s.stored()
 	if s.store == nil {
-		space, err := footprint.File(s.Context(), filepath.Join(s.dir, ".local", "share", "oneiros", "oneiros.db"))
-		require.NoError(s, err)
-		c.bytes = float64(space.Live)
 		return c
 	}
 	c.redis = used(s, s.store.PID()).cpu
@@ -318,16 +335,30 @@ func (s *sized) look() cost {
 			c.commands[command], err = strconv.ParseFloat(calls, 64)
 			require.NoError(s, err, "%s", line)
 		}
-		switch name {
-		case "total_reads_processed":
+		if name == "total_reads_processed" {
 			c.trips, err = strconv.ParseFloat(value, 64)
-			require.NoError(s, err, "%s", line)
-		case "used_memory":
-			c.bytes, err = strconv.ParseFloat(value, 64)
 			require.NoError(s, err, "%s", line)
 		}
 	}
 	return c
+}
+
+// stored is what the store takes, in bytes.
+func (s *sized) stored() float64 {
+	s.Helper()
+	if s.store == nil {
+		space, err := footprint.File(s.Context(), filepath.Join(s.dir, ".local", "share", "oneiros", "oneiros.db"))
+		require.NoError(s, err)
+		return float64(space.Live)
+	}
+	text, err := s.store.Dial(s).Info(s.Context(), "memory").Result()
+	require.NoError(s, err)
+	_, value, found := strings.Cut(text, "\r\nused_memory:")
+	require.True(s, found, "%s", text)
+	value, _, _ = strings.Cut(value, "\r\n")
+	bytes, err := strconv.ParseFloat(value, 64)
+	require.NoError(s, err)
+	return bytes
 }
 
 // talk has so many turns of the agents that talk, eight at a time.
