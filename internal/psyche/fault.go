@@ -183,6 +183,7 @@ func relayFaultOf(ctx context.Context, err error, most string) error {
 	case inference.RateLimited, inference.Unavailable, inference.Broken:
 		fault.Retry = cmp.Or(f.RetryAfter, awayRetry)
 	case inference.NoMoney:
+		fault.Message = "The account of this server at the model's provider is empty, and somebody must fill it up."
 	}
 	return fault
 }
