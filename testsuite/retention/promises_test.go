@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -528,7 +529,7 @@ func (w *world) copied(kind string) {
 		w.Cleanup(func() { require.NoError(w, s.Close()) })
 		there = s
 	} else {
-		s, err := sqlitestore.Open(w.Context(), ":memory:")
+		s, err := sqlitestore.Open(w.Context(), filepath.Join(w.TempDir(), "copy.db"))
 		require.NoError(w, err)
 		w.Cleanup(func() { require.NoError(w, s.Close()) })
 		there = s
