@@ -239,8 +239,12 @@ func setup(t testing.TB, change ...func(*psyche.Ports, *psyche.Options)) *rig {
 	require.NoError(t, store.PutAgent(t.Context(), r.agent))
 	table := catalogue()
 	p := psyche.Ports{
-		Memory: store, Talks: store, Relay: r.provider, Waker: r.nights, Tokens: bucket.New(c.now),
-		Guard: &spend.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
+		Memory: store,
+		Talks:  store,
+		Relay:  r.provider,
+		Waker:  r.nights,
+		Tokens: bucket.New(c.now),
+		Guard:  &spend.Guard{Ledger: store.Ledger(), Model: localmodel.New(), Catalog: table, Now: c.now},
 	}
 	o := psyche.Options{
 		Talker: "p/free",
