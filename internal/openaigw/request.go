@@ -18,7 +18,7 @@ type written struct {
 	bytes    int      // of the prompt
 	fields   []string // of the body that a model may refuse, by their names in the request
 	steered  string   // as Answer.Steered
-	most     int64    // tokens of the answer that were asked for at most; read where a provider does not say that it cut one
+	most     int64    // tokens of the answer that were asked for, for a provider that does not say that it cut one
 }
 
 // write renders a request: what the model or the provider refuses is left out.

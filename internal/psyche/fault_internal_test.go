@@ -10,8 +10,8 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
 
-// Each kind of failure before a provider has answered, and what its client is told.
-func TestAFailureOfTheProviderIsToldForWhatItIs(t *testing.T) {
+// Each kind of failure before a provider has answered, and what its client reads.
+func TestAFailureOfTheProviderIsReportedAsWhatItIs(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[inference.Kind]Fault{
 		inference.BadRequest:   {Status: 400, Message: "why"},

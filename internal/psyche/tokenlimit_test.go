@@ -16,8 +16,8 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/psyche/front"
 )
 
-// TestALimitOfTokensIsToldOnEveryWire uses more tokens than a minute allows, on each wire by its official library.
-func TestALimitOfTokensIsToldOnEveryWire(t *testing.T) {
+// TestALimitOfTokensIsReportedOnEveryWire uses more tokens than a minute allows, on each wire by its official library.
+func TestALimitOfTokensIsReportedOnEveryWire(t *testing.T) {
 	t.Parallel()
 	for _, w := range floodedWires {
 		t.Run(w.name, func(t *testing.T) {

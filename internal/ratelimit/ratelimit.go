@@ -5,8 +5,8 @@ import "time"
 
 // Table keeps what is left to each caller. Package bucket has one. It is safe for concurrent use.
 type Table interface {
-	// Take uses one, unless none is left. limit is how many there are a minute. When the keys of a caller have different
-	// limits, that of the key in use applies, and switching keys never gains anything.
+	// Take uses one, unless none is left. limit is how many there are a minute. When the keys of a caller have
+	// different limits, that of the key in use applies, and switching keys never gains anything.
 	Take(caller string, limit int) (left State, taken bool)
 	// Use uses n, an hour's worth at most, whether or not so many are left: what is lacking is made up for before
 	// another may be used.

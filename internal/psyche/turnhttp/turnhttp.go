@@ -139,7 +139,7 @@ func switches(h http.Header) (psyche.Switches, error) {
 	return s, nil
 }
 
-// SetHeaders writes what an agent did for the turn of a request into headers. Their names stand as net/http writes them.
+// SetHeaders writes what an agent did for the turn of a request into headers. Their names are as net/http writes them.
 func SetHeaders(ctx context.Context, h http.Header, t psyche.TurnReport) {
 	set := func(name, value string) {
 		if value != "" {
