@@ -51,6 +51,8 @@ require (
 	pgregory.net/rapid v1.2.0
 )
 
+require github.com/go-json-experiment/json v1.27.2
+
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.1.1

@@ -25,11 +25,11 @@ type LostDreams struct {
 	reads converter.DataConverter
 }
 
-// ForLostDreams returns the part that compares the ledger with the dreams that Temporal knows. A nil converter reads
-// payloads as Temporal's SDK does by default.
+// ForLostDreams returns the part that compares the ledger with the dreams that Temporal knows. A nil converter is
+// workflows.DataConverter.
 func (s *Starter) ForLostDreams(reads converter.DataConverter) LostDreams {
 	if reads == nil {
-		reads = converter.GetDefaultDataConverter()
+		reads = workflows.DataConverter()
 	}
 	return LostDreams{s, reads}
 }

@@ -33,8 +33,8 @@ type OpenExecution struct {
 type UpgradeCheck struct {
 	Client           client.Client
 	Namespace        string
-	TaskQueue        string // empty: workflows.TaskQueue
-	DataConverter    converter.DataConverter
+	TaskQueue        string                  // empty: workflows.TaskQueue
+	DataConverter    converter.DataConverter // nil: workflows.DataConverter
 	FailureConverter converter.FailureConverter
 	Oldest           int // the oldest contract that can be continued; 0: workflows.OldestContract
 }
@@ -48,7 +48,7 @@ func (i UpgradeCheck) Find(ctx context.Context) ([]OpenExecution, error) {
 		i.Oldest = workflows.OldestContract
 	}
 	if i.DataConverter == nil {
-		i.DataConverter = converter.GetDefaultDataConverter()
+		i.DataConverter = workflows.DataConverter()
 	}
 	request := &workflowservice.ListWorkflowExecutionsRequest{
 		Namespace: i.Namespace,

@@ -210,8 +210,7 @@ func (a *agentRun) show(ctx workflow.Context) {
 			a.state.Interrupted.Until.UTC().Format("2006-01-02 15:04 MST")
 	}
 	setDetails(ctx,
-		fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason)+
-			lasting(a.state.Settings.spans()...))
+		fmt.Sprintf("%s; %d dreams and %d wakes so far. %s", text, a.state.Dreams, a.state.Wakes, a.state.LastReason))
 }
 
 // showState writes the agent's search attributes when its state has changed. The state waking is too short to be

@@ -130,7 +130,7 @@ func (p *probe) show(ctx workflow.Context) {
 	if s.InARow > 0 {
 		texts = append(texts, fmt.Sprintf("%d in a row", s.InARow))
 	}
-	setDetails(ctx, strings.Join(texts, "; ")+lasting(s.Settings.spans()...))
+	setDetails(ctx, strings.Join(texts, "; "))
 }
 
 // longestFailure is the most bytes of a failure that the state keeps.

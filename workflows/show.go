@@ -3,11 +3,9 @@ package workflows
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"go.temporal.io/sdk/workflow"
 
-	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
@@ -46,71 +44,12 @@ func details(r *dreamRun) string {
 		}
 		b.WriteString(withoutDollars(end) + "\n")
 	}
-	return b.String() + lasting(specSpans(&r.spec)...)
+	return b.String()
 }
 
 // setDetails sets the summary that Temporal's tools display.
 func setDetails(ctx workflow.Context, text string) {
 	workflow.SetCurrentDetails(ctx, withoutDollars(text))
-}
-
-// span is a duration of an input, by the name that it has there.
-type span struct {
-	name string
-	long time.Duration
-}
-
-// lasting is a paragraph that tells durations in words, without those that are zero. The input itself holds them in
-// nanoseconds, which workers of every build read (docs/decisions/0075-durations-are-read-in-words.md).
-func lasting(spans ...span) string {
-	var texts []string
-	for _, s := range spans {
-		if s.long != 0 {
-			texts = append(texts, s.name+" "+screen.Span(s.long))
-		}
-	}
-	if len(texts) == 0 {
-		return ""
-	}
-	return "\n\n" + strings.Join(texts, ", ") + "\n"
-}
-
-// spans of an agent's input.
-func (s *Settings) spans() []span {
-	return []span{
-		{"idle_timeout", s.IdleTimeout},
-		{"min_gap", s.MinGap},
-		{"client_timeout", s.ClientTimeout},
-		{"wake_lock", s.WakeLock},
-		{"alarm_hold", s.AlarmHold},
-		{"resume_after", s.ResumeAfter},
-		{"jitter", s.Jitter},
-		{"try_again", s.TryAgain},
-	}
-}
-
-// specSpans are those of a dream's input.
-func specSpans(s *activities.Spec) []span {
-	spans := []span{
-		{"half_life", s.Knobs.HalfLife},
-		{"call_timeout", s.Knobs.CallTimeout},
-		{"idle_token", s.Knobs.IdleToken},
-		{"dream_wall", s.Knobs.DreamWall},
-		{"resume_ttl", s.ResumeTTL},
-	}
-	if h := s.Holds; h != nil {
-		spans = append(spans, span{"alarm", h.Alarm}, span{"client", h.Client}, span{"lock", h.Lock})
-	}
-	return spans
-}
-
-// spans of a feed's input.
-func (s *FeedSettings) spans() []span {
-	spans := []span{{"every", s.Every}}
-	for _, rule := range s.Rules {
-		spans = append(spans, span{"window of " + rule.Name, rule.Window})
-	}
-	return spans
 }
 
 // withoutDollars writes amounts in USD: in Markdown as the web UI reads it, text between two dollar signs is

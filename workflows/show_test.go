@@ -3,7 +3,6 @@ package workflows
 import (
 	"flag"
 	"os"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -80,28 +79,6 @@ func TestDetailsOfADream(t *testing.T) {
 	for line := range strings.Lines(block) {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), detailColumns+1, line)
 	}
-}
-
-func TestDurationsOfAnInputAreToldInWords(t *testing.T) {
-	t.Parallel()
-	feed := FeedSettings{Every: 15 * time.Minute, Rules: []dream.Rule{{Name: "low"}, {Name: "high", Window: time.Hour}}}
-	require.Equal(t, "\n\nevery 15 min 0 s, window of high 1 h 0 min\n", lasting(feed.spans()...))
-	require.Empty(t, lasting((&Settings{Auto: true}).spans()...))
-	require.Len(t, new(Settings).spans(), durationsOf(t, Settings{}))
-	require.Len(t, specSpans(&activities.Spec{Holds: new(activities.Holds)}),
-		durationsOf(t, activities.Spec{})+durationsOf(t, dream.Knobs{})+durationsOf(t, activities.Holds{}))
-}
-
-// durationsOf counts the fields of a struct that are durations.
-func durationsOf(t *testing.T, of any) int {
-	t.Helper()
-	count := 0
-	for field := range reflect.TypeOf(of).Fields() {
-		if field.Type == reflect.TypeFor[time.Duration]() {
-			count++
-		}
-	}
-	return count
 }
 
 func TestDetailsHoldNoDollarSigns(t *testing.T) {

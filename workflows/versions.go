@@ -4,7 +4,7 @@ package workflows
 // and search attributes, the shape of inputs. It stands in the memo of every execution. Before a worker starts, open
 // executions of another contract are replayed; those that fail are ended, and agents are begun anew from the store
 // (docs/upgrading.md). It goes up by one with every change under which a recorded history no longer replays.
-const Contract = 2
+const Contract = 3
 
 // OldestContract is the oldest contract whose executions this build may continue. Those of an earlier one are ended
 // without being replayed: inputs and carried state have other field names since, so that an execution could replay and

@@ -25,6 +25,7 @@ var Layers = []Layer{
 		"activities/port/event",
 		"internal/prose", "internal/mention", "internal/recall/words", "internal/sentence", "internal/wordlist",
 		"internal/hermes/message", "internal/hermes/api", "internal/jsonscan", "internal/jsonobject",
+		"internal/payload/readable",
 	}},
 	{Name: "rules", Packages: []string{
 		"internal/hypnagogia", "internal/forgetting", "internal/probe", "internal/prediction", "internal/circadian",
@@ -125,6 +126,12 @@ var allowedLibraries = map[string][]string{
 	"internal/prose": {
 		"github.com/yuin/goldmark/ast", "github.com/yuin/goldmark/extension", "github.com/yuin/goldmark/parser",
 		"github.com/yuin/goldmark/text", "github.com/yuin/goldmark/util",
+	},
+
+	// JSON in which durations are words, in the form that Temporal's SDK takes
+	"internal/payload/readable": {
+		"github.com/go-json-experiment/json", "github.com/go-json-experiment/json/jsontext",
+		"github.com/go-json-experiment/json/v1", "go.temporal.io/api/common/v1", "go.temporal.io/sdk/converter",
 	},
 
 	// how many columns of a terminal a character takes

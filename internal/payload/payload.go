@@ -8,6 +8,8 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+
+	"github.com/seed-56a03226/oneiros/internal/payload/readable"
 )
 
 // New returns the converters for a client, a worker or a replayer. The newest key seals, every key opens, and plain
@@ -15,7 +17,7 @@ import (
 // is sealed, and a sealed payload is an error that names its key.
 func New(keys Keys) (converter.DataConverter, converter.FailureConverter) {
 	data := sealedConverter{
-		DataConverter: converter.NewCodecDataConverter(plain(), Codec(keys)),
+		DataConverter: converter.NewCodecDataConverter(readable.Converter(), Codec(keys)),
 	}
 	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
 		DataConverter: data, EncodeCommonAttributes: !keys.Empty(),

@@ -27,6 +27,7 @@ import (
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 	"github.com/seed-56a03226/oneiros/testsuite/testdeploy"
 	"github.com/seed-56a03226/oneiros/workers"
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 // workerEnv makes this test program a worker process: it holds the testdeploy.Config as JSON.
@@ -68,6 +69,7 @@ func serve(text string) error {
 	}
 	c, err := client.Dial(client.Options{
 		HostPort: config.Address, Namespace: config.Namespace, Logger: silent{},
+		DataConverter: workflows.DataConverter(),
 		// as oneiros up does on loopback
 		ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}},
 	})

@@ -8,7 +8,6 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/budget"
@@ -119,7 +118,7 @@ func look(ctx context.Context, c *testdeploy.Deployment, record *dream.Record) (
 		return d, fmt.Errorf("read the history of %s: %w", record.ID, err)
 	}
 	input := first.GetWorkflowExecutionStartedEventAttributes().GetInput()
-	if err := converter.GetDefaultDataConverter().FromPayloads(input, &d.Spec); err != nil {
+	if err := workflows.DataConverter().FromPayloads(input, &d.Spec); err != nil {
 		return d, fmt.Errorf("read the spec of %s: %w", record.ID, err)
 	}
 	if status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {

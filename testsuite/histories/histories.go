@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/seed-56a03226/oneiros/internal/payload/readable"
 )
 
 // Save writes the history of a workflow run to a file of the folder, gzipped JSON as Temporal's own tools write it.
@@ -69,7 +71,11 @@ func Replay(file string, register func(worker.WorkflowRegistry)) error {
 	if err != nil {
 		return err
 	}
-	replayer := worker.NewWorkflowReplayer()
+	replayer, err := worker.NewWorkflowReplayerWithOptions(
+		worker.WorkflowReplayerOptions{DataConverter: readable.Converter()})
+	if err != nil {
+		return err
+	}
 	register(replayer)
 	return replayer.ReplayWorkflowHistoryWithOptions(mute{}, history, worker.ReplayWorkflowHistoryOptions{
 		OriginalExecution: workflow.Execution{RunID: resetRun(history)},

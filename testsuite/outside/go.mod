@@ -13,6 +13,7 @@ require (
 	github.com/blevesearch/snowballstem v0.9.0 // indirect
 	github.com/dlclark/regexp2 v1.12.0 // indirect
 	github.com/facebookgo/clock v0.0.0-20150410010913-600d898af40a // indirect
+	github.com/go-json-experiment/json v1.27.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/golang/mock v1.6.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect

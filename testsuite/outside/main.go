@@ -26,7 +26,7 @@ func main() {
 	address := flag.String("temporal", "127.0.0.1:7233", "address of the Temporal server")
 	queue := flag.String("queue", "outside", "task queue")
 	flag.Parse()
-	c, err := client.Dial(client.Options{HostPort: *address})
+	c, err := client.Dial(client.Options{HostPort: *address, DataConverter: workflows.DataConverter()})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
 
+	"github.com/seed-56a03226/oneiros/internal/payload/readable"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
 )
 
@@ -139,7 +140,9 @@ func skipShort(t testing.TB) {
 // Dial connects a client to the server's namespace and closes it when the test ends. Edits change its options first.
 func (s *Server) Dial(t testing.TB, edits ...func(*client.Options)) client.Client {
 	t.Helper()
-	options := client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quiet{}}
+	options := client.Options{
+		HostPort: s.Address, Namespace: s.Namespace, Logger: quiet{}, DataConverter: readable.Converter(),
+	}
 	for _, edit := range edits {
 		edit(&options)
 	}

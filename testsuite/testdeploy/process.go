@@ -18,6 +18,8 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+
+	"github.com/seed-56a03226/oneiros/workflows"
 )
 
 const (
@@ -50,8 +52,9 @@ func runWorker(ctx context.Context, body string) error {
 	}
 	warnings := log.NewStructuredLogger(
 		slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
-	c, err := client.DialContext(ctx,
-		client.Options{HostPort: config.Address, Namespace: config.Namespace, Logger: warnings})
+	c, err := client.DialContext(ctx, client.Options{
+		HostPort: config.Address, Namespace: config.Namespace, Logger: warnings, DataConverter: workflows.DataConverter(),
+	})
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", config.Address, err)
 	}

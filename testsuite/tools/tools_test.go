@@ -128,7 +128,9 @@ func TestARunningDreamIsFoundAndReadWithTemporalsOwnTools(t *testing.T) {
 	printed := s.run(`temporal workflow show --workflow-id dream/echo/0001 --output json`)
 	history, err := client.HistoryFromJSON(bytes.NewReader([]byte(printed)), client.HistoryJSONOptions{})
 	require.NoError(t, err)
-	replayer := worker.NewWorkflowReplayer()
+	replayer, err := worker.NewWorkflowReplayerWithOptions(
+		worker.WorkflowReplayerOptions{DataConverter: workflows.DataConverter()})
+	require.NoError(t, err)
 	workflows.Register(replayer)
 	require.NoError(t,
 		replayer.ReplayWorkflowHistory(log.NewStructuredLogger(slog.New(slog.DiscardHandler)), history),

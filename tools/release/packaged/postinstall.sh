@@ -13,8 +13,11 @@ if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
 	# After an upgrade, what runs is started anew; what does not run stays so. A worker that runs goes on with the build
 	# before: without Worker Versioning the workers of all hosts stop before one of the new build starts.
-	systemctl try-restart oneiros-up.service oneiros-serve.service || true
+	# Servers follow the workers, which may not read what a newer server sends.
+	systemctl try-restart oneiros-up.service || true
 	if systemctl is-active --quiet oneiros-worker.service; then
-		echo "oneiros-worker still runs the build before. Stop it on every host, then start it (docs/operations.md, Upgrade)."
+		echo "oneiros-worker still runs the build before. Stop it on every host, start it, then restart oneiros-serve (docs/operations.md, Upgrade)."
+	else
+		systemctl try-restart oneiros-serve.service || true
 	fi
 fi
