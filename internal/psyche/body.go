@@ -367,6 +367,17 @@ func (b *Body) answered() bool {
 	return slices.ContainsFunc(b.messages, func(m message) bool { return m.role == "assistant" })
 }
 
+// picturesRole is the role, for us, of a user's message that holds pictures of tools' results: it is not what the user
+// said last, and nothing in it is remembered or asked.
+const picturesRole = "pictures"
+
+// PicturesOfTools says that these messages hold what tools returned, though their role is that of a user.
+func PicturesOfTools(b *Body, places []int) {
+	for _, i := range places {
+		b.messages[i].role = picturesRole
+	}
+}
+
 func result(role string) bool { return role == "tool" || role == "function" }
 
 // splice replaces a span, which may be empty, by text.

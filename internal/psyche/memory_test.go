@@ -304,6 +304,25 @@ func TestWhatIsRecalledIsNeverRememberedAsNew(t *testing.T) {
 	require.Len(t, r.episodes(), before, "it is known")
 }
 
+// What carries a tool's pictures has the role of a user, and nobody has said it: it is neither remembered nor asked.
+func TestPicturesOfToolsAreNotSaidByAnyone(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer = says("ok")
+	called := turn(ann,
+		`{"model":"echo","messages":[{"role":"user","content":"Remember that my boat is called Aurora and lies at quay 7."},`+
+			`{"role":"assistant","tool_calls":[{"id":"1"}]},{"role":"tool","tool_call_id":"1","content":"[An image, which follows these results.]"},`+
+			`{"role":"user","content":[{"type":"text","text":"From the result of the tool call toolu_01AbC:"},{"type":"image_url","image_url":{"url":"https://x.org/a.png"}}]}]}`)
+	psyche.PicturesOfTools(called.Body, []int{3})
+	r.talk(called)
+	r.settle()
+	for _, e := range r.episodes() {
+		require.NotContains(t, e.Content, "From the result")
+	}
+	require.Len(t, r.episodes(), 1)
+	require.Contains(t, r.episodes()[0].Content, "Aurora")
+}
+
 func TestAnExchangeIsRememberedByWhomItWasSaid(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -123,8 +123,14 @@ func (t *turn) spoken() []line {
 		lines = append(lines, line{words, dream.FromHuman, "user"})
 	}
 	own := len(lines)
-	for i := len(t.Body.messages) - 1; i > at && result(t.Body.messages[i].role) && len(lines)-own < mostOfTools; i-- {
-		lines = append(lines, line{clipped(t.Body.text(t.Body.messages[i]), longestTool), dream.FromTool, "tool"})
+	for _, m := range slices.Backward(t.Body.messages[at+1:]) {
+		if m.role == picturesRole {
+			continue
+		}
+		if !result(m.role) || len(lines)-own == mostOfTools {
+			break
+		}
+		lines = append(lines, line{clipped(t.Body.text(m), longestTool), dream.FromTool, "tool"})
 	}
 	return lines
 }

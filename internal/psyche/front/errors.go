@@ -61,6 +61,9 @@ func Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if f.Status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", `Bearer realm="oneiros"`)
 	}
+	if f.Status == http.StatusUnauthorized || f.Code == "insufficient_quota" {
+		h.Set("X-Should-Retry", "false") // libraries would send it again, some for minutes, and neither changes soon
+	}
 	if f.Status == http.StatusRequestEntityTooLarge || f.Status == http.StatusRequestTimeout {
 		h.Set("Connection", "close") // the rest of the body is not worth reading
 	}

@@ -33,7 +33,7 @@ func (h *Handler) create(w http.ResponseWriter, r *http.Request) {
 	defer p.End(r)
 	reply, err := h.Talk.Chat(r.Context(), *q.turn)
 	if err != nil {
-		refuse(w, r, h.Unknown(r.Context(), &q.turn.Caller, q.turn.Agent, err))
+		front.Refuse(w, r, h.Unknown(r.Context(), &q.turn.Caller, q.turn.Agent, err))
 		return
 	}
 	defer func() { _ = reply.Body.Close() }()
@@ -65,7 +65,7 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, q *question) {
 	defer p.End(r)
 	reply, err := h.Talk.Chat(r.Context(), *q.turn)
 	if err != nil {
-		refuse(w, r, h.Unknown(r.Context(), &q.turn.Caller, q.turn.Agent, err))
+		front.Refuse(w, r, h.Unknown(r.Context(), &q.turn.Caller, q.turn.Agent, err))
 		return
 	}
 	q.turn = nil // a stream may last for long, and needs none of it
@@ -77,15 +77,6 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, q *question) {
 func errorEvent(f *psyche.Fault, request string) []byte {
 	body, _ := json.Marshal(errorBody(f.Status, f.Message, request))
 	return slices.Concat([]byte("event: error\ndata: "), body, []byte("\n\n"))
-}
-
-// refuse answers with an error. One of money that is spent is not worth sending again soon, which the SDKs of this
-// wire do after 429 unless they are told.
-func refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if f, ok := errors.AsType[*psyche.Fault](err); ok && f.Code == "insufficient_quota" {
-		w.Header().Set("X-Should-Retry", "false")
-	}
-	front.Refuse(w, r, err)
 }
 
 // passage is a turn whose answer is translated.

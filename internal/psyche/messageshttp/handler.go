@@ -110,6 +110,7 @@ func (h *Handler) ask(r *http.Request) (*question, error) {
 	t.Body, err = psyche.ReadBody(body)
 	if err == nil {
 		psyche.NameAs(t.Body, words.Sent(raw))
+		psyche.PicturesOfTools(t.Body, translated.PicturesOfTools())
 	}
 	return &question{Request: translated, turn: t, ignored: translated.Ignored()}, err
 }

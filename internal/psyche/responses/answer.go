@@ -465,6 +465,7 @@ func (a *Answer) End(now time.Time) {
 		a.status, a.reason = "incomplete", "content_filter"
 	default:
 		a.status = "completed"
+		a.sayNothing()
 	}
 	for _, o := range a.items {
 		if !o.done {
@@ -472,6 +473,18 @@ func (a *Answer) End(now time.Time) {
 			a.close(o)
 		}
 	}
+}
+
+// sayNothing adds an empty message to an answer without words and calls. A response without one is taken by OpenAI's
+// Agents SDK for a turn that goes on: it asks again.
+func (a *Answer) sayNothing() {
+	if slices.ContainsFunc(a.items, func(o *output) bool { return o.kind != "reasoning" }) {
+		return
+	}
+	a.close(a.thought)
+	a.words = a.add("message", "msg")
+	a.announce(a.words)
+	a.part(a.words, "output_text")
 }
 
 // Finish writes the last events.

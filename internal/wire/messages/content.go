@@ -18,7 +18,8 @@ type chatMessage struct {
 	Reasoning  *string    `json:"reasoning,omitempty"`
 	Thoughts   *string    `json:"reasoning_content,omitempty"`
 	proof
-	calls map[string]json.RawMessage // proofs of calls, by their ids
+	calls    map[string]json.RawMessage // proofs of calls, by their ids
+	pictures bool                       // it holds pictures of tools' results, and nothing that the user said
 }
 
 type chatPart struct {
@@ -152,13 +153,14 @@ func (q *Request) text(b *object, path string, raw json.RawMessage) []chatPart {
 	return []chatPart{p}
 }
 
-// userMessage translates a user's message: each result of a tool becomes a message of its own, and the rest follows.
+// userMessage translates a user's message: each result of a tool becomes a message of its own, then their pictures do,
+// and the rest follows.
 func (q *Request) userMessage(m *object) []chatMessage {
 	if content := m.Raw("content"); len(content) > 0 && content[0] == '"' {
 		return []chatMessage{{Role: "user", Content: m.Text("content")}}
 	}
 	var results []chatMessage
-	var parts []chatPart
+	var pictures, parts []chatPart
 	spoken := false // something stood before that is no result
 	for i, raw := range blocks(m.Reader, m.At("content"), m.Raw("content")) {
 		path := jsonobject.Place(m.At("content"), i)
@@ -170,8 +172,11 @@ func (q *Request) userMessage(m *object) []chatMessage {
 		if spoken {
 			m.Fail(path, "a tool_result stands behind other content; the results of tools come first in their message.")
 		}
-		result, pictures := q.result(m, path, raw)
-		results, parts = append(results, result), append(parts, pictures...)
+		result, seen := q.result(m, path, raw)
+		results, pictures = append(results, result), append(pictures, seen...)
+	}
+	if len(pictures) > 0 {
+		results = append(results, chatMessage{Role: "user", Content: contentOf(pictures), pictures: true})
 	}
 	if len(parts) > 0 {
 		results = append(results, chatMessage{Role: "user", Content: contentOf(parts)})
@@ -188,7 +193,7 @@ const (
 	pictureWords = "[An image, which follows these results.]"
 )
 
-// result translates a tool's result, which is text alone; the rest follows in the user's message.
+// result translates a tool's result, which is text alone; its pictures follow the results.
 func (q *Request) result(m *object, path string, raw json.RawMessage) (chatMessage, []chatPart) {
 	o := m.Object(path, raw, "type", "tool_use_id", "content", "is_error", "cache_control", "toolset_name")
 	o.Empty("toolset_name", "sets of tools are known to Anthropic's models alone. Leave it out.")

@@ -46,6 +46,7 @@ type Request struct {
 	stops    []string // the texts that end the answer
 	user     string
 	ignored  []string
+	pictures []int
 	provider Provider
 	effort   string
 	budget   int64 // tokens for thinking; 0: none is named
@@ -247,8 +248,18 @@ func (q *Request) Chat(p Provider) ([]byte, error) {
 	if b.Err != nil {
 		return nil, b.Err
 	}
+	q.pictures = nil
+	for i, m := range c.Messages {
+		if m.pictures {
+			q.pictures = append(q.pictures, i)
+		}
+	}
 	return jsonobject.Marshalled(c), nil
 }
+
+// PicturesOfTools returns the places of those messages of the last Chat that hold what tools returned beside text, which
+// chat completions take from users alone. Nobody has said what they say.
+func (q *Request) PicturesOfTools() []int { return q.pictures }
 
 // Ignored names the fields of the request that Chat left out because they have no effect, each once and in order.
 func (q *Request) Ignored() []string {
