@@ -50,7 +50,11 @@ func (r *Reader) Object(path string, raw json.RawMessage, names ...string) Objec
 		return o
 	}
 	if begin := bytes.TrimSpace(raw); len(begin) > 0 && begin[0] != '{' && json.Valid(begin) {
-		r.Fail(path, "it is %s; it must be an object.", KindOf(raw))
+		subject := "it"
+		if path == "" {
+			subject = "The body"
+		}
+		r.Fail(path, "%s is %s; it must be an object.", subject, KindOf(raw))
 		return o
 	}
 	err := jsonscan.Members(raw, func(key, value []byte) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -185,10 +186,15 @@ type completion struct {
 	Usage   *counted `json:"usage,omitempty"`
 }
 
+// newID is an id of its own for each answer; the same request is answered by the same words.
+func newID(answer inference.Answer) string {
+	return "chatcmpl-" + answer.Provider + strconv.FormatInt(time.Now().UnixNano(), 36)
+}
+
 func (a query) whole(answer inference.Answer) []byte {
 	finish := string(answer.Finish)
 	return written(completion{
-		ID: "chatcmpl-" + answer.Provider, Object: "chat.completion", Created: time.Now().Unix(), Model: Associative,
+		ID: newID(answer), Object: "chat.completion", Created: time.Now().Unix(), Model: Associative,
 		Choices: []choice{{Message: &piece{"assistant", &answer.Text}, Finish: &finish}}, Usage: usageOf(answer.Tokens),
 	})
 }
@@ -196,7 +202,7 @@ func (a query) whole(answer inference.Answer) []byte {
 func (a query) streamed(answer inference.Answer, pieces []string) []byte {
 	var b bytes.Buffer
 	c := completion{
-		ID: "chatcmpl-" + answer.Provider, Object: "chat.completion.chunk", Created: time.Now().Unix(),
+		ID: newID(answer), Object: "chat.completion.chunk", Created: time.Now().Unix(),
 		Model: Associative,
 	}
 	send := func(choices ...choice) {

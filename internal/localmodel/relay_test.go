@@ -192,6 +192,10 @@ func TestTheBuiltInModelRefusesInTheShapeThatClientsKnow(t *testing.T) {
 		{"/embeddings", `{"input":[]}`, 400, "input"},
 		{"/embeddings", `{"input":[[1,2]]}`, 400, "input"},
 		{"/embeddings", `{"input":"x","encoding_format":"int8"}`, 400, "encoding_format"},
+		{"/embeddings", `{"input":"x","encoding_format":5}`, 400, "encoding_format"},
+		{"/embeddings", `{"input":"x","dimensions":"few"}`, 400, "dimensions"},
+		{"/embeddings", `{"input":[null]}`, 400, "input"},
+		{"/embeddings", `[]`, 400, ""},
 		{"/embeddings", `{"input":"x","dimensions":7}`, 400, "dimensions"},
 		{"/responses", `{}`, 404, ""},
 	} {

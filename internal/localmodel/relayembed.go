@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
 )
@@ -22,13 +24,17 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 		Format     string          `json:"encoding_format"`
 		Dimensions *int            `json:"dimensions"`
 	}
-	if err := json.Unmarshal(r.Body, &a); err != nil {
-		return wrong("", "The body cannot be read as a request for embeddings: "+err.Error()),
-			nil
+	err := json.Unmarshal(r.Body, &a)
+	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return wrong(e.Field, fmt.Sprintf("%s is of the type %s; it must be %s.", cmp.Or(e.Field, "The body"), e.Value,
+			map[string]string{"": "an object", "encoding_format": "float or base64", "dimensions": "a whole number"}[e.Field])), nil
 	}
-	e, err := embedderOf(cmp.Or(r.Model, Static))
 	if err != nil {
-		return wrong("model", err.Message), nil
+		return wrong("", "The body cannot be read as a request for embeddings: "+err.Error()), nil
+	}
+	e, fault := embedderOf(cmp.Or(r.Model, Static))
+	if fault != nil {
+		return wrong("model", fault.Message), nil
 	}
 	input, ok := inputs(a.Input)
 	switch {
@@ -42,9 +48,9 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 		return wrong("dimensions",
 			fmt.Sprintf("The vectors of %s have %d dimensions.", e.name, e.dimensions)), nil
 	}
-	v, fault := m.Embed(ctx, e.name, input, "")
-	if fault != nil {
-		return nil, fault
+	v, err := m.Embed(ctx, e.name, input, "")
+	if err != nil {
+		return nil, err
 	}
 	type datum struct {
 		Object    string `json:"object"`
@@ -70,8 +76,15 @@ func inputs(raw json.RawMessage) ([]string, bool) {
 	if json.Unmarshal(raw, &one) == nil && len(raw) > 0 && raw[0] == '"' {
 		return []string{one}, true
 	}
-	var many []string
-	return many, json.Unmarshal(raw, &many) == nil
+	var many []*string
+	if json.Unmarshal(raw, &many) != nil || slices.Contains(many, nil) {
+		return nil, false
+	}
+	texts := make([]string, len(many))
+	for i, text := range many {
+		texts[i] = *text
+	}
+	return texts, true
 }
 
 // packed is a vector as clients read it fastest: its float32s, little end first, in base64.

@@ -63,6 +63,9 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	if err := x.rate(&caller.Key); err != nil {
 		return err
 	}
+	if x.route == nil && unserved[r.URL.Path] != "" {
+		return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", unserved[r.URL.Path])
+	}
 	if x.route == nil {
 		x.Header().Set("Allow", at.allowed())
 		return psyche.Refuse(http.StatusMethodNotAllowed, "method_not_allowed", "",
@@ -122,6 +125,12 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 	return r.WithContext(ctx), cancel
 }
 
+// unserved says why a path of a wire has no route where it looks like one of another route.
+var unserved = map[string]string{
+	"/v1/responses/compact":      "this server compacts no conversation: send fewer items; what was said is in the agent's memory",
+	"/v1/responses/input_tokens": "this server does not count the tokens of a response's input; POST /v1/messages/count_tokens counts those of a message",
+}
+
 // wellKnown is the prefix of paths under which a server describes itself (RFC 8615). MCP clients look there for a way
 // to log in, and take any response but 404 for OAuth, which this server does not support.
 const wellKnown = "/.well-known/"
@@ -135,7 +144,7 @@ func unknownPath(meant string) *psyche.Fault {
 }
 
 // canonical is the address whose route answers a request: with one slash where there are several, as base URLs that end
-// with a slash make, and with /v1 before a path that has a route only there. It is nil for a path with dot segments or a
+// with a slash make, and with /v1 once before a path that has a route only there. It is nil for a path with dot segments or a
 // slash at its end, which the mux would redirect before the caller is authenticated. Encoded slashes and dots stay as
 // they are. Everything behind it, such as the role, the idempotency key and the log, sees this address alone.
 func (s *Server) canonical(u *url.URL) *url.URL {
@@ -147,8 +156,12 @@ func (s *Server) canonical(u *url.URL) *url.URL {
 	if !strings.HasPrefix(p, "/") || path.Clean(p) != p {
 		return nil
 	}
-	if !strings.HasPrefix(p, "/v1/") && !s.routed(withPath(u, p)) && s.routed(withPath(u, "/v1"+p)) {
-		p = "/v1" + p
+	other := "/v1" + p
+	if rest, found := strings.CutPrefix(p, "/v1"); found && strings.HasPrefix(rest, "/v1/") {
+		other = rest
+	}
+	if !s.routed(withPath(u, p)) && s.routed(withPath(u, other)) {
+		p = other
 	}
 	if p == given {
 		return u

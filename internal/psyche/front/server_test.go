@@ -96,7 +96,7 @@ func TestAPathIsNamedOnlyToClientsWithAKey(t *testing.T) {
 		"/v1/dreams", "/metrics",
 		"/./models", "/dreams/../models", "/models/", "/v1%2Fmodels", "/%2e/models",
 		"/healthz/", "/v1/healthz", "/%2Fmodels", "/v1/%2F/models",
-		"/v1/v1/models", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
+		"/v1/v1/nothing", "/v1/dreams/x/events/y", "/V1/models", "/mcp/x", "/debug/pprof",
 	} {
 		for _, method := range []string{"GET", "POST", "OPTIONS", "HEAD", "CONNECT"} {
 			refused(t, h.ask(method, path, ""), 401, "invalid_api_key")
@@ -141,7 +141,7 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 		}
 		return false
 	}
-	// what is served as one of them: several slashes for one, and /v1 left out
+	// what is served as one of them: several slashes for one, and /v1 left out or twice
 	meant := func(p string) string {
 		var parts []string
 		for part := range strings.SplitSeq(p, "/") {
@@ -153,7 +153,12 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 		if strings.HasSuffix(p, "/") {
 			one += "/"
 		}
-		if !named(one) && !strings.HasPrefix(one, "/v1/") {
+		switch {
+		case named(one):
+			return one
+		case strings.HasPrefix(one, "/v1/v1/"):
+			return strings.TrimPrefix(one, "/v1")
+		case !strings.HasPrefix(one, "/v1/"):
 			return "/v1" + one
 		}
 		return one
@@ -194,13 +199,34 @@ func TestNoPathWithoutARouteIsAnswered(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
+func TestAPathOfAWireThatIsNotServedSaysWhy(t *testing.T) {
+	t.Parallel()
+	nothing := func(http.ResponseWriter, *http.Request) {}
+	h := newServer(t, []front.Route{
+		{Method: "GET", Path: "/v1/responses/{response}", Role: access.Client, Serve: nothing},
+		{Method: "GET", Path: "/v1/models", Role: access.Client, Serve: nothing},
+	})
+	secret := h.key(access.Client)
+	for path, why := range map[string]string{
+		"/v1/responses/compact": "compacts no conversation", "/v1/responses/input_tokens": "count_tokens",
+	} {
+		w := h.ask("POST", path, "{}", bearer(secret)...)
+		refused(t, w, 404, "unknown_path")
+		require.Contains(t, w.Body.String(), why)
+	}
+	refused(t, h.ask("POST", "/v1/responses/resp_1", "{}", bearer(secret)...), 405, "method_not_allowed")
+	for _, path := range []string{"/v1/v1/models", "/v1//v1/models", "/models"} {
+		require.Equal(t, 200, h.ask("GET", path, "", bearer(secret)...).Code, path)
+	}
+}
+
 func TestAnUnknownPathNamesTheOneThatWasMeant(t *testing.T) {
 	t.Parallel()
 	h := newServer(t, routesOfEachKind())
 	secret := h.key(access.Client)
 	for question, meant := range map[string]string{
 		"/Models/": "/v1/models", "/v1/models/": "/v1/models", "/models/": "/v1/models", "/V1/models": "/v1/models",
-		"/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models", "/v1//./models": "/v1/models",
+		"/v1/v1/v1/models": "/v1/models", "/openai/v1/models": "/v1/models", "/v1//./models": "/v1/models",
 		"/": "", "/v1": "", "/debug/pprof": "", "/v1/nothing": "",
 	} {
 		w := h.ask("POST", question, "", bearer(secret)...)

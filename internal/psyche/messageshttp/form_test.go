@@ -62,6 +62,7 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 		{"POST", path + "/count_tokens", secret, nil, 200, ""},
 		{"POST", path, secret, nil, 429, "rate_limit_error"},
 		{"POST", path + "/batches", secret, nil, 429, "rate_limit_error"},
+		{"POST", "/v1/files", "none", ofAnthropic, 401, "authentication_error"},
 	} {
 		w := send(c.method, c.at, c.key, c.more...)
 		require.Equal(t, c.status, w.Code, "%s %s: %s", c.method, c.at, w.Body)
@@ -81,7 +82,7 @@ func TestAnswersOfTheServerHaveAnthropicsForm(t *testing.T) {
 			"%s %s: %s", c.method, c.at, w.Body)
 		require.NotEmpty(t, answer.Error.Message)
 	}
-	for _, at := range []string{"/v1/messagesx", "/v1/modelsx", "/v1/chat/completions"} {
+	for _, at := range []string{"/v1/responses", "/v1/embeddings", "/v1/chat/completions"} {
 		other := send("POST", at, "none", ofAnthropic...)
 		require.Contains(t, other.Body.String(), `"code":"invalid_api_key"`, "the control: another path, %s", at)
 	}

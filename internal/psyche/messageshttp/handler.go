@@ -52,13 +52,16 @@ func (h *Handler) Routes() []front.Route {
 }
 
 // form is Anthropic's.
-var form = &front.Form{Refusal: refusal, Left: setLeft, RequestID: "Request-Id", Elsewhere: asksForModels}
+var form = &front.Form{Refusal: refusal, Left: setLeft, RequestID: "Request-Id", Elsewhere: isAnthropics}
 
-// asksForModels says whether a request is for the models of Anthropic's API, whose path is that of OpenAI's.
-func asksForModels(h http.Header, path string) bool {
-	rest, found := strings.CutPrefix(path, "/v1/models")
-	return found && (rest == "" || rest[0] == '/') && h.Get("Anthropic-Version") != ""
+// isAnthropics says whether a request is of a client of Anthropic's API: for the models, whose path is that of OpenAI's,
+// or for what is not served.
+func isAnthropics(h http.Header, path string) bool {
+	ofOpenAI := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
+	return h.Get("Anthropic-Version") != "" && !slices.ContainsFunc(openAIs, ofOpenAI)
 }
+
+var openAIs = []string{"/v1/chat/", "/v1/completions", "/v1/responses", "/v1/embeddings"}
 
 // question is a request that was read.
 type question struct {

@@ -117,6 +117,9 @@ func blocks(r *reader, path string, raw json.RawMessage) []json.RawMessage {
 	if raw == nil {
 		r.Fail(path, "it is required.")
 	}
+	if r.Err == nil && len(raw) > 0 && raw[0] != '[' {
+		r.Fail(path, "it is %s; it must be a string or a list.", jsonobject.KindOf(raw))
+	}
 	return r.List(path, raw)
 }
 

@@ -68,6 +68,9 @@ func (q *Request) tool(b *object, path string, raw json.RawMessage) (t chatTool,
 	kind, name := loose.Text("type"), loose.Text("name")
 	if kind != "" && kind != "custom" {
 		what := "its schema is known to Anthropic's models alone. Send it with a name, a description and an input_schema."
+		if kind == "function" {
+			what = "that is the form of chat completions. Here a tool has a name, a description and an input_schema, and no type."
+		}
 		for _, begin := range serverTools {
 			if strings.HasPrefix(kind, begin) {
 				what = "Anthropic's servers run it, and no other provider does. Leave it out, or run such a tool in the client."
