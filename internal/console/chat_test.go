@@ -60,7 +60,17 @@ func newTalking(t *testing.T, key string, agents ...string) *talking {
 		s.bodies = append(s.bodies, fmt.Sprint(body.Messages))
 		s.sessions = append(s.sessions, r.Header.Get("X-Oneiros-Session"))
 		s.mu.Unlock()
+		last := body.Messages[len(body.Messages)-1].Content
+		if code := map[string]string{"too fast": "rate_limit_exceeded", "too dear": "insufficient_quota"}[last]; code != "" {
+			w.WriteHeader(http.StatusTooManyRequests)
+			fmt.Fprintf(w, `{"error":{"message":"no","code":%q}}`, code)
+			return
+		}
 		w.Header().Set("Content-Type", "text/event-stream")
+		if last == "break off" {
+			fmt.Fprint(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"I\"}}]}\n\n")
+			return
+		}
 		w.Header().Set("X-Oneiros-Recalled", "2")
 		for _, piece := range []string{body.Model, " heard: \x1b[31m", body.Messages[len(body.Messages)-1].Content} {
 			text, _ := json.Marshal(piece)
@@ -112,6 +122,18 @@ func TestOneMessageIsSaidFromAFlagOrAPipe(t *testing.T) {
 	d.in = "two\nlines\n"
 	require.Equal(t, exit.OK, d.run(0, "chat", "iris"), d.err.String())
 	require.Equal(t, "iris heard: two\nlines\n", d.out.String())
+}
+
+func TestWhatBecameOfATalkIsItsExitCode(t *testing.T) {
+	t.Parallel()
+	s := newTalking(t, "", "iris")
+	d := newFixture(t)
+	for text, code := range map[string]int{
+		"hello": exit.OK, "break off": exit.Failure, "too fast": exit.Failure, "too dear": exit.Refused,
+	} {
+		require.Equal(t, code, d.run(0, "chat", "oneiros/Iris:latest", "-m", text, "--server", s.URL), text)
+		require.NotContains(t, d.err.String(), "Start the server", text)
+	}
 }
 
 func TestATalkThatCannotBeginSaysWhatToDo(t *testing.T) {

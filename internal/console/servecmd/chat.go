@@ -24,6 +24,7 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/hermes/message"
 	"github.com/seed-56a03226/oneiros/internal/hermes/program"
 	"github.com/seed-56a03226/oneiros/internal/hermes/remote"
+	"github.com/seed-56a03226/oneiros/internal/psyche/turnhttp"
 	"github.com/seed-56a03226/oneiros/internal/screen"
 )
 
@@ -75,7 +76,8 @@ from ONEIROS_KEY or HERMES_KEY. For an agent that works with files and commands,
 		here, _ := app.Backend.Configuration().ServerAddress() // none where it names no port
 		s.URL = cmp.Or(s.URL, env("HERMES_SERVER"), here, program.DefaultServer)
 		s.Key = cmp.Or(env("ONEIROS_KEY"), env("HERMES_KEY"))
-		s.Agent, s.Conversation = args[0], "chat-"+strings.ToLower(rand.Text())
+		s.Agent = turnhttp.Handle(args[0])
+		s.Conversation = "chat-"+strings.ToLower(rand.Text())
 		client, err := connect(cmd.Context(), s)
 		if err != nil {
 			return err
@@ -156,9 +158,9 @@ func unreached(err error) error {
 	switch {
 	case errors.As(err, &refusal) && refusal.Status == 401:
 		return exit.Refusedf("%w\nSet ONEIROS_KEY to a key of this server; make one with: oneiros keys add NAME", err)
-	case refusal != nil && (refusal.Status == 402 || refusal.Status == 429):
+	case refusal != nil && (refusal.Status == 402 || refusal.Code == "insufficient_quota"):
 		return exit.Refusedf("%w", err)
-	case refusal != nil:
+	case refusal != nil, errors.Is(err, remote.ErrBroken):
 		return err
 	}
 	return exit.Errorf(exit.Unreachable, "%w\nStart the server with: oneiros up", err)
