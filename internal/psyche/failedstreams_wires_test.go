@@ -140,6 +140,8 @@ func TestAStreamThatFailedIsDoneAgain(t *testing.T) {
 			"the connection breaks":  iotest.ErrReader(errors.New("the line broke")),
 			"it ends before its end": strings.NewReader(""),
 			"the provider says so":   strings.NewReader("event: error\ndata: " + s.failure + "\n\ndata: [DONE]\n\n"),
+			"it says so and breaks": io.MultiReader(
+				strings.NewReader("event: error\ndata: "+s.failure+"\n\n"), iotest.ErrReader(errors.New("the line broke"))),
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
@@ -155,9 +157,12 @@ func TestAStreamThatFailedIsDoneAgain(t *testing.T) {
 					return http.StatusOK, "text/event-stream", io.NopCloser(body)
 				}
 				first := s.ask(t, o).Body.String()
-				if how == "the provider says so" {
+				switch how {
+				case "the provider says so":
 					require.Contains(t, first, "error")
-				} else {
+				case "it says so and breaks":
+					require.Equal(t, 1, strings.Count(first, "event: error")+strings.Count(first, "upstream_broken"), first)
+				default:
 					require.Contains(t, first, s.broken)
 				}
 				again := s.ask(t, o)

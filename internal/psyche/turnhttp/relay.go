@@ -81,13 +81,13 @@ func (p *Relay) stream(r *http.Request, reply *psyche.Reply) {
 			last[1] = buffer[n-1]
 		}
 		if err != nil {
-			switch {
-			case p.broke(r, err):
+			failed := reply.Failed != nil && reply.Failed() // the client has the provider's own error
+			if p.broke(r, err) && !failed {
 				head.Release()
 				p.endWithError(r, last, err)
-			default:
-				noteFailure(r, reply)
+				return
 			}
+			noteFailure(r, reply)
 			return
 		}
 		switch {
