@@ -1,6 +1,7 @@
 package messageshttp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,7 +71,29 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, q *question) {
 	}
 	q.turn = nil // a stream may last for long, and needs none of it
 	q.setIgnored(w.Header())
+	if reply.Status/100 != 2 {
+		reply.Body = inForm(reply, front.RequestID(r.Context()))
+	}
 	p.Answer(r, reply)
+}
+
+// inForm is the body of a provider's refusal in Anthropic's form: as it is, or with the words of one of another form, as
+// servers of this wire that are not Anthropic's have.
+func inForm(reply *psyche.Reply, request string) io.ReadCloser {
+	type body struct {
+		io.Reader
+		io.Closer
+	}
+	raw, _ := io.ReadAll(io.LimitReader(reply.Body, mostRefusal))
+	var form struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(raw, &form) == nil && form.Type == "error" {
+		return body{io.MultiReader(bytes.NewReader(raw), reply.Body), reply.Body}
+	}
+	reply.Header.Set("Content-Type", "application/json")
+	raw, _ = json.Marshal(errorBody(reply.Status, wordsOf(raw, reply.Status), request))
+	return body{bytes.NewReader(raw), reply.Body}
 }
 
 // errorEvent ends a stream.
@@ -97,22 +120,25 @@ const mostRefusal = 1 << 20
 // refused passes the provider's refusal on, with its status and words.
 func (p *passage) refused(r *http.Request, reply *psyche.Reply) {
 	raw, _ := io.ReadAll(io.LimitReader(reply.Body, mostRefusal))
-	var body struct {
-		Error json.RawMessage `json:"error"`
-	}
-	message := ""
-	if json.Unmarshal(raw, &body) == nil {
-		message = messageOf(body.Error)
-	}
-	if message == "" {
-		message = "The model's provider refused the request (HTTP " + strconv.Itoa(reply.Status) + ")."
-	}
 	status := reply.Status
 	if status == http.StatusServiceUnavailable {
 		status = statusOverloaded
 	}
 	p.NoteFirst()
-	front.Answer(p.w, status, errorBody(status, message, front.RequestID(r.Context())))
+	front.Answer(p.w, status, errorBody(status, wordsOf(raw, reply.Status), front.RequestID(r.Context())))
+}
+
+// wordsOf are the words of a provider's refusal.
+func wordsOf(raw []byte, status int) string {
+	var body struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if json.Unmarshal(raw, &body) == nil {
+		if message := messageOf(body.Error); message != "" {
+			return message
+		}
+	}
+	return "The model's provider refused the request (HTTP " + strconv.Itoa(status) + ")."
 }
 
 // messageOf is the message of a provider's error, which is an object with one, or a string.

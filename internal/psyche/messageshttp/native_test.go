@@ -66,6 +66,12 @@ func TestARequestWhoseWireTheProviderSpeaksIsPassedOn(t *testing.T) {
 	require.Equal(t, refusal, text)
 	require.Equal(t, "7", res.Header.Get("Retry-After"))
 
+	h.answers(400, "text/plain", strings.NewReader(`{"error":{"code":400,"message":"Field 'temperature' is a string"}}`))
+	res, text = h.send(path, body)
+	require.Equal(t, 400, res.StatusCode)
+	require.JSONEq(t, `{"type":"error","error":{"type":"invalid_request_error","message":"Field 'temperature' is a string"},
+		"request_id":"`+res.Header.Get("Request-Id")+`"}`, text, "a server of this wire that is not Anthropic's")
+
 	h.answers(http.StatusOK, "text/event-stream",
 		io.MultiReader(strings.NewReader(stream[:900]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 	_, events = h.send(path, body)
