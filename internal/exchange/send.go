@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-56a03226/oneiros/activities/port/inference"
+	"github.com/seed-56a03226/oneiros/internal/jsonobject"
 )
 
 // Causes with which this package ends an exchange.
@@ -129,6 +130,15 @@ func (c *Client) Lost(ctx context.Context, err error, reached bool) error {
 // BadRequest is a request that no provider could answer; nothing was sent.
 func BadRequest(format string, a ...any) error {
 	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, a...)}
+}
+
+// Unsaid refuses a request of which something cannot be said on the provider's wire: the failure has its field.
+func Unsaid(err error) error {
+	failure := &inference.Failure{Kind: inference.BadRequest, Message: err.Error(), Err: err}
+	if e, ok := errors.AsType[*jsonobject.Error](err); ok {
+		failure.Field = e.Field
+	}
+	return failure
 }
 
 // headerSafe escapes what no header can hold, so that a key with any agent's name can be sent.
