@@ -113,7 +113,7 @@ func secretOf(r *http.Request) (string, error) {
 		secret = strings.TrimSpace(rest)
 	}
 	if secret == "" || len(secret) > longestSecret {
-		return "", wrongKey("this server needs a key: send the header Authorization: Bearer oneiros_…")
+		return "", wrongKey("this server needs a key: send the header Authorization: Bearer oneiros_…, or x-api-key: oneiros_…")
 	}
 	return secret, nil
 }
