@@ -279,6 +279,8 @@ func unwritableAdvice(err error) string {
 		return "Bring the replicas of the Redis server back, or lower its min-replicas-to-write."
 	case memory.Loading:
 		return "Wait until the Redis server has loaded its file."
+	case memory.Forbidden:
+		return rightsAdvice
 	}
 	return "Check its owner and rights and the disk's free space."
 }

@@ -14,6 +14,8 @@ const (
 	skewed = 5 * time.Second
 	// nearlyFull is the share of a server's memory from which the doctor warns.
 	nearlyFull = .9
+	// rightsAdvice says what to do about a user of the store's server who may not do all that is needed.
+	rightsAdvice = "Grant the user of store.url the rights that docs/redis.md lists, by ACL SETUSER."
 )
 
 // checkServer reports the memory, persistence, replication and clock of the store's server.
@@ -43,6 +45,9 @@ func lookAtStoreServer(ctx context.Context, h *Deployment) Finding {
 
 // judge says what is wrong with a server that was asked between two times of this machine.
 func judge(c memory.Condition, before, after time.Time) Finding {
+	if len(c.Missing) > 0 {
+		return failed(rightsAdvice, "its user lacks %s", strings.Join(c.Missing, " "))
+	}
 	text := fmt.Sprintf("memory %.0f MB", float64(c.Used)/1e6)
 	if c.Limit > 0 {
 		text += fmt.Sprintf(" of %.0f MB", float64(c.Limit)/1e6)

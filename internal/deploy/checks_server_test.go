@@ -26,7 +26,12 @@ func TestTheDoctorJudgesTheStoresServer(t *testing.T) {
 	f := judge(good, now, now.Add(time.Second))
 	require.Equal(t, Well, f.State, f.Found)
 	require.Contains(t, f.Found, "memory 50 MB of 100 MB, disk 3 MB, eviction noeviction, replicas 1 (2 kB behind)")
-	ill := map[string]bool{"it is a replica": true, "100 % of its memory": true, "it has deleted 3 keys": true}
+	ill := map[string]bool{
+		"it is a replica":       true,
+		"100 % of its memory":   true,
+		"it has deleted 3 keys": true,
+		"lacks +zadd +xadd":     true,
+	}
 	for says, change := range map[string]func(*memory.Condition){
 		"maxmemory-policy allkeys-lru": func(c *memory.Condition) { c.Eviction = "allkeys-lru" },
 		"90 % of its memory":           func(c *memory.Condition) { c.Used = 90e6 },
@@ -35,6 +40,7 @@ func TestTheDoctorJudgesTheStoresServer(t *testing.T) {
 		"it is a replica":              func(c *memory.Condition) { c.Replica = true },
 		"are 6s apart":                 func(c *memory.Condition) { c.Now = now.Add(-6 * time.Second) },
 		"are 7s apart":                 func(c *memory.Condition) { c.Now = now.Add(8 * time.Second) },
+		"lacks +zadd +xadd":            func(c *memory.Condition) { c.Missing = []string{"+zadd", "+xadd"} },
 		"aof_last_write_status is err": func(c *memory.Condition) { c.Faults = []string{"aof_last_write_status is err"} },
 	} {
 		c := good

@@ -15,17 +15,23 @@ import (
 	"github.com/seed-56a03226/oneiros/internal/store"
 )
 
-// Condition asks the server for its clock, memory, eviction policy, replication and persistence.
+// Condition asks the server for its clock, memory, eviction policy, replication, persistence and rights.
 func (s *Store) Condition(ctx context.Context) (memory.Condition, error) {
-	var text *redis.StringCmd
-	var now *redis.TimeCmd
-	err := s.together(ctx, func(ctx context.Context, p redis.Pipeliner) {
-		text, now = p.Info(ctx), p.Time(ctx)
-	})
+	missing, err := askRights(ctx, s.server)
 	if err != nil {
 		return memory.Condition{}, store.Wrap(err, "condition of ", s.name)
 	}
-	return conditionOf(parseInfo(text.Val()), now.Val()), nil
+	var text *redis.StringCmd
+	var now *redis.TimeCmd
+	err = s.together(ctx, func(ctx context.Context, p redis.Pipeliner) {
+		text, now = p.Info(ctx), p.Time(ctx)
+	})
+	if err != nil && len(missing) == 0 {
+		return memory.Condition{}, store.Wrap(err, "condition of ", s.name)
+	}
+	c := conditionOf(parseInfo(text.Val()), now.Val())
+	c.Missing = missing
+	return c, nil
 }
 
 func conditionOf(info map[string]string, now time.Time) memory.Condition {

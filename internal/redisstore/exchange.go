@@ -46,7 +46,7 @@ func (s *server) exchange(ctx context.Context, try func(context.Context) error) 
 		}
 		err := try(ctx)
 		if final(err) {
-			return unwritable(err)
+			return explainRefusal(ctx, s, err)
 		}
 		if distrust(err) != "" { // waiting changes no certificate
 			return asAway(err)

@@ -58,6 +58,11 @@ func (s *server) inspect(ctx context.Context) error {
 	if err := checkServer(info); err != nil {
 		return err
 	}
+	missing, err := askRights(ctx, s)
+	if err != nil {
+		return err
+	}
+	s.limited.Store(len(missing) > 0)
 	if info["role"] == "slave" {
 		return s.checkReplica(ctx, info)
 	}

@@ -107,6 +107,9 @@ func (s ledger) Reserve(ctx context.Context, a spend.Ask) (spend.Hold, error) {
 	err := a.Validate()
 	var hold spend.Hold
 	if err == nil {
+		err = requireRights(ctx, s.server)
+	}
+	if err == nil {
 		hold, err = s.reserve(ctx, a)
 	}
 	return store.Result(hold, err, "reserve for ", a.Step)
@@ -271,6 +274,9 @@ func fieldsOf(reply any) map[string]string {
 func (s ledger) Allow(ctx context.Context, agent, day, dream string, amount, limit budget.Micros) error {
 	err := store.CheckAllowance(dream, amount)
 	var values []string
+	if err == nil {
+		err = requireRights(ctx, s.server)
+	}
 	if err == nil {
 		values, err = s.runTexts(ctx, allowScript, nil, agent, day, dream, int64(amount), int64(limit))
 	}

@@ -55,9 +55,13 @@ var ErrClosed = store.ErrClosed
 // ErrCredentials is returned by Open when the server refuses the user, the password, or their permissions.
 var ErrCredentials = errors.New("the server refuses the credentials")
 
-// refusedCredentials wraps a server's refusal of a user or a password in ErrCredentials.
+// refusedCredentials wraps a server's refusal of a user, a password or a command in ErrCredentials.
 func refusedCredentials(err error) error {
-	for _, text := range []string{"NOAUTH", "WRONGPASS", "NOPERM"} {
+	var forbidden *memory.UnwritableError
+	if errors.As(err, &forbidden) && forbidden.Why == memory.Forbidden {
+		return fmt.Errorf("%w: %w", ErrCredentials, forbidden.Err)
+	}
+	for _, text := range []string{"NOAUTH", "WRONGPASS"} {
 		var refusal redis.Error
 		if errors.As(err, &refusal) && redis.HasErrorPrefix(refusal, text) {
 			return fmt.Errorf("%w: %w", ErrCredentials, err)
@@ -105,6 +109,8 @@ type server struct {
 	late   error // the cause of a context that ended by the store's own timeout
 	closed chan struct{}
 	latest atomic.Pointer[string] // id of the server's run at the newest connection
+
+	limited atomic.Bool // the user was found to lack a right
 
 	acknowledged acknowledgements
 }
@@ -155,7 +161,7 @@ func SentinelCredentials(user, password string) Option {
 // Open connects to the server of a redis:// or rediss:// address (user, password, host, port, database). With
 // master_name in its query, the host is a Sentinel that knows where that server is, as is each addr of the query. Open
 // refuses a server that would lose memories or money (ErrUnsafe), a cluster, and keys of a newer schema. A replica that
-// holds the keys of this schema, and a server that refuses writes, are opened to be read.
+// holds the keys of this schema, a server that refuses writes, and one whose user lacks a right, are opened to be read.
 func Open(ctx context.Context, address string, opts ...Option) (*Store, error) {
 	set := settings{prefix: "oneiros:", now: time.Now, timeout: 3 * time.Second, pool: 16 * runtime.GOMAXPROCS(0)}
 	for _, opt := range opts {

@@ -67,6 +67,9 @@ func (s visits) Arrive(ctx context.Context, v presence.Visit) (presence.Arrival,
 	err := v.Validate()
 	var a presence.Arrival
 	if err == nil {
+		err = requireRights(ctx, s.server)
+	}
+	if err == nil {
 		a, err = s.arrive(ctx, v)
 	}
 	return store.Result(a, err, fmt.Sprintf("visit of %q to %s", v.Client, v.Agent))

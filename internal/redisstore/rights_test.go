@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,4 +112,67 @@ func TestTheDocumentedUserReachesItsOwnDeploymentOnly(t *testing.T) {
 	_, err = redisstore.Open(t.Context(), url, redisstore.Prefix("other:"))
 	require.ErrorContains(t, err, "NOPERM")
 	require.ErrorIs(t, err, redisstore.ErrCredentials)
+}
+
+// usable are rights without which a store does everything that it keeps.
+var usable = []string{"+config|get", "+bgrewriteaof"}
+
+func TestAMissingRightIsNamed(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	s := open(t, limited(t, server, "oneiros:"), "oneiros:")
+	admin := server.Dial(t)
+	missing := func() []string {
+		t.Helper()
+		c, err := s.Condition(t.Context())
+		require.NoError(t, err)
+		return c.Missing
+	}
+	require.Empty(t, missing())
+	named := 0
+	for _, word := range documentedUser("oneiros") {
+		right, command := word.(string), ""
+		if command, _ = strings.CutPrefix(right, "+"); command == right || slices.Contains(usable, right) {
+			continue
+		}
+		require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "oneiros", "-"+command).Err(), right)
+		require.Equal(t, []string{right}, missing())
+		require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "oneiros", right).Err())
+		named++
+	}
+	require.Greater(t, named, 50)
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "oneiros", "resetchannels").Err())
+	require.Equal(t, []string{"&oneiros:*"}, missing())
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "oneiros", "resetkeys").Err())
+	require.Equal(t, []string{"~oneiros:*"}, missing())
+	require.Equal(t, []string{"oneiros:schema"}, admin.Keys(t.Context(), "*").Val(), "it looked and wrote nothing")
+}
+
+// What cannot be kept is neither bought nor answered; what is kept can be read; and a right that is granted is found
+// without a restart.
+func TestAStoreWithoutARightTakesNoWrites(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t)
+	url := limited(t, server, "oneiros:")
+	s := holding(t, url)
+	admin := server.Dial(t)
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "oneiros", "-zadd").Err())
+	_, err := s.Commit(t.Context(), memory.Write{Agent: echo, Cause: "d2", Add: []dream.Item{episode("e2", "a harbour")}})
+	require.ErrorContains(t, err, "takes no writes (a right is missing): its user lacks +zadd; docs/redis.md lists")
+	again := open(t, url, "oneiros:")
+	for _, one := range []*redisstore.Store{s, again} {
+		_, err := one.Arrive(t.Context(), visitNow())
+		require.ErrorIs(t, err, memory.ErrUnwritable)
+		_, err = one.Reserve(t.Context(), askFor("another"))
+		require.ErrorIs(t, err, memory.ErrUnwritable)
+		require.ErrorIs(t, one.Ledger().Allow(t.Context(), echo, "2026-01-01", "d3", 0, 0), memory.ErrUnwritable)
+		n, err := one.Count(t.Context(), memory.Query{Agent: echo})
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+	}
+	require.NoError(t, admin.Do(t.Context(), "ACL", "SETUSER", "oneiros", "+zadd").Err())
+	for _, one := range []*redisstore.Store{s, again} {
+		_, err = one.Arrive(t.Context(), visitNow())
+		require.NoError(t, err)
+	}
 }

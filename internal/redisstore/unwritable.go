@@ -20,7 +20,11 @@ var refusedWrites = []struct {
 	{"MISCONF ", memory.DiskFails},
 	{"NOREPLICAS ", memory.NoReplicas},
 	{"LOADING ", memory.Loading},
+	{"NOPERM ", memory.Forbidden},
 }
+
+// forbidding are parts of the replies for a command of a script that the user may not run, from Redis 6.2 on.
+var forbidding = []string{"The user executing the script can't ", "ACL failure in script: "}
 
 // refused reports whether a server answered that it takes no writes.
 func refused(err error) bool {
@@ -37,6 +41,11 @@ func whyRefused(err error) (memory.Unwritability, bool) {
 		text := reply.Error()
 		if strings.HasPrefix(text, r.reply) || strings.Contains(text, ": -"+r.reply) {
 			return r.why, true
+		}
+	}
+	for _, part := range forbidding {
+		if strings.Contains(reply.Error(), part) {
+			return memory.Forbidden, true
 		}
 	}
 	return "", false

@@ -62,7 +62,7 @@ func (q *visitQueue) send(ctx context.Context, s *server, keys []string, args ..
 		}
 		return reply, err
 	default:
-		return nil, unwritable(v.err)
+		return nil, explainRefusal(bounded, s, v.err)
 	}
 }
 

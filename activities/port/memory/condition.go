@@ -17,6 +17,7 @@ type Condition struct {
 	Replicas int       // servers that follow it
 	Lag      int64     // bytes of its writes that the last of them has not confirmed
 	Faults   []string  // what keeps it from persisting its writes
+	Missing  []string  // rights that the store's user lacks, in the server's words
 }
 
 // Conditioned is a store on a server of its own.

@@ -15,6 +15,7 @@ const (
 	DiskFails  Unwritability = "its disk fails"
 	NoReplicas Unwritability = "too few replicas"
 	Loading    Unwritability = "loading" // it cannot be read either
+	Forbidden  Unwritability = "a right is missing"
 )
 
 // UnwritableError is ErrUnwritable with its reason and the store's own words.

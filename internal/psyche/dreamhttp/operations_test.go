@@ -485,6 +485,7 @@ var (
 	part = object{"type": "string", "enum": []string{
 		"ok", "away", "takes no writes: full", "takes no writes: read-only", "takes no writes: its disk fails",
 		"takes no writes: too few replicas", "takes no writes: loading",
+		"takes no writes: a right is missing",
 	}}
 	ready = object{"type": "object", "required": []string{"status", "parts"}, "properties": object{
 		"status": object{"type": "string", "enum": []string{"ready", "not ready"}},
