@@ -27,7 +27,9 @@ type BeginResult struct {
 	Remaining budget.Micros `json:"remaining"` // what all caps above the phases still allow
 	Epoch     int64         `json:"epoch,omitempty"`
 	Awake     bool          `json:"awake,omitempty"` // refused because the agent is held awake
-	Spent     budget.Micros `json:"spent,omitempty"` // by a dream that is refused because it has ended
+	// of a dream that is refused because it has ended
+	Spent   budget.Micros `json:"spent,omitempty"`
+	Tallies []dream.Tally `json:"tallies,omitempty"`
 }
 
 // MayRun says whether the stretch may begin.

@@ -336,7 +336,7 @@ func TestAnActivityOfAStretchThatIsOverChangesNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.store.Dismiss(ctx, "a", time.Now())
 	require.NoError(t, err)
-	require.Contains(t, lie(1).Reason, "stretch 1 of "+o.Dream+" is over already")
+	require.Contains(t, lie(1).Reason, "its workflow was reset to a point before it was woken")
 	stands(1, dream.Interrupted, false)
 
 	require.Empty(t, lie(2).Refused)

@@ -61,7 +61,10 @@ func (e Executions) Ended(ctx context.Context, workflow, run string) (activities
 	if err := e.Client.GetWorkflow(ctx, workflow, id).Get(ctx, &result); err != nil {
 		return activities.Ending{}, fmt.Errorf("read how %s ended: %w", workflow, sealed(err))
 	}
-	reason := fmt.Sprintf("its end is not in the store; its workflow says so, and that it spent %s", result.Spent)
+	reason := "its end is not in the store; its workflow says so"
+	if result.Spent > 0 { // a run that a reset made may know of nothing that was spent before
+		reason += fmt.Sprintf(", and that it spent %s", result.Spent)
+	}
 	if result.Reason != "" {
 		reason = result.Reason + "; " + reason
 	}

@@ -282,6 +282,9 @@ func (r *dreamRun) adopt(finished activities.FinishResult) {
 // of a dream that never began. When Refused is Interrupted, the stretch was over already, and its record stays open.
 func (r *dreamRun) refused(ctx workflow.Context, begun activities.BeginResult) (Result, error) {
 	r.state.Outcome, r.state.Reason, r.state.Spent = begun.Refused, begun.Reason, begun.Spent
+	if len(begun.Tallies) > 0 { // it had ended before a reset
+		r.state.Tallies, r.resetEnd = begun.Tallies, begun.Reason
+	}
 	r.setAttributes(ctx, AttrAgent.ValueSet(r.spec.Handle), AttrOutcome.ValueSet(string(begun.Refused)),
 		AttrPhase.ValueSet("ended"))
 	r.show(ctx)
@@ -290,12 +293,19 @@ func (r *dreamRun) refused(ctx workflow.Context, begun activities.BeginResult) (
 }
 
 func (r *dreamRun) result() Result {
+	kept := r.kept()
+	if r.resetEnd != "" && r.state.Outcome != dream.Undone { // this run has made nothing, or less than the dream
+		kept = 0
+		for _, t := range r.state.Tallies {
+			kept += t.Kept
+		}
+	}
 	return Result{
 		Dream:   r.spec.Dream,
 		Outcome: r.state.Outcome,
 		Reason:  r.state.Reason,
 		Spent:   r.state.Spent,
-		Kept:    r.kept(),
+		Kept:    kept,
 		Tallies: r.state.Tallies,
 	}
 }

@@ -41,17 +41,16 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 			return activities.BeginResult{}, err
 		}
 	}
-	if r.Stretch > 1 {
-		record, err := run.Record(ctx)
-		if errors.Is(err, memory.ErrNotFound) {
-			return unrecorded, nil
-		}
-		if err != nil {
-			return activities.BeginResult{}, err
-		}
-		if alreadyOver(record, r) {
-			return late(r), nil
-		}
+	record, err := run.Record(ctx)
+	switch missing := errors.Is(err, memory.ErrNotFound); {
+	case missing && r.Stretch > 1:
+		return unrecorded, nil
+	case err != nil && !missing:
+		return activities.BeginResult{}, err
+	case err == nil && hasEnded(record, r): // also while the agent is awake, or dreams another dream
+		return ended(record), nil
+	case err == nil && alreadyOver(record, r):
+		return late(record, r), nil
 	}
 	held, err := d.takeSlot(ctx, run, r.Workflow)
 	switch {
@@ -64,7 +63,7 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 		return activities.BeginResult{}, err
 	}
 	run.Epoch = held.Epoch
-	record, err := run.Record(ctx)
+	record, err = run.Record(ctx)
 	switch {
 	case errors.Is(err, memory.ErrNotFound):
 		return unrecorded, run.FreeSlot(ctx)
@@ -73,11 +72,11 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 	case record.Outcome != dream.Dreaming && record.Run != r.Run:
 		return d.over(ctx, record, r.Run)
 	case alreadyOver(record, r) && record.Outcome == dream.Dreaming:
-		return late(r), nil
-	case alreadyOver(record, r):
-		return late(r), run.FreeSlot(ctx)
-	case r.Stretch < 2 && record.Outcome != dream.Dreaming && record.Outcome != dream.Interrupted:
+		return late(record, r), nil
+	case hasEnded(record, r):
 		return ended(record), run.FreeSlot(ctx)
+	case alreadyOver(record, r):
+		return late(record, r), run.FreeSlot(ctx)
 	case r.Stretch > 1:
 		return d.resume(ctx, run, r, record)
 	}
@@ -185,12 +184,22 @@ func alreadyOver(record *dream.Record, r activities.BeginRequest) bool {
 	return record.Run == r.Run && (record.Stretches > n || record.Stretches == n && record.Outcome == dream.Interrupted)
 }
 
-// late refuses a stretch that is over already.
-func late(r activities.BeginRequest) activities.BeginResult {
+// late refuses a stretch that is over already, as of a workflow that was reset to a point before its end.
+func late(record *dream.Record, r activities.BeginRequest) activities.BeginResult {
+	before := "before it was woken"
+	if record.Stretches > max(1, r.Stretch) {
+		before = fmt.Sprintf("before its stretch %d", record.Stretches)
+	}
 	return activities.BeginResult{
 		Refused: dream.Interrupted,
-		Reason:  fmt.Sprintf("stretch %d of %s is over already", max(1, r.Stretch), r.Spec.Dream),
+		Reason:  "its workflow was reset to a point " + before + ", from which it cannot go on",
 	}
+}
+
+// hasEnded says whether the dream has ended in the stretch to begin, or in a later one.
+func hasEnded(record *dream.Record, r activities.BeginRequest) bool {
+	return record.Run == r.Run && max(1, record.Stretches) >= max(1, r.Stretch) &&
+		record.Outcome != dream.Dreaming && record.Outcome != dream.Interrupted
 }
 
 // ended refuses a stretch of a dream whose workflow was reset after the dream had ended. It tells how the dream ended.
@@ -199,7 +208,8 @@ func ended(record *dream.Record) activities.BeginResult {
 		Refused: record.Outcome,
 		Reason: fmt.Sprintf("it had ended %s before its workflow was reset, which dreams and pays nothing again; "+
 			"oneiros dreams redream %s dreams it anew", record.Outcome, record.ID),
-		Spent: record.Spent,
+		Spent:   record.Spent,
+		Tallies: record.Phases,
 	}
 }
 

@@ -60,22 +60,60 @@ func TestAResetDreamGoesOn(t *testing.T) {
 	}
 }
 
-// A dream that had ended ends again as it did, at once and for nothing, and says what to do.
+// A dream that had ended ends again as it did, at once and for nothing, and says what to do; also while its agent is
+// awake.
 func TestAResetDreamThatHadEndedPaysNothingAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, nil)
-	id := r.dream()
-	before := r.spent(spend.Query{})
-	for _, task := range []int{1, 3, last} {
-		r.reset(id, task)
-		result, err := r.Result(r.ctx, id)
-		require.NoError(t, err)
-		require.Equal(t, dream.Completed, result.Outcome)
-		require.Equal(t, before, result.Spent, "the money told")
-		require.Contains(t, result.Reason, "oneiros dreams redream dream/iris/0001")
-		require.Equal(t, before, r.spent(spend.Query{}))
+	for name, wake := range map[string]func(r *rig){"Asleep": func(*rig) {}, "Awake": (*rig).connect} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, nil)
+			id := r.dream()
+			kept := 0
+			for _, tally := range r.record(id).Phases {
+				kept += tally.Kept
+			}
+			require.Positive(t, kept)
+			before := r.spent(spend.Query{})
+			wake(r)
+			for _, task := range []int{1, 3, last} {
+				r.reset(id, task)
+				result, err := r.Result(r.ctx, id)
+				require.NoError(t, err)
+				require.Equal(t, dream.Completed, result.Outcome, result.Reason)
+				require.Equal(t, before, result.Spent, "the money told")
+				require.Equal(t, kept, result.Kept)
+				require.Equal(t, r.record(id).Phases, result.Tallies)
+				require.Contains(t, result.Reason, "oneiros dreams redream dream/iris/0001")
+				require.Equal(t, before, r.spent(spend.Query{}))
+			}
+			r.requireTrue()
+		})
 	}
+}
+
+// A resumed dream that was reset to a point before its newest stretch ends, and its record says why and what it spent.
+func TestAResumedDreamThatWasResetToItsBeginningEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, nil)
+	r.visit()
+	id := r.begin()
+	r.paying(id, 4)
+	r.visit()
+	_, err := r.Starter.Resume(r.ctx, r.agent.ID)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return r.record(id).Stretches == 2 }, patience, often)
+	r.reset(id, 1)
+	result, err := r.Result(r.ctx, id)
+	require.NoError(t, err)
+	require.Equal(t, dream.Interrupted, result.Outcome, result.Reason)
+	require.Contains(t, result.Reason, "reset to a point before its stretch 2")
 	r.requireTrue()
+	record := r.record(id)
+	require.Equal(t, dream.Interrupted, record.Outcome)
+	require.Contains(t, record.Reason, "reset to a point before its stretch 2")
+	require.NotContains(t, record.Reason, "$")
+	require.Positive(t, record.Spent)
 }
 
 // An agent whose workflow was reset, and one whose dream was, can be woken and goes on with the dream.

@@ -170,6 +170,17 @@ func (r *rig) paying(id string, calls int) {
 // visit connects a client, waits until the agent's workflow has recorded the wake, and lets the client leave.
 func (r *rig) visit() {
 	r.t.Helper()
+	r.connect()
+	require.NoError(r.t, r.Starter.Leave(r.ctx, r.agent.ID, "web"))
+	require.Eventually(r.t, func() bool {
+		state, err := r.Starter.AgentState(r.ctx, r.agent.Handle)
+		return err == nil && state.State == workflows.Sleeping
+	}, patience, often, "the agent does not fall asleep")
+}
+
+// connect connects a client and waits until the agent's workflow has recorded the wake.
+func (r *rig) connect() {
+	r.t.Helper()
 	woken, err := r.Starter.Wake(r.ctx,
 		starter.Connection{Agent: r.agent.ID, Client: "web", Cause: presence.Connect})
 	require.NoError(r.t, err)
@@ -184,11 +195,6 @@ func (r *rig) visit() {
 	require.NoError(r.t, err)
 	require.Equal(r.t, workflows.Awake, state.State)
 	require.Equal(r.t, woken.Epoch, state.Epoch)
-	require.NoError(r.t, r.Starter.Leave(r.ctx, r.agent.ID, "web"))
-	require.Eventually(r.t, func() bool {
-		state, err := r.Starter.AgentState(r.ctx, r.agent.Handle)
-		return err == nil && state.State == workflows.Sleeping
-	}, patience, often, "the agent does not fall asleep")
 }
 
 // requireTrue requires, after what has to be closed is closed, that every dream of the store has ended as its workflow
