@@ -28,8 +28,8 @@ func (b wakingAgents) Wake(ctx context.Context, agent, client string, hold time.
 	if err != nil {
 		return psyche.WakeResult{}, err
 	}
-	if errors.Is(w.blinded, memory.ErrUnwritable) { // a client must not believe that what it says is remembered
-		return psyche.WakeResult{}, w.blinded
+	if errors.Is(w.Unstored, memory.ErrUnwritable) { // a client must not believe that what it says is remembered
+		return psyche.WakeResult{}, w.Unstored
 	}
 	woken := psyche.WakeResult{Wake: w.Wake, Raised: w.Raised}
 	switch {

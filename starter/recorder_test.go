@@ -212,6 +212,25 @@ func TestTheWakeOfAnUnknownAgentIsDropped(t *testing.T) {
 	}, time.Minute, 10*time.Millisecond)
 }
 
+// full is a store that can be read and takes no visit.
+type full struct{ presence.Store }
+
+func (full) Arrive(context.Context, presence.Visit) (presence.Arrival, error) {
+	return presence.Arrival{}, &memory.UnwritableError{Why: memory.Full, Err: errors.New("OOM")}
+}
+
+func TestAWakeThatAFullStoreDoesNotTakeIsNotSaidToMeetNoAnswer(t *testing.T) {
+	t.Parallel()
+	s, agent := build(t)
+	s.Presence = full{s.Memory.(presence.Store)}
+	t.Cleanup(s.Close)
+	w, err := s.Wake(t.Context(), Connection{Agent: agent.ID, Client: "web"})
+	require.NoError(t, err)
+	require.ErrorIs(t, w.Unstored, memory.ErrUnwritable)
+	require.Contains(t, w.Degraded, "the store takes no writes (full): OOM; nothing is recorded yet")
+	require.NotContains(t, w.Degraded, "does not answer")
+}
+
 func TestAClosedRecorderRefusesWakes(t *testing.T) {
 	t.Parallel()
 	s := &Starter{Client: newWakeClient(), Now: time.Now}

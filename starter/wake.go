@@ -31,7 +31,7 @@ type WakeResult struct {
 	presence.Wake
 	Raised   bool          // this request woke the agent; otherwise it was awake already
 	Degraded string        // what failed and will be repeated later; empty when all was done
-	blinded  error         // the store\'s, when it did not record the wake
+	Unstored error         // why the store has not recorded the wake; nil when it has
 	Took     time.Duration // time until the caller may go on
 
 	agent dream.Agent
@@ -186,13 +186,21 @@ func (s waking) blind(ctx context.Context, agent dream.Agent, k Connection, bega
 		Hold:    s.holdTime(k),
 	})
 	w := WakeResult{ // the mood of the agent is unknown
-		Wake:    presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
-		blinded: cause,
-		Degraded: "the store does not answer (" + cause.Error() +
-			"): nothing is recorded yet; this process keeps reporting to the agent's workflow as long as it runs",
+		Wake:     presence.Wake{Agent: agent.ID, Cause: k.Cause, Client: k.Client, At: began},
+		Unstored: unstored(cause),
+		Degraded: unstored(cause).Error() +
+			"; nothing is recorded yet, and this process keeps reporting to the agent's workflow as long as it runs",
 		Took: s.Now().Sub(began), agent: agent,
 	}
 	return w, ctx.Err()
+}
+
+// unstored says why the store has not recorded a wake.
+func unstored(cause error) error {
+	if errors.Is(cause, memory.ErrUnwritable) { // it says so itself
+		return cause
+	}
+	return fmt.Errorf("the store does not answer: %w", cause)
 }
 
 // Recorded waits until the agent's workflow has recorded the wake of an epoch, so that its dream has stopped and the

@@ -51,7 +51,7 @@ func (w *waker) Wake(ctx context.Context, k starter.Connection) (starter.WakeRes
 		return starter.WakeResult{}, err
 	}
 	if woken.Epoch == 0 { // nothing is stored, and this process ends before anything can be
-		return starter.WakeResult{}, errors.New(woken.Degraded)
+		return starter.WakeResult{}, fmt.Errorf("nothing is recorded: %w", woken.Unstored)
 	}
 	w.joined = woken.Joined(k.Cause)
 	if w.noServer != nil && woken.Raised {

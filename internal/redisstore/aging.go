@@ -269,7 +269,7 @@ func (s aging) Discard(ctx context.Context, agent string, ids []string, details 
 // Swept returns what sweeps have done.
 func (s aging) Swept(ctx context.Context) (memory.SweepState, error) {
 	_, state, err := s.swept(ctx)
-	return state, store.Wrap(err, "what was swept")
+	return state, store.Wrap(err, "marks and sweeps")
 }
 
 func (s aging) swept(ctx context.Context) (body string, state memory.SweepState, err error) {
@@ -302,5 +302,5 @@ func (s aging) ChangeSwept(
 		word, err := s.run(ctx, sweptScript, nil, body, next)
 		return word == "torn", err
 	})
-	return after, store.Wrap(err, "what was swept")
+	return after, store.Wrap(err, "marks and sweeps")
 }

@@ -95,7 +95,7 @@ func (s aging) Discard(ctx context.Context, agent string, ids []string, details 
 
 // Swept returns what sweeps have done.
 func (s aging) Swept(ctx context.Context) (memory.SweepState, error) {
-	return in(ctx, s.readOnce, "what was swept", readSwept)
+	return in(ctx, s.readOnce, "marks and sweeps", readSwept)
 }
 
 func readSwept(d *tx) (state memory.SweepState) {
@@ -107,7 +107,7 @@ func readSwept(d *tx) (state memory.SweepState) {
 func (s aging) ChangeSwept(
 	ctx context.Context, change func(memory.SweepState) (memory.SweepState, error),
 ) (memory.SweepState, error) {
-	return in(ctx, s.write, "what was swept", func(d *tx) memory.SweepState {
+	return in(ctx, s.write, "marks and sweeps", func(d *tx) memory.SweepState {
 		state, err := change(readSwept(d))
 		d.fail(err)
 		d.exec("INSERT INTO sweeps (one, body) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET body = excluded.body",
