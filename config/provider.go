@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -135,6 +136,8 @@ var modelFields = map[string]Sort{
 	"steering":        "",
 }
 
+var providerName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
 // readProviders reads the providers section, which has no rows in the table.
 func readProviders(raw any) (map[string]Provider, error) {
 	return readNamed("provider", raw, readProvider)
@@ -147,6 +150,9 @@ func readProvider(name string, raw any) (Provider, error) {
 		return Provider{}, fmt.Errorf("%s is %s; it must be a section with profile and base_url", at, quoted(raw))
 	}
 	r := reader{at: at, fields: fields}
+	if !providerName.MatchString(name) {
+		r.fault("%s: a provider's name is 1 to 64 of a-z, 0-9, - and _, and begins with a letter or a digit", at)
+	}
 	if _, literal := fields["api_key"]; literal {
 		r.fault(
 			"%s.api_key: a key does not belong in a file; put it into an environment variable or a file of its own and name that by api_key_env or api_key_file",

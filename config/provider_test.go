@@ -66,6 +66,21 @@ func TestProvidersBecomeACatalogue(t *testing.T) {
 	require.NotContains(t, c.String(), "sk-very-secret")
 }
 
+func TestTheNameOfAProviderIsAName(t *testing.T) {
+	t.Parallel()
+	for name, fine := range map[string]bool{
+		"open ai": false, "a/b": false, "": false, "-a": false, strings.Repeat("a", 65): false,
+		"OpenAI": true, "open-ai_2": true, "7b": true, strings.Repeat("a", 64): true,
+	} {
+		_, err := loadFile(t, fmt.Sprintf("providers: {%q: {profile: openai}}", name))
+		if fine {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorContains(t, err, "providers."+name+": a provider's name is 1 to 64 of a-z")
+	}
+}
+
 func TestAKeyInAFileIsRefusedWithHowToSayItRight(t *testing.T) {
 	t.Parallel()
 	_, err := load(t, "oneiros.yaml",

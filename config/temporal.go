@@ -5,7 +5,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
+	"regexp"
+	"strconv"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -68,6 +72,29 @@ func (c Config) standardFile() string {
 	}
 	return os.DevNull
 }
+
+// resolved are the addresses of gRPC that say how they are resolved, as in dns:///host:port.
+var resolved = regexp.MustCompile(`^((dns|passthrough):(//[^/]*/)?|unix:(//)?|unix-abstract:)[!-~]*[!-.0-~]$`)
+
+// validAddress checks temporal.address: a host and a port, or an address of gRPC, which is a URL.
+func validAddress(address string) error {
+	if address == "" {
+		return nil
+	}
+	_, err := url.Parse(address)
+	if resolved.MatchString(address) && err == nil {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	n, wrong := strconv.ParseUint(port, 10, 16)
+	if err == nil && wrong == nil && n > 0 && hostName.MatchString(host) {
+		return nil
+	}
+	return fmt.Errorf("temporal.address is %s; it must be the host and the port of a frontend, "+
+		"such as temporal.example:7233, or an address of gRPC, such as dns:///temporal.example:7233", quoted(address))
+}
+
+var hostName = regexp.MustCompile(`^[A-Za-z0-9._:-]*$`)
 
 func (c Config) ownCluster() (client.Options, error) {
 	t := c.Temporal

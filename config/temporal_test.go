@@ -1,11 +1,13 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/client"
 )
 
 func TestWithoutAnAddressNoClusterIsKnown(t *testing.T) {
@@ -82,4 +84,37 @@ func TestCertificatesThatCannotBeReadAreNamed(t *testing.T) {
 	_, err = c.Cluster()
 	require.ErrorContains(t, err, "holds no certificate in PEM form")
 	require.ErrorContains(t, err, "temporal.tls.cert_file and key_file")
+}
+
+func TestTheAddressOfTemporalIsAHostAndAPort(t *testing.T) {
+	t.Parallel()
+	for _, wrong := range []string{
+		"foo", "5", "http://x:7233", "x:", "x:temporal", "x:0", "x:70000", "::1", "[::1]", "a b:7233", "dns:", "dns:///", "unix:",
+	} {
+		_, err := load(t, "", "", nil, []string{"--set", "temporal.address=" + wrong})
+		require.ErrorContains(t, err,
+			fmt.Sprintf("temporal.address is %q; it must be the host and the port of a frontend, such as", wrong))
+	}
+	for _, fine := range []string{
+		"x:7233", ":7233", "[::1]:7233", "127.0.0.1:7233", "dns:///x:7233", "dns:x:7233", "dns://1.1.1.1/x:7233",
+		"passthrough:///x:7233", "unix:///run/temporal.sock", "unix:temporal.sock", "unix-abstract:temporal",
+	} {
+		_, err := load(t, "", "", nil, []string{"--set", "temporal.address=" + fine})
+		require.NoError(t, err, fine)
+	}
+}
+
+// FuzzTheAddressOfTemporal reads arbitrary addresses: what is valid can be dialled.
+func FuzzTheAddressOfTemporal(f *testing.F) {
+	f.Add("x:7233")
+	f.Add("dns:///x:7233")
+	f.Fuzz(func(t *testing.T, address string) {
+		c, err := load(t, "", "", nil, []string{"--set", "temporal.address=" + address})
+		if err != nil || c.Temporal.Address == "" {
+			return
+		}
+		dialled, err := client.NewLazyClient(client.Options{HostPort: c.Temporal.Address})
+		require.NoError(t, err)
+		dialled.Close()
+	})
 }

@@ -57,6 +57,9 @@ func (m Money) validate() error {
 
 func (t Temporal) validate() error {
 	var faults faultList
+	if err := validAddress(t.Address); err != nil {
+		faults.add("%w", err)
+	}
 	if (t.TLS.CertFile == "") != (t.TLS.KeyFile == "") {
 		faults.add("temporal.tls.cert_file and temporal.tls.key_file go together; one of them is empty")
 	}

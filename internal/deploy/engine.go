@@ -286,7 +286,8 @@ func (e *engine) connect(ctx context.Context, o client.Options) error {
 	defer cancel()
 	c, err := client.DialContext(ctx, o)
 	if err != nil {
-		err = fmt.Errorf("reach Temporal at %s, namespace %s: %w%s", o.HostPort, o.Namespace, err, refused(ctx, o))
+		err = fmt.Errorf("reach Temporal at %s, namespace %s: %w%s%s", o.HostPort, o.Namespace, err,
+			unresolved(ctx, o.HostPort), refused(ctx, o))
 		return &exit.Error{Code: exit.Unreachable, Err: err}
 	}
 	e.client, e.namespace, e.converters = c, o.Namespace, o

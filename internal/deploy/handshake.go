@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -42,4 +43,18 @@ func refused(ctx context.Context, o client.Options) string {
 		return "; it closes the connection after the TLS handshake, as a server does that does not accept the client's certificate"
 	}
 	return "; its TLS says: " + err.Error()
+}
+
+// unresolved says that the host of an address has no number, which gRPC leaves out.
+func unresolved(ctx context.Context, address string) string {
+	host, _, err := net.SplitHostPort(address[strings.LastIndex(address, "/")+1:])
+	if err != nil || host == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), handshakeWithin)
+	defer cancel()
+	if _, err := net.DefaultResolver.LookupHost(ctx, host); err != nil {
+		return "; " + err.Error()
+	}
+	return ""
 }
