@@ -85,13 +85,21 @@ func openFile(ctx context.Context, c config.Config, path string, options ...sqli
 	}
 	s, err := sqlitestore.Open(ctx, path, options...)
 	if err != nil {
-		return openedStore{}, err
+		return openedStore{}, unusable(err)
 	}
 	err = note(c.DataDir, storeMadeFile, storeMadeText)
 	if err != nil {
 		slog.Warn("the data folder could not be marked: a store that is lost would not be noticed", "error", err)
 	}
 	return openedStore{store: s, ledger: s.Ledger(), name: path}, nil
+}
+
+// unusable gives the error of a store that cannot be opened its exit code.
+func unusable(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &exit.Error{Code: exit.Unreachable, Err: err}
 }
 
 // storeMadeFile is written to the data folder once a store was made, so that a lost or empty file is noticed.
@@ -153,7 +161,7 @@ func openRedis(ctx context.Context, c config.Config, options ...redisstore.Optio
 					err))
 	}
 	if err != nil {
-		return openedStore{}, inKnobs(err)
+		return openedStore{}, unusable(inKnobs(err))
 	}
 	return openedStore{store: s, ledger: s.Ledger(), name: name}, nil
 }

@@ -1,6 +1,9 @@
 package deploy
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,4 +79,19 @@ func TestAStoreIsOpenedByItsSentinels(t *testing.T) {
 	c.Store.Sentinel = config.Sentinel{PasswordFile: "/gone"}
 	_, err = openStore(t.Context(), c, "")
 	require.ErrorContains(t, err, "store.sentinel.password_file: open /gone")
+}
+
+func TestAStoreThatCannotBeUsedHasAnExitCodeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, storeMadeFile), nil, 0o600))
+	for name, c := range map[string]config.Config{
+		"NoSuchDatabase": {Store: config.Store{URL: strings.TrimSuffix(redis.Start(t).URL, "0") + "99"}},
+		"RefusedPolicy":  {Store: config.Store{URL: redis.Start(t, redis.NoAppendOnly()).URL}},
+		"MissingFile":    {DataDir: dir},
+	} {
+		_, err := openStore(t.Context(), c, filepath.Join(dir, "oneiros.db"))
+		require.Error(t, err, name)
+		require.Equal(t, exit.Unreachable, exit.CodeOf(err), "%s: %v", name, err)
+	}
 }

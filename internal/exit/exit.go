@@ -11,11 +11,11 @@ const (
 	OK       = 0
 	Failure  = 1 // something went wrong
 	Usage    = 2 // the command line or the configuration is wrong
-	NotFound = 3 // no such agent, item, dream, room or post
+	NotFound = 3 // no such agent, item, dream, room, post or file
 	// Refused: a cap, a missing consent, a client that holds the agent awake, a dream under way, an existing verdict,
 	// the policy or the review forbids it.
 	Refused     = 4
-	Unreachable = 5 // Temporal, a provider or the store does not answer
+	Unreachable = 5 // Temporal, a provider or the store does not answer, or the store cannot be used
 	Unfinished  = 6 // the dream ended empty, exhausted, aborted, canceled or interrupted
 	Unwell      = 7 // oneiros health, or store verify, found something wrong
 )

@@ -29,12 +29,13 @@ func ExitCodes() *cobra.Command {
   0  it worked
   1  something went wrong
   2  the command line or the configuration is wrong
-  3  there is no such agent, memory, dream, room or post
+  3  there is no such agent, memory, dream, room or post, or no such file to
+     read
   4  a cap, a missing consent, somebody who holds the agent awake, a dream
      under way, a verdict that stands, the policy, the review or a role in
      a room forbids it
   5  Temporal, a provider or the store does not answer, or the store takes no
-     writes
+     writes or cannot be opened
   6  the dream ended empty, exhausted, aborted, canceled or interrupted
   7  oneiros health found something wrong
 

@@ -22,7 +22,7 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	ring, err := s.keys.current(r.Context())
 	if err != nil {
 		return nil, psyche.Refuse(http.StatusServiceUnavailable, "keys_unavailable", "",
-			"the keys cannot be read now; ask again").After(soon).From(err)
+			"the store of this server does not answer, so that the keys cannot be read; ask again").After(soon).From(err)
 	}
 	if ring.open {
 		return s.admitKeyless(r)

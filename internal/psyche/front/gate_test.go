@@ -141,6 +141,7 @@ func TestTheListOfKeysOutlivesItsStoreForAWhile(t *testing.T) {
 	w := h.ask("GET", "/v1/models", "")
 	refused(t, w, 503, "keys_unavailable")
 	require.NotEmpty(t, w.Header().Get("Retry-After"))
+	require.Contains(t, w.Body.String(), "the store of this server does not answer")
 	require.Equal(t, 200, h.ask("GET", "/healthz", "").Code)
 	h.book.Fail(nil)
 	secret := h.key(access.Client)
