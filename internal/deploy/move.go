@@ -31,14 +31,44 @@ func (d *Process) StoreToFill(ctx context.Context) (Deposit, error) {
 // OtherStore opens another store to be filled.
 func (d *Process) OtherStore(ctx context.Context, p StorePlace) (Deposit, error) {
 	c, err := d.config()
-	if err == nil {
-		c, err = withStore(c, p)
-	}
 	if err != nil {
 		return Deposit{}, err
 	}
-	return openDeposit(ctx, c, true)
+	return otherStore(ctx, c, p)
 }
+
+// otherStore opens a store to move to. Its errors name the flags that say where it is.
+func otherStore(ctx context.Context, c config.Config, p StorePlace) (Deposit, error) {
+	c, err := withStore(c, p)
+	var to Deposit
+	if err == nil {
+		to, err = openDeposit(ctx, c, true)
+	}
+	if err != nil {
+		err = knobError{err, moveFlags.Replace(err.Error())}
+	}
+	return to, err
+}
+
+// moveFlags are the flags of oneiros store move that stand for knobs.
+var moveFlags = strings.NewReplacer(
+	"store.url", "--to",
+	"store.prefix", "--prefix",
+	"store.trust_server: true", "--trust-server",
+	"store.password_env", "--password-env",
+	"store.password_file", "--password-file",
+	"by password_env and by password_file", "by --password-env and by --password-file",
+	"store.tls.ca_file", "--ca-file",
+	"store.tls.cert_file", "--cert-file",
+	"store.tls.key_file", "--key-file",
+	"store.tls.server_name", "--server-name",
+	"store.tls has only one of cert_file and key_file", "only one of --cert-file and --key-file is set",
+	"store.tls is set", "--ca-file, --cert-file, --key-file or --server-name is set",
+	"store.sentinel.user", "--sentinel-user",
+	"store.sentinel.password_env", "--sentinel-password-env",
+	"store.sentinel is set", "--sentinel-user or --sentinel-password-env is set",
+	"store.sentinel those of Sentinels", "--sentinel-user and --sentinel-password-env those of Sentinels",
+)
 
 // NewStore creates the configured store where its file is missing or empty.
 func (d *Process) NewStore(ctx context.Context) error {
