@@ -152,8 +152,16 @@ func TestAnArchiveGoesOutAndComesIn(t *testing.T) {
 	other.depot()
 	cut := filepath.Join(t.TempDir(), "cut")
 	require.NoError(t, os.WriteFile(cut, body[:len(body)/2], 0o600))
+	fill, dropped := other.stores.Fill, false
+	other.stores.Fill = func(ctx context.Context) (deploy.Deposit, error) {
+		d, err := fill(ctx)
+		d.Drop = func() { dropped = true }
+		return d, err
+	}
 	require.Equal(t, exit.Failure, other.run(80, "store", "import", cut))
 	require.Contains(t, other.err.String(), "cut off")
+	require.True(t, dropped, "a store that was made for the archive")
+	other.stores.Fill = fill
 	require.Zero(t, other.tally(other.store).Records())
 	require.Equal(t, exit.OK, other.run(80, "store", "import", path), other.err.String())
 	require.Equal(t, d.tally(d.store), other.tally(other.store))

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
@@ -146,22 +147,32 @@ func openDeposit(ctx context.Context, c config.Config, fill bool) (Deposit, erro
 		Name: path, Use: []string{`store.url: ""`, "store.path: " + path},
 		Remove: fmt.Sprintf("the files %s, %s-wal and %s-shm", path, path, path),
 	}
-	_, absent := os.Stat(path)
+	made := absentOf(path, filepath.Join(c.DataDir, storeMadeFile), filepath.Dir(path))
 	s, err := open(ctx, c, path)
 	if err != nil {
 		return d, err
 	}
-	if errors.Is(absent, fs.ErrNotExist) {
+	if slices.Contains(made, path) {
 		d.Drop = func() {
 			if s.Close() == nil {
-				for _, suffix := range []string{"", "-wal", "-shm"} {
-					_ = os.Remove(path + suffix)
+				for _, one := range append([]string{path + "-wal", path + "-shm"}, made...) {
+					_ = os.Remove(one) // a folder that holds something stays
 				}
 			}
 		}
 	}
 	err = fillDeposit(&d, s)
 	return d, err
+}
+
+// absentOf are those of these files and folders that do not exist.
+func absentOf(paths ...string) (absent []string) {
+	for _, path := range paths {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			absent = append(absent, path)
+		}
+	}
+	return absent
 }
 
 func depositOnRedis(ctx context.Context, c config.Config, fill bool) (Deposit, error) {

@@ -160,13 +160,13 @@ Memories in other people's formats come in by memory import.`,
 			}
 			defer d.Store.Close()
 			if err := refuseListeners(ctx, app, d, force); err != nil {
-				return err
+				return dropped(d, err)
 			}
 			begun := app.Now()
 			var newest time.Time
 			tally, err := d.Store.Import(ctx, memory.NotingTimes(archive.Read(in), &newest))
 			if err != nil {
-				return occupied(d, err)
+				return dropped(d, occupied(d, err))
 			}
 			if err := markImported(ctx, d, newest); err != nil {
 				return err
