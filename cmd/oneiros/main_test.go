@@ -256,7 +256,9 @@ func TestUpServesOtherProcessesAndLeavesNothingBehind(t *testing.T) {
 
 	out := h.must("dream", "--theme", "rope", "--watch")
 	require.Contains(t, out, "dream/echo/0001")
-	require.Contains(t, h.must("doctor"), "+ temporal")
+	found := h.must("doctor")
+	require.Contains(t, found, "+ temporal")
+	require.Contains(t, found, "+ embedder", "what the dream left behind has its vectors")
 	require.Contains(t, h.must("dreams", "list"), "completed")
 	require.Contains(t, h.must("spend", "--by", "phase"), "onset")
 

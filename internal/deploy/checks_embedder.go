@@ -38,10 +38,11 @@ func (d doctor) checkEmbedder(ctx context.Context) Finding {
 	} else {
 		text += "; not measured, since a call costs money"
 	}
-	var behind, pending []string
+	var behind []string
+	var pending string
 	d.onStore(ctx, func(ctx context.Context, h *Deployment) Finding { // checkStore reports the store's errors
 		behind, _ = Behind(ctx, h.store, spec)
-		pending, _ = Unembedded(ctx, h, time.Now())
+		pending, _ = unembedded(ctx, h, time.Now())
 		return Finding{}
 	})
 	if len(behind) > 0 {
@@ -50,10 +51,8 @@ func (d doctor) checkEmbedder(ctx context.Context) Finding {
 				"; until then the embedder of its space serves it.",
 			"%s; the memory of %s is in another embedding space", text, strings.Join(behind, ", "))
 	}
-	if len(pending) > 0 {
-		return warned(
-			"They are found by their words until then. oneiros up goes on with it, as does oneiros memory embed --agent NAME.",
-			"%s; %s", text, strings.Join(pending, "; "))
+	if pending != "" {
+		return warned("They are found by their words until then.", "%s; %s", text, pending)
 	}
 	if late {
 		return warned(

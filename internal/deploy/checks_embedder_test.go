@@ -102,3 +102,53 @@ func TestTheDoctorNamesAgentsWhoseMemoryLiesElsewhere(t *testing.T) {
 	require.NotContains(t, f.Found, "iris")
 	require.Contains(t, f.Advice, "oneiros memory embed --agent echo")
 }
+
+// episode is a memory without a vector.
+func episode(agent, id string) *dream.Episode {
+	return &dream.Episode{
+		Head: dream.Head{
+			ID:    id,
+			Agent: agent,
+			Kind:  dream.KindEpisode,
+			At:    time.Date(2026, 11, 20, 6, 0, 0, 0, time.UTC),
+			State: dream.Live,
+			Taint: dream.FromHuman,
+		},
+		Content: "The tide turns before the wind does.",
+	}
+}
+
+func TestTheDoctorCountsAgentsWithoutVectorsAndDescribesTheFirst(t *testing.T) {
+	t.Parallel()
+	d := appOf(t, "")
+	store, err := sqlitestore.Open(t.Context(), d.cfg.StorePath())
+	require.NoError(t, err)
+	add := func(handle string) {
+		require.NoError(t,
+			store.PutAgent(t.Context(), dream.Agent{ID: handle, Handle: handle, Zone: "UTC", Tier: dream.Core}))
+		_, err := store.Commit(t.Context(), memory.Write{
+			Agent: handle, Cause: "import", Add: []dream.Item{episode(handle, "e")},
+		})
+		require.NoError(t, err)
+	}
+	for _, handle := range []string{"ada", "ben", "cleo"} {
+		add(handle)
+	}
+	_, err = store.PutEmbedJob(t.Context(), memory.EmbedJob{Agent: "ada", Requested: time.Now()}, time.Now())
+	require.NoError(t, err)
+	f := d.checkEmbedder(t.Context())
+	require.Equal(t, Warning, f.State)
+	require.Contains(t, f.Found, "; ada: embedded 0 of 1; the rest waits for a server, a dream or oneiros memory embed")
+	require.Contains(t, f.Found, "; ben: embedded 0 of 1; the rest waits for a dream or oneiros memory embed")
+	require.NotContains(t, f.Found, "more")
+	require.Equal(t, "They are found by their words until then.", f.Advice)
+
+	for _, handle := range []string{"dan", "eve"} {
+		add(handle)
+	}
+	require.NoError(t, store.Close())
+	f = d.checkEmbedder(t.Context())
+	require.Contains(t, f.Found, "; 5 agents have memories without a vector; ada: ")
+	require.Contains(t, f.Found, "--agent cleo; and 2 more")
+	require.NotContains(t, f.Found, "eve")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -14,12 +15,14 @@ import (
 
 // EmbeddingState is how far the embedding of an agent's memories is, where any are left.
 type EmbeddingState struct {
-	Pending int    `json:"pending"`           // live memories without a vector
+	Pending int    `json:"pending"`           // live memories that recall finds, without a vector
 	Of      int    `json:"of"`                // live memories that have or get one
 	By      string `json:"by,omitempty"`      // the process that embeds them now
 	Left    *int64 `json:"left_ms,omitempty"` // estimate of the remaining time
 	Failure string `json:"failure,omitempty"` // of the newest attempt
 	Next    string `json:"next,omitempty"`    // when it is tried again
+
+	requested bool // servers and workers embed the rest by themselves
 }
 
 // EmbeddingOf is nil when every memory has its vector.
@@ -39,6 +42,7 @@ func EmbeddingOf(ctx context.Context, h *Deployment, a dream.Agent, now time.Tim
 	if err != nil {
 		return nil, err
 	}
+	s.requested = true
 	s.Failure = j.Failure
 	if j.Live(now) {
 		s.By = j.Holder
@@ -52,23 +56,36 @@ func EmbeddingOf(ctx context.Context, h *Deployment, a dream.Agent, now time.Tim
 	return s, nil
 }
 
-// Unembedded describes the progress of each agent whose memories lack vectors.
-func Unembedded(ctx context.Context, h *Deployment, now time.Time) ([]string, error) {
+// mostUnembedded is how many agents the doctor describes by themselves.
+const mostUnembedded = 3
+
+// unembedded describes the progress of the agents whose memories lack vectors, the first few by themselves; empty for
+// none.
+func unembedded(ctx context.Context, h *Deployment, now time.Time) (string, error) {
 	agents, err := h.Store.Agents(ctx)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	var pending []string
+	var parts []string
+	n := 0
 	for _, a := range agents {
 		s, err := EmbeddingOf(ctx, h, a, now)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		if s != nil {
-			pending = append(pending, a.Handle+": "+s.Text(a.Handle))
+		if s == nil {
+			continue
+		}
+		n++
+		if n <= mostUnembedded {
+			parts = append(parts, a.Handle+": "+s.Text(a.Handle))
 		}
 	}
-	return pending, nil
+	if n > mostUnembedded {
+		parts = append([]string{fmt.Sprintf("%d agents have memories without a vector", n)}, parts...)
+		parts = append(parts, fmt.Sprintf("and %d more", n-mostUnembedded))
+	}
+	return strings.Join(parts, "; "), nil
 }
 
 // Text describes the state; empty for none.
@@ -88,8 +105,10 @@ func (s *EmbeddingState) Text(handle string) string {
 		if s.Next != "" {
 			text += "; tried again at " + s.Next
 		}
-	default:
+	case s.requested:
 		text += "; the rest waits for a server, a dream or oneiros memory embed --agent " + handle
+	default:
+		text += "; the rest waits for a dream or oneiros memory embed --agent " + handle
 	}
 	return text
 }

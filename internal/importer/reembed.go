@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/recall"
 )
 
 // Embedder makes the vectors of memories, and knows which spaces are its own.
@@ -50,19 +51,20 @@ func Survey(ctx context.Context, store memory.Store, agent dream.Agent, e Embedd
 	return u, err
 }
 
-// Pending counts the live memories of an agent that have no vector in its space, and all that have or need one.
+// Pending counts the live memories of an agent that have no vector in its space, and all that have or need one. What
+// dreams imagine is left out: recall finds it on request only, and dreams do not embed it.
 func Pending(ctx context.Context, store memory.Store, agent string) (pending, of int, err error) {
 	space, err := store.Space(ctx, agent)
 	if err != nil {
 		return 0, 0, err
 	}
-	of, err = store.Count(ctx, memory.Query{Agent: agent, Kinds: embedded})
+	of, err = store.Count(ctx, memory.Query{Agent: agent, Kinds: recall.Kinds})
 	if err != nil || of == 0 {
 		return 0, 0, err
 	}
-	bare, err := store.WithoutVector(ctx, agent, space, embedded, 1)
+	bare, err := store.WithoutVector(ctx, agent, space, recall.Kinds, 1)
 	if err == nil && len(bare) > 0 {
-		bare, err = store.WithoutVector(ctx, agent, space, embedded, 0)
+		bare, err = store.WithoutVector(ctx, agent, space, recall.Kinds, 0)
 	}
 	return len(bare), of, err
 }

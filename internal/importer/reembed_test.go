@@ -210,3 +210,42 @@ func TestAnEmbedderThatChangesItsSpaceEndsTheMove(t *testing.T) {
 	require.ErrorContains(t, err, "answered in numbers/2/4 and now in numbers/3/4")
 	require.Equal(t, old, spaceOf(t, s))
 }
+
+func TestWhatDreamsImagineIsNotPending(t *testing.T) {
+	t.Parallel()
+	s, a := withMemories(t, 5)
+	pending := func() (pending, of int) {
+		t.Helper()
+		pending, of, err := importer.Pending(t.Context(), s, a.ID)
+		require.NoError(t, err)
+		return pending, of
+	}
+	left, all := pending()
+	require.Zero(t, left)
+	head := func(id string, kind dream.Kind) dream.Head {
+		return dream.Head{
+			ID:    id,
+			Agent: a.ID,
+			Kind:  kind,
+			At:    now,
+			State: dream.Live,
+			Taint: dream.FromDream,
+		}
+	}
+	_, err := s.Commit(t.Context(), memory.Write{Agent: a.ID, Cause: "dream", Add: []dream.Item{
+		&dream.Fragment{Head: head("f", dream.KindFragment), Content: "a door in the sea"},
+		&dream.Gist{Head: head("g", dream.KindGist), Content: "doors turn up at night"},
+	}})
+	require.NoError(t, err)
+	left, of := pending()
+	require.Equal(t, 1, left, "the gist")
+	require.Equal(t, all+1, of)
+
+	_, err = importer.Reembed(t.Context(), s, a, embedder(&letters{space: old}), nil)
+	require.NoError(t, err)
+	left, _ = pending()
+	require.Zero(t, left)
+	bare, err := s.WithoutVector(t.Context(), a.ID, old, nil, 0)
+	require.NoError(t, err)
+	require.Empty(t, bare, "a person who has the memory embedded has the dreams embedded, too")
+}
