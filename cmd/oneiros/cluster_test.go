@@ -14,6 +14,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -250,7 +251,8 @@ func TestTheDoctorMissesACurrentBuild(t *testing.T) {
 	require.Contains(t, found, "no build of the Worker Deployment oneiros is its current version")
 	require.Contains(t, found, command)
 
-	h.up()
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	up := h.up()
 	c := server.Dial(t)
 	handle := c.WorkerDeploymentClient().GetHandle("oneiros")
 	require.Eventually(t, func() bool {
@@ -258,4 +260,31 @@ func TestTheDoctorMissesACurrentBuild(t *testing.T) {
 		return err == nil
 	}, time.Minute, 50*time.Millisecond, "a worker of the build has polled")
 	require.NotContains(t, flat(h.must("doctor")), "Worker Deployment")
+	h.must("wake", "--agent", "echo", "--wait")
+	require.Contains(t, h.must("doctor"), "+ temporal")
+
+	require.NoError(t, up.Process.Signal(os.Interrupt))
+	require.NoError(t, up.Wait(), "%s", up.output)
+	h.env = slices.DeleteFunc(h.env, func(v string) bool { return strings.HasPrefix(v, "ONEIROS_WORKER_") })
+	h.up()
+	found = flat(h.must("doctor"))
+	require.Contains(t, found, "! temporal")
+	require.Contains(t, found, "new work is for build b1 of the Worker Deployment oneiros, and no worker of it polls")
+}
+
+func TestAWorkerThatWasKilledIsMissedAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t)
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+server.Address)
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	up := h.up()
+	h.must("wake", "--agent", "echo", "--wait")
+	require.Contains(t, h.must("doctor"), "+ temporal")
+
+	require.NoError(t, up.Process.Kill())
+	_ = up.Wait()
+	found := flat(h.must("doctor"))
+	require.Contains(t, found, "! temporal")
+	require.Contains(t, found, "no worker answers for echo within 1.5s, so that nothing dreams")
 }

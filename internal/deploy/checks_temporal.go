@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"go.temporal.io/api/deployment/v1"
 	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/payload"
 	"github.com/seed-56a03226/oneiros/internal/temporalchild"
@@ -76,8 +79,8 @@ func (d doctor) checkTemporal(ctx context.Context) Finding {
 	if len(missing) == 0 {
 		text += ", worker commands on, search attributes there"
 	}
-	if lack := d.checkPollers(ctx, e); lack != "" {
-		missing, advice = append(missing, lack), append(advice, "Start one: oneiros up, or oneiros worker.")
+	if lack, mend := d.checkWorker(ctx, e); lack != "" {
+		missing, advice = append(missing, lack), append(advice, mend)
 	}
 	if len(missing) > 0 {
 		return warned(strings.Join(advice, " "), "%s; %s", text, strings.Join(missing, "; "))
@@ -129,14 +132,59 @@ func clockOff(ctx context.Context, e *engine, namespace string) string {
 	return fmt.Sprintf("its clock and this machine's are %s apart", skew.Abs().Round(time.Second))
 }
 
-// checkPollers says that no worker takes work; empty when one does, or when the key may not know.
-func (d doctor) checkPollers(ctx context.Context, e *engine) string {
+// checkWorker says why no worker takes work, and what to do about it; empty when one does, or when the key may not
+// know.
+func (d doctor) checkWorker(ctx context.Context, e *engine) (lack, advice string) {
+	const start = "Start one: oneiros up, or oneiros worker."
 	queue := d.cfg.Temporal.TaskQueue
-	answer, err := e.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
-	if err != nil || len(answer.GetPollers()) > 0 {
-		return ""
+	found, err := e.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
+	if err == nil && len(found.GetPollers()) == 0 {
+		return "no worker polls the task queue " + queue + ", so that nothing dreams", start
 	}
-	return "no worker polls the task queue " + queue + ", so that nothing dreams"
+	current := found.GetVersioningInfo().GetCurrentDeploymentVersion()
+	if current != nil && !slices.ContainsFunc(found.GetPollers(), isOf(current)) {
+		name := current.GetDeploymentName()
+		return fmt.Sprintf("new work is for build %s of the Worker Deployment %s, and no worker of it polls the task "+
+				"queue %s, so that nothing dreams", current.GetBuildId(), name, queue),
+			fmt.Sprintf("Start a worker of that build, or give the work to others: temporal worker deployment "+
+				"set-current-version --deployment-name %s, with --build-id or --unversioned.", name)
+	}
+	if handle := d.unanswered(ctx, e); handle != "" {
+		return fmt.Sprintf("no worker answers for %s within %s, so that nothing dreams", handle, AgentStateWithin),
+			start + " Temporal lists a worker that was killed for some minutes."
+	}
+	return "", ""
+}
+
+// isOf reports whether a poller is a worker of a version.
+func isOf(v *deployment.WorkerDeploymentVersion) func(*taskqueue.PollerInfo) bool {
+	return func(p *taskqueue.PollerInfo) bool {
+		o := p.GetDeploymentOptions()
+		return o.GetDeploymentName() == v.GetDeploymentName() && o.GetBuildId() == v.GetBuildId()
+	}
+}
+
+// unanswered names the first agent with a workflow for which no worker answers; empty when one does, or when no agent
+// has a workflow.
+func (d doctor) unanswered(ctx context.Context, e *engine) (handle string) {
+	d.onStore(ctx, func(ctx context.Context, h *Deployment) Finding { // checkStore reports the store's errors
+		agents, _ := h.store.Agents(ctx)
+		w := &waker{engine: e}
+		for _, a := range agents {
+			query, cancel := context.WithTimeout(ctx, AgentStateWithin)
+			_, err := w.AgentState(query, a.Handle)
+			cancel()
+			switch {
+			case errors.Is(err, memory.ErrNotFound):
+				continue
+			case err != nil && ctx.Err() == nil:
+				handle = a.Handle
+			}
+			break
+		}
+		return Finding{}
+	})
+	return handle
 }
 
 // unsearchable advises on a cluster that lacks the search attributes of dreams.

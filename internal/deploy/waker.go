@@ -147,6 +147,9 @@ func (w *waker) unlessEnded(ctx context.Context, agent string, fault error, thos
 	return nil
 }
 
+// AgentStateWithin bounds a query of an agent's workflow, since the store knows nearly the same.
+const AgentStateWithin = 1500 * time.Millisecond
+
 // AgentState queries the agent's workflow.
 func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentState, error) {
 	if w.noServer != nil {

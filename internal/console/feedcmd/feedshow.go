@@ -60,7 +60,7 @@ func feedShow(app *cli.App) *cobra.Command {
 			}
 			why := ""
 			err = withWorkflows(cmd.Context(), app, func(w deploy.Workflows) error {
-				ctx, cancel := context.WithTimeout(cmd.Context(), view.AgentStateWithin)
+				ctx, cancel := context.WithTimeout(cmd.Context(), deploy.AgentStateWithin)
 				defer cancel()
 				state, err := w.FeedState(ctx, f.Name)
 				if err == nil {

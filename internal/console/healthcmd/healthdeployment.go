@@ -96,7 +96,7 @@ func (e *examination) worker(ctx context.Context, agents []dream.Agent) healthLi
 			return l
 		case errors.Is(err, memory.ErrNotFound), errors.Is(err, deploy.ErrNoServer):
 		default:
-			l.is(Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, view.AgentStateWithin),
+			l.is(Wrong, fmt.Sprintf("nobody answers for %s within %s", a.Handle, deploy.AgentStateWithin),
 				"oneiros worker, or oneiros up, runs one.")
 			if key, here, ok := payload.MissingKey(err); ok {
 				l.is(Wrong, missingKey(key, here),
@@ -211,7 +211,7 @@ func (e *examination) feed(ctx context.Context, name string) healthLine {
 		l.is(Look, notChecked+e.whyNotQueried(), "")
 		return l
 	}
-	ctx, cancel := context.WithTimeout(ctx, view.AgentStateWithin)
+	ctx, cancel := context.WithTimeout(ctx, deploy.AgentStateWithin)
 	defer cancel()
 	s, err := e.engine.Workflows().FeedState(ctx, name)
 	switch {

@@ -65,9 +65,6 @@ const (
 	alarmsDreams = 100 // the frequency of alarms counts onsets; so many dreams are some three months of one a night
 )
 
-// AgentStateWithin bounds the query to Temporal, since the store knows nearly the same.
-const AgentStateWithin = 1500 * time.Millisecond
-
 // AgentStateOf reads the agent's state from the store, and from Temporal where that answers.
 func AgentStateOf(ctx context.Context, app *cli.App, a dream.Agent) (AgentView, error) {
 	l := AgentView{knobs: app.Knobs}
@@ -188,7 +185,7 @@ func state(ctx context.Context, app *cli.App, a dream.Agent, l *AgentView) error
 
 // QueryAgentState asks the agent's workflow for its state.
 func QueryAgentState(ctx context.Context, app *cli.App, a dream.Agent) (workflows.AgentState, error) {
-	ctx, cancel := context.WithTimeout(ctx, AgentStateWithin)
+	ctx, cancel := context.WithTimeout(ctx, deploy.AgentStateWithin)
 	defer cancel()
 	w, err := app.Backend.Waker(ctx, app.Deployment)
 	if err != nil {
