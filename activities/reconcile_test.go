@@ -426,7 +426,7 @@ func TestDreamsOfAnotherClusterAreLeftAlone(t *testing.T) {
 	require.Equal(t, dream.Canceled, lain.Refused)
 	require.Equal(t,
 		"echo is already dreaming dream/echo/0001 on another Temporal cluster, default/one, which cannot be asked from here; "+
-			"if that one is gone for good, abandon the dream", lain.Reason)
+			"if that one is gone for good, "+activities.Abandoning("dream/echo/0001"), lain.Reason)
 	require.Equal(t, dream.Dreaming, h.dreamRecord(o.Dream).Outcome)
 
 	h.buy(o, "1/partial-1", "a thought", 10)

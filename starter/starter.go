@@ -132,8 +132,8 @@ func (s drafter) begin(ctx context.Context, d checkedRequest) (workflows.Started
 	} else if held, ok := slots[d.agent.ID]; ok {
 		if held.Cluster != "" && held.Cluster != s.Options.Cluster {
 			return workflows.StartedDream{},
-				fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, abandon the dream",
-					d.agent.Handle, ErrDreaming, held.Dream, held.Cluster)
+				fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, %s",
+					d.agent.Handle, ErrDreaming, held.Dream, held.Cluster, activities.Abandoning(held.Dream))
 		}
 		if running, err := s.Executions().Running(ctx, held.Workflow, held.Run); err == nil && running {
 			return workflows.StartedDream{}, fmt.Errorf("%s: %w %s", d.agent.Handle, ErrDreaming, held.Dream)
@@ -338,6 +338,9 @@ func (s *Starter) EnsureWorkflow(ctx context.Context, agent dream.Agent) error {
 func (s *Starter) Active(ctx context.Context, handle string, when time.Time) error {
 	return s.signalRunning(ctx, workflows.AgentID(handle), workflows.SignalActive, when)
 }
+
+// ClusterID names the cluster and namespace; empty when unknown.
+func (s *Starter) ClusterID() string { return s.Options.Cluster }
 
 // Cancel ends a dream with its results so far. memory.ErrNotFound when it does not run.
 func (s *Starter) Cancel(ctx context.Context, dreamID string) error {

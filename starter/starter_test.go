@@ -189,7 +189,8 @@ func TestADreamOnAnotherClusterIsReportedBeforeAnythingIsWritten(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Begin(ctx, DreamRequest{Agent: "echo"})
 	require.ErrorIs(t, err, ErrDreaming)
-	require.ErrorContains(t, err, "dream/echo/0001 on another Temporal cluster, default/one")
+	require.ErrorContains(t, err, "dream/echo/0001 on another Temporal cluster, default/one; if that one is gone for "+
+		"good, end the dream with oneiros dreams cancel dream/echo/0001 --abandon")
 	require.Empty(t, nights(t, s, agent))
 }
 

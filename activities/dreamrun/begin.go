@@ -58,7 +58,7 @@ func (d *DreamRun) begin(ctx context.Context, r activities.BeginRequest) (activi
 		return d.refuseAwake(ctx, r, "is awake: it was woken before the dream began")
 	case errors.Is(err, memory.ErrTaken):
 		return d.refuse(ctx, r, dream.Canceled,
-			fmt.Sprintf("%s is already dreaming %s%s", r.Spec.Handle, held.Dream, d.where(held.Cluster)))
+			fmt.Sprintf("%s is already dreaming %s%s", r.Spec.Handle, held.Dream, d.where(held)))
 	case err != nil:
 		return activities.BeginResult{}, err
 	}

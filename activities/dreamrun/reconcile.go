@@ -122,15 +122,13 @@ func (d *DreamRun) elsewhere(cluster string) bool {
 	return cluster != "" && cluster != d.Executions.ClusterID()
 }
 
-// where describes another cluster and what to do when it is gone for good; empty for ours.
-func (d *DreamRun) where(cluster string) string {
-	if !d.elsewhere(cluster) {
+// where describes the other cluster of a dream and what to do when it is gone for good; empty for ours.
+func (d *DreamRun) where(held memory.Slot) string {
+	if !d.elsewhere(held.Cluster) {
 		return ""
 	}
-	return fmt.Sprintf(
-		" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for good, "+
-			"abandon the dream",
-		cluster)
+	return fmt.Sprintf(" on another Temporal cluster, %s, which cannot be asked from here; if that one is gone for "+
+		"good, %s", held.Cluster, activities.Abandoning(held.Dream))
 }
 
 // Abandon closes a dream whatever its cluster would answer, on behalf of a person who knows that the cluster is gone.

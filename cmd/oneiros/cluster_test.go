@@ -23,7 +23,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/client"
 
+	"github.com/seed-56a03226/oneiros/activities/port/memory"
+	"github.com/seed-56a03226/oneiros/internal/deploy"
 	"github.com/seed-56a03226/oneiros/internal/exit"
+	"github.com/seed-56a03226/oneiros/starter"
 	"github.com/seed-56a03226/oneiros/testsuite/temporal"
 )
 
@@ -287,4 +290,31 @@ func TestAWorkerThatWasKilledIsMissedAtOnce(t *testing.T) {
 	found := flat(h.must("doctor"))
 	require.Contains(t, found, "! temporal")
 	require.Contains(t, found, "no worker answers for echo within 1.5s, so that nothing dreams")
+}
+
+func TestADreamThatALostClusterHoldsIsNamedWithWhatEndsIt(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	server := temporal.Start(t)
+	h.env = append(h.env, "ONEIROS_TEMPORAL_ADDRESS="+server.Address)
+	h.must("agents", "add", "echo", "--persona", "A companion.")
+	h.must("memory", "import", sampleFile(t))
+	h.opened(func(d *deploy.Deployment, _ *starter.Starter) {
+		agents, err := d.Store.Agents(t.Context())
+		require.NoError(t, err)
+		held := memory.Slot{
+			Fence:   memory.Fence{Dream: "dream/echo/0009", Run: "r"},
+			Cluster: "default/lost",
+			Since:   time.Now(),
+		}
+		_, err = d.Store.TakeSlot(t.Context(), agents[0].ID, held, memory.Fence{})
+		require.NoError(t, err)
+	})
+	const command = "end the dream with oneiros dreams cancel dream/echo/0009 --abandon"
+	found := flat(h.must("doctor"))
+	require.Contains(t, found, "dream/echo/0009 holds its agent on another Temporal cluster, default/lost")
+	require.Contains(t, found, "If that cluster is gone for good, "+command+".")
+	_, beside, code := h.run("dream")
+	require.Equal(t, exit.Refused, code, beside)
+	require.Contains(t, flat(beside), command)
 }

@@ -31,6 +31,7 @@ type sleeper struct {
 	dead     bool   // the dream stops without an end
 	refuse   error  // of Begin
 	fault    error  // of Running
+	missing  error  // of Cancel
 	going    func() // called when Running is
 	failed   chan error
 	begun    []starter.DreamRequest
@@ -105,8 +106,10 @@ func (s *sleeper) Begin(ctx context.Context, w starter.DreamRequest) (workflows.
 
 func (s *sleeper) Cancel(_ context.Context, id string) error {
 	s.ended = append(s.ended, id)
-	return nil
+	return s.missing
 }
+
+func (s *sleeper) ClusterID() string { return "default/two" }
 
 func (s *sleeper) EnsureWorkflow(_ context.Context, a dream.Agent) error {
 	s.settled = append(s.settled, a)
@@ -301,6 +304,14 @@ func TestADreamIsCancelledByItsNumber(t *testing.T) {
 	id := begun.Dream
 	require.Equal(t, exit.OK, d.run(80, "dreams", "cancel", "2", "-a", "echo"), d.err.String())
 	require.Equal(t, []string{id}, s.ended)
+	s.missing = memory.ErrNotFound
+	require.Equal(t, exit.NotFound, d.run(80, "dreams", "cancel", "2", "-a", "echo"))
+	require.Contains(t, d.err.String(), "a worker closes it within five minutes, and oneiros dreams cancel "+id+
+		" --abandon at once")
+	d.movedFrom("default/one", id)
+	require.Equal(t, exit.NotFound, d.run(80, "dreams", "cancel", "2", "-a", "echo"))
+	require.Contains(t, d.err.String(), "it was begun on another Temporal cluster, default/one: if that one is gone "+
+		"for good, end the dream with oneiros dreams cancel "+id+" --abandon")
 	require.Equal(t, exit.Refused, d.run(80, "dreams", "cancel", "2", "-a", "echo", "--abandon"), "it asks")
 	require.Equal(t, exit.OK, d.run(80, "dreams", "list", "-a", "echo"))
 	require.Regexp(t, `0002 +2026-11-20 06:00 .*dreaming +- +- +-`, d.out.String(), "its books are not closed")

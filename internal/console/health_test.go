@@ -307,6 +307,22 @@ func TestWhatIsOverdueIsFound(t *testing.T) {
 	d.asleep(&sleeper{dead: true}, 0)
 	require.Contains(t, d.health(exit.Unwell)["dreams"],
 		"wrong: recorded as still dreaming, but no workflow runs it: dream/echo/0002")
+	d.movedFrom("default/one", "dream/echo/0002")
+	require.Equal(t, "wrong: dream/echo/0002 is recorded as still dreaming on another Temporal cluster, default/one",
+		d.health(exit.Unwell)["dreams"])
+	require.Equal(t, exit.Unwell, d.run(0, "health"))
+	require.Contains(t, strings.Join(strings.Fields(d.out.String()), " "),
+		"If that cluster is gone for good, end the dream with oneiros dreams cancel dream/echo/0002 --abandon.")
+}
+
+// movedFrom records that a dream was begun on another cluster than the one that is asked.
+func (d *fixture) movedFrom(cluster, id string) {
+	d.Helper()
+	record, err := memory.One[*dream.Record](d.Context(), d.store, "echo", id)
+	require.NoError(d, err)
+	record.Cluster = cluster
+	_, err = d.store.Commit(d.Context(), memory.Write{Agent: "echo", Cause: "test", Change: []dream.Item{record}})
+	require.NoError(d, err)
 }
 
 // A dream that was due and never began is found, whatever made it due, and hours that are closed now do not hide it.

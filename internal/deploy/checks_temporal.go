@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/taskqueue/v1"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/payload"
@@ -74,6 +75,9 @@ func (d doctor) checkTemporal(ctx context.Context) Finding {
 		advice = append(advice, unsearchable(found))
 	}
 	if lack, mend := d.checkDeployment(ctx, e); lack != "" {
+		missing, advice = append(missing, lack), append(advice, mend)
+	}
+	if lack, mend := d.heldElsewhere(ctx, found.ID); lack != "" {
 		missing, advice = append(missing, lack), append(advice, mend)
 	}
 	if len(missing) == 0 {
@@ -154,6 +158,25 @@ func (d doctor) checkWorker(ctx context.Context, e *engine) (lack, advice string
 			start + " Temporal lists a worker that was killed for some minutes."
 	}
 	return "", ""
+}
+
+// heldElsewhere names a dream that holds its agent on another cluster, and says what to do when that one is gone; empty
+// for none.
+func (d doctor) heldElsewhere(ctx context.Context, cluster string) (lack, advice string) {
+	d.onStore(ctx, func(ctx context.Context, h *Deployment) Finding { // checkStore reports the store's errors
+		slots, _ := h.store.Slots(ctx)
+		for _, agent := range slices.Sorted(maps.Keys(slots)) {
+			held := slots[agent]
+			if held.Cluster == "" || held.Cluster == cluster {
+				continue
+			}
+			lack = fmt.Sprintf("%s holds its agent on another Temporal cluster, %s", held.Dream, held.Cluster)
+			advice = "If that cluster is gone for good, " + activities.Abandoning(held.Dream) + "."
+			break
+		}
+		return Finding{}
+	})
+	return lack, advice
 }
 
 // isOf reports whether a poller is a worker of a version.

@@ -28,6 +28,8 @@ type Workflows interface {
 	Call(ctx context.Context, a dream.Agent, f triggers.Fire) error
 	// Running reports whether a workflow runs.
 	Running(ctx context.Context, workflow string) (bool, error)
+	// ClusterID names the Temporal cluster and namespace, as dream.Record.Cluster does; empty when unknown.
+	ClusterID() string
 
 	// PutFeed stores a feed and sends its settings to its probe.
 	PutFeed(ctx context.Context, f dream.Feed) error

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
@@ -52,7 +53,11 @@ is gone for good, --abandon closes the dream without asking that cluster.`,
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(engine.Workflows().Cancel(ctx, record.ID), engine.Stop()); err != nil {
+		err = engine.Workflows().Cancel(ctx, record.ID)
+		if errors.Is(err, memory.ErrNotFound) {
+			err = notHere(record, engine.Workflows().ClusterID(), err)
+		}
+		if err := errors.Join(err, engine.Stop()); err != nil {
 			return err
 		}
 		if app.Json {
@@ -96,6 +101,16 @@ func dreamToCancel(app *cli.App, cmd *cobra.Command, name string) (*dream.Record
 				a.Handle)
 	}
 	return pending, nil
+}
+
+// notHere says how a dream ends that the cluster does not run.
+func notHere(record *dream.Record, cluster string, err error) error {
+	if record.Cluster != "" && record.Cluster != cluster {
+		return fmt.Errorf("%w; it was begun on another Temporal cluster, %s: if that one is gone for good, %s",
+			err, record.Cluster, activities.Abandoning(record.ID))
+	}
+	return fmt.Errorf("%w; a worker closes it within five minutes, and oneiros dreams cancel %s --abandon at once",
+		err, record.ID)
 }
 
 // abandonDream closes the record of a dream at the user's request.

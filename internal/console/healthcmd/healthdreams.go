@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-56a03226/oneiros/activities"
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/internal/console/cli"
@@ -30,7 +31,7 @@ func (e *examination) recordsOf(ctx context.Context, a dream.Agent) ([]*dream.Re
 // planned compares the dreams that were due with those that ran.
 func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dream.Record) (healthLine, error) {
 	l := healthLine{Name: "dreams", State: Fine}
-	week, stuck := 0, []string{}
+	week, stuck, elsewhere := 0, []string{}, []*dream.Record{}
 	for _, n := range records {
 		if e.now.Sub(n.At) < 7*24*time.Hour {
 			week++
@@ -40,7 +41,11 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 			if err != nil {
 				return l, err
 			}
-			if !runs {
+			switch {
+			case runs:
+			case n.Cluster != "" && e.engine != nil && n.Cluster != e.engine.Workflows().ClusterID():
+				elsewhere = append(elsewhere, n)
+			default:
 				stuck = append(stuck, n.ID)
 			}
 		}
@@ -48,6 +53,12 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 	if len(stuck) > 0 {
 		l.is(Wrong, fmt.Sprintf("recorded as still dreaming, but no workflow runs it: %s", strings.Join(stuck, ", ")),
 			"A worker closes it within five minutes (oneiros up).")
+		return l, nil
+	}
+	if len(elsewhere) > 0 {
+		n := elsewhere[0]
+		l.is(Wrong, fmt.Sprintf("%s is recorded as still dreaming on another Temporal cluster, %s", n.ID, n.Cluster),
+			"If that cluster is gone for good, "+activities.Abandoning(n.ID)+".")
 		return l, nil
 	}
 	l.Found = cli.Count(week, "dream") + " within a week"
