@@ -290,6 +290,14 @@ func TestAWorkerThatWasKilledIsMissedAtOnce(t *testing.T) {
 	found := flat(h.must("doctor"))
 	require.Contains(t, found, "! temporal")
 	require.Contains(t, found, "no worker answers for echo within 1.5s, so that nothing dreams")
+
+	h.must("sleep", "--agent", "echo")
+	_, beside, code := h.run("wake", "--agent", "echo")
+	require.Equal(t, exit.OK, code, beside)
+	require.Contains(t, flat(beside), "No worker has answered yet: the wake is recorded by the next one that runs.")
+	require.Contains(t, flat(h.must("agents", "show", "echo")), "no worker answers")
+	server.Kill()
+	require.Contains(t, flat(h.must("agents", "show", "echo")), "Temporal does not answer")
 }
 
 func TestADreamThatALostClusterHoldsIsNamedWithWhatEndsIt(t *testing.T) {

@@ -62,6 +62,7 @@ func TestAnAgentWhoseWorkflowDoesNotAnswerIsShownFromTheStore(t *testing.T) {
 	for fault, why := range map[error]string{
 		memory.ErrNotFound: "it has no workflow on Temporal yet", deploy.ErrNoServer: "no Temporal server runs",
 		errors.New("timed out"): "Temporal or a worker does not answer",
+		deploy.ErrNoWorker:      "no worker answers", deploy.ErrNoTemporal: "Temporal does not answer",
 	} {
 		d := newFixture(t).furnish().guarded(&porter{lost: fault})
 		require.Equal(t, exit.OK, d.run(0, "agents", "show", "tally", "--json"), d.err.String())

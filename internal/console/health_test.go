@@ -17,6 +17,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/event"
 	"github.com/seed-56a03226/oneiros/activities/port/memory"
 	"github.com/seed-56a03226/oneiros/activities/port/mood"
+	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/internal/exit"
 	"github.com/seed-56a03226/oneiros/internal/hypnagogia"
 	"github.com/seed-56a03226/oneiros/internal/triggers"
@@ -233,6 +234,38 @@ func TestHealthFindsWhatWasReportedAndIsMissing(t *testing.T) {
 	require.Contains(t, lines["reservations"],
 		"wrong: $0.03 is set aside for 1 dream, which nobody dreams: dream/echo/0001")
 	require.Contains(t, lines["review"], "look: 4 things to be accepted or rejected, 2 held fragments")
+}
+
+func TestAReservationOfATalkIsNoDreams(t *testing.T) {
+	t.Parallel()
+	d := healthy(t, dream.Completed)
+	_, err := d.store.Ledger().Reserve(t.Context(), spend.Ask{
+		Step:     "talk/echo/1",
+		Agent:    "echo",
+		Phase:    "talk",
+		Model:    "house/small",
+		Day:      "2026-11-20",
+		Amount:   4000,
+		Accounts: []budget.Account{{Scope: "day:echo/2026-11-20", Limit: budget.Dollar}},
+		At:       now,
+	})
+	require.NoError(t, err)
+	require.Equal(t, "fine: open only for requests under way", d.health(exit.OK)["reservations"])
+	d.dreamt(2, now.Add(-time.Hour), dream.Dreaming)
+	_, err = d.store.Ledger().Reserve(t.Context(), spend.Ask{
+		Step:     "dream/echo/0002/1",
+		Agent:    "echo",
+		Dream:    "dream/echo/0002",
+		Phase:    "onset",
+		Model:    "house/small",
+		Day:      "2026-11-20",
+		Amount:   4000,
+		Accounts: []budget.Account{{Scope: "day:echo/2026-11-20", Limit: budget.Dollar}},
+		At:       now,
+	})
+	require.NoError(t, err)
+	require.Contains(t, d.health(exit.OK)["reservations"],
+		"fine: open only for requests under way and for 1 dream that goes on by its record")
 }
 
 func TestEmptyAndFailedNightsInARowAreAnAlarm(t *testing.T) {

@@ -436,6 +436,10 @@ func TestWithoutTemporalAConnectIsAnsweredAndWithoutTheStoreItIsNot(t *testing.T
 	require.Equal(t, exit.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
 	require.Contains(t, d.err.String(),
 		"Temporal does not answer: the wake is recorded by the next worker that reaches it.")
+	p.missed = deploy.ErrNoWorker
+	require.Equal(t, exit.OK, d.guarded(p).run(0, "wake", "-a", "echo"))
+	require.Contains(t, d.err.String(),
+		"No worker has answered yet: the wake is recorded by the next one that runs.")
 	p.fault = errors.New("the disk is gone")
 	for _, line := range []string{"wake -a echo", "alarm -a echo", "sleep -a echo"} {
 		require.Equal(t, exit.Unreachable, d.run(0, strings.Fields(line)...), line)

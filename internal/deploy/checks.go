@@ -19,6 +19,7 @@ import (
 	"github.com/seed-56a03226/oneiros/activities/port/spend"
 	"github.com/seed-56a03226/oneiros/config"
 	"github.com/seed-56a03226/oneiros/internal/anthropicgw"
+	"github.com/seed-56a03226/oneiros/internal/redisstore"
 	"github.com/seed-56a03226/oneiros/internal/sqlitestore"
 	"github.com/seed-56a03226/oneiros/starter"
 )
@@ -206,6 +207,10 @@ func (d doctor) checkDisk(context.Context) Finding {
 		if err != nil {
 			return warned("Look at the folder yourself.", "free space in %s cannot be read: %v", dir, err)
 		}
+		if fs.Blocks == 0 && dir != d.cfg.DataDir { // a file system without a disk, such as /proc
+			return failed("Set data_dir to a folder on a disk.", "%s does not exist, and cannot be made in %s",
+				d.cfg.DataDir, dir)
+		}
 		free := uint64(fs.Bavail) * uint64(fs.Bsize) //nolint:unconvert // their types differ by system
 		text := fmt.Sprintf("%.1f GB free in %s", float64(free)/1e9, d.cfg.DataDir)
 		switch {
@@ -224,6 +229,10 @@ func (d doctor) checkStore(ctx context.Context) Finding {
 		advice := "Check the folder's owner and rights, or set store.path to a local disk."
 		if d.cfg.Store.URL != "" {
 			advice = "See that the Redis server runs, that store.url and the password are right, and that it persists its data (appendonly yes)."
+		}
+		if errors.Is(err, redisstore.ErrUnsafe) {
+			advice = "Set on the Redis server what is named: by CONFIG SET, and CONFIG REWRITE for its next start, " +
+				"or in its configuration file. A managed service has settings of its own (docs/redis.md)."
 		}
 		if errors.Is(err, sqlitestore.ErrAbsent) {
 			advice = "Restore the file, or begin anew with oneiros store new; docs/storage.md says more."

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-56a03226/oneiros/testsuite/redis"
 )
 
 // appOf is an app with a configuration of its own.
@@ -113,6 +115,29 @@ func TestTheDoctorSkipsTheDiskWithoutADataFolder(t *testing.T) {
 	found := d.checkDisk(t.Context())
 	require.Equal(t, Warning, found.State)
 	require.Contains(t, found.Found, "not checked")
+}
+
+func TestTheDoctorRefusesADataFolderThatIsOnNoDisk(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/proc/self"); err != nil {
+		t.Skip("there is no /proc")
+	}
+	d := appOf(t, "")
+	d.cfg.DataDir = "/proc/x"
+	found := d.checkDisk(t.Context())
+	require.Equal(t, Ill, found.State)
+	require.Equal(t, "/proc/x does not exist, and cannot be made in /proc", found.Found)
+	require.Equal(t, "Set data_dir to a folder on a disk.", found.Advice)
+}
+
+func TestTheDoctorSaysHowAnEvictingServerIsChanged(t *testing.T) {
+	t.Parallel()
+	server := redis.Start(t, redis.Config("maxmemory-policy", "allkeys-lru"))
+	found := appOf(t, "store:\n  url: "+server.URL+"\n").checkStore(t.Context())
+	require.Equal(t, Ill, found.State)
+	require.Contains(t, found.Found, "CONFIG SET maxmemory-policy noeviction and then CONFIG REWRITE")
+	require.Contains(t, found.Advice, "Set on the Redis server what is named: by CONFIG SET")
+	require.NotContains(t, found.Advice, "password")
 }
 
 func TestACheckEndsWhateverDoesNotAnswer(t *testing.T) {

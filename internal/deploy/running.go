@@ -66,6 +66,12 @@ type Engine interface {
 // ErrNoServer is returned by Reach when no cluster is configured and no server of ours runs.
 var ErrNoServer = errors.New("no Temporal server is configured and none of ours is running; oneiros up starts one")
 
+// What a Waker found, where something did not answer in time.
+var (
+	ErrNoTemporal = errors.New("no answer from Temporal")
+	ErrNoWorker   = errors.New("no answer from a worker, though Temporal answers")
+)
+
 // MCPSession is an MCP client connected through standard input and output.
 type MCPSession struct {
 	Agent     dream.Agent // the only agent it can reach
@@ -79,13 +85,14 @@ type MCPSession struct {
 // Waker wakes agents and lets them sleep. It needs the store; Temporal is notified in parallel, or later.
 type Waker interface {
 	Wake(ctx context.Context, k starter.Connection) (starter.WakeResult, error)
-	// Recorded waits until the agent's workflow has recorded the wake of an epoch.
+	// Recorded waits until the agent's workflow has recorded the wake of an epoch. ErrNoTemporal, ErrNoWorker.
 	Recorded(ctx context.Context, agent string, epoch int64) (workflows.WakeAnswer, error)
 	// Leave ends one client's lease.
 	Leave(ctx context.Context, agent, client string) error
 	// Sleep ends every lease and the wake lock.
 	Sleep(ctx context.Context, agent string) error
-	// AgentState queries the agent's workflow, which needs a worker. memory.ErrNotFound when the agent has none.
+	// AgentState queries the agent's workflow, which needs a worker. memory.ErrNotFound when the agent has none;
+	// ErrNoTemporal, ErrNoWorker.
 	AgentState(ctx context.Context, handle string) (workflows.AgentState, error)
 	// Remove removes an agent and ends its workflows, where Temporal answers. ErrDreaming, ErrAwake,
 	// memory.ErrNotFound.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
 	tlog "go.temporal.io/sdk/log"
 
 	"github.com/seed-56a03226/oneiros/activities/port/dream"
@@ -80,7 +81,7 @@ func (w *waker) Recorded(ctx context.Context, agent string, epoch int64) (workfl
 		return awoken, nil
 	}
 	if !errors.Is(err, memory.ErrNotFound) {
-		return awoken, err
+		return awoken, w.blame(ctx, err)
 	}
 	if w.noServer != nil {
 		return awoken, w.noServer
@@ -161,10 +162,27 @@ func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentS
 		err = fmt.Errorf("the workflow of %s has not started yet: %w", handle, memory.ErrNotFound)
 	}
 	var late *serviceerror.DeadlineExceeded
-	if errors.As(err, &late) || errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w%s", err, lastFailure(ctx, w.engine.client, workflows.AgentID(handle)))
+	var away *serviceerror.Unavailable
+	if errors.As(err, &late) || errors.As(err, &away) || errors.Is(err, context.DeadlineExceeded) {
+		err = w.blame(ctx, err)
+		if errors.Is(err, ErrNoWorker) {
+			err = fmt.Errorf("%w%s", err, lastFailure(ctx, w.engine.client, workflows.AgentID(handle)))
+		}
 	}
 	return agentState, err
+}
+
+// blame says what did not answer in time: ErrNoTemporal or ErrNoWorker, with the error.
+func (w *waker) blame(ctx context.Context, err error) error {
+	if w.engine.client == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureWithin)
+	defer cancel()
+	if _, silent := w.engine.client.CheckHealth(ctx, &client.CheckHealthRequest{}); silent != nil {
+		return fmt.Errorf("%w: %w", ErrNoTemporal, err)
+	}
+	return fmt.Errorf("%w: %w", ErrNoWorker, err)
 }
 
 // Remove removes an agent. Without a Temporal server its workflow, if any, is left.

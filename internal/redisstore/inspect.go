@@ -167,7 +167,8 @@ func checkDurability(info, configured map[string]string) error {
 		{
 			"maxmemory-policy", policy, "noeviction",
 			"maxmemory-policy is " + policy + ", and a full server deletes keys: " +
-				"set \"maxmemory-policy noeviction\", so that it refuses writes instead",
+				"set \"maxmemory-policy noeviction\", so that it refuses writes instead, in redis.conf, or run " +
+				"CONFIG SET maxmemory-policy noeviction and then CONFIG REWRITE",
 		},
 	} {
 		switch {

@@ -22,7 +22,7 @@ func TestAnUnsafeServerIsRefusedUnlessTrusted(t *testing.T) {
 		"NoFsync": {[]redis.Option{redis.Fsync("no")}, []string{"appendfsync is no", "appendfsync everysec"}},
 		"Evicting": {
 			[]redis.Option{redis.Config("maxmemory", "100mb"), redis.Config("maxmemory-policy", "allkeys-lru")},
-			[]string{"maxmemory-policy is allkeys-lru", "maxmemory-policy noeviction"},
+			[]string{"maxmemory-policy is allkeys-lru", "CONFIG SET maxmemory-policy noeviction"},
 		},
 		"Everything": {
 			[]redis.Option{redis.NoAppendOnly(), redis.Fsync("no"), redis.Config("maxmemory-policy", "volatile-ttl")},

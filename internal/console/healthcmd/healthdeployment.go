@@ -126,8 +126,12 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 	l := healthLine{Name: "reservations", State: Fine, Found: "none is open"}
 	var orphans []string
 	var sum budget.Micros
-	going := 0
+	going, requests := 0, false
 	for _, id := range open {
+		if id == "" {
+			requests = true
+			continue
+		}
 		runs, reported, err := e.running(ctx, agents, id)
 		if err != nil {
 			return nil, err
@@ -145,11 +149,18 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 		}
 		orphans = append(orphans, id)
 	}
+	var causes []string
+	if requests {
+		causes = append(causes, "requests under way")
+	}
 	if going > 0 {
-		l.Found = "open only for " + cli.Plural(going, "dream that goes on", "dreams that go on")
-		if e.why != nil {
-			l.Found += " by its record; whether a workflow carries it was " + notChecked + e.whyNotQueried()
-		}
+		causes = append(causes, cli.Plural(going, "dream that goes on", "dreams that go on"))
+	}
+	if len(causes) > 0 {
+		l.Found = "open only for " + strings.Join(causes, " and for ")
+	}
+	if going > 0 && e.why != nil {
+		l.Found += " by its record; whether a workflow carries it was " + notChecked + e.whyNotQueried()
 	}
 	if len(orphans) > 0 {
 		l.is(Wrong, fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum,

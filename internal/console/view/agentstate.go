@@ -177,6 +177,10 @@ func state(ctx context.Context, app *cli.App, a dream.Agent, l *AgentView) error
 		l.Why = "it has no workflow on Temporal yet"
 	case errors.Is(err, deploy.ErrNoServer):
 		l.Why = "no Temporal server runs"
+	case errors.Is(err, deploy.ErrNoTemporal):
+		l.Why = "Temporal does not answer"
+	case errors.Is(err, deploy.ErrNoWorker):
+		l.Why = "no worker answers"
 	default:
 		l.Why = "Temporal or a worker does not answer"
 	}

@@ -188,7 +188,10 @@ func record(
 	answer, err := w.Recorded(short, a.ID, result.Epoch)
 	if err != nil {
 		result.Degraded = "Temporal does not answer: the wake is recorded by the next worker that reaches it."
-		if errors.Is(err, deploy.ErrNoServer) {
+		switch {
+		case errors.Is(err, deploy.ErrNoWorker):
+			result.Degraded = "No worker has answered yet: the wake is recorded by the next one that runs."
+		case errors.Is(err, deploy.ErrNoServer):
 			result.Degraded = "No Temporal server runs: the wake is recorded by the next worker that does."
 		}
 		app.Note("%s", result.Degraded)
