@@ -164,7 +164,9 @@ func (e *examination) reservations(ctx context.Context, agents []dream.Agent) ([
 	}
 	if len(orphans) > 0 {
 		l.is(Wrong, fmt.Sprintf("%s is set aside for %s, which nobody dreams: %s", sum,
-			cli.Count(len(orphans), "dream"), strings.Join(orphans, ", ")), "A worker books it as spent within a minute (oneiros up); if one runs, oneiros dreams cancel DREAM closes the dream.")
+			cli.Count(len(orphans), "dream"), strings.Join(orphans, ", ")),
+			"A worker books it as spent within a minute (oneiros up); if one runs, "+
+				"oneiros dreams cancel DREAM --abandon closes the dream.")
 	}
 	return []healthLine{l}, nil
 }
