@@ -339,9 +339,6 @@ func (s *Starter) Active(ctx context.Context, handle string, when time.Time) err
 	return s.signalRunning(ctx, workflows.AgentID(handle), workflows.SignalActive, when)
 }
 
-// ClusterID names the cluster and namespace; empty when unknown.
-func (s *Starter) ClusterID() string { return s.Options.Cluster }
-
 // Cancel ends a dream with its results so far. memory.ErrNotFound when it does not run.
 func (s *Starter) Cancel(ctx context.Context, dreamID string) error {
 	err := s.Client.CancelWorkflow(ctx, dreamID, "")

@@ -61,7 +61,8 @@ func newTalking(t *testing.T, key string, agents ...string) *talking {
 		s.sessions = append(s.sessions, r.Header.Get("X-Oneiros-Session"))
 		s.mu.Unlock()
 		last := body.Messages[len(body.Messages)-1].Content
-		if code := map[string]string{"too fast": "rate_limit_exceeded", "too dear": "insufficient_quota"}[last]; code != "" {
+		codes := map[string]string{"too fast": "rate_limit_exceeded", "too dear": "insufficient_quota"}
+		if code := codes[last]; code != "" {
 			w.WriteHeader(http.StatusTooManyRequests)
 			fmt.Fprintf(w, `{"error":{"message":"no","code":%q}}`, code)
 			return

@@ -49,6 +49,9 @@ type Reached struct {
 
 var _ Workflows = Reached{}
 
+// ClusterID names the Temporal cluster and namespace; empty when unknown.
+func (r Reached) ClusterID() string { return r.Options.Cluster }
+
 // Place is one part that runs, and where.
 type Place struct {
 	Name  string `json:"name"`

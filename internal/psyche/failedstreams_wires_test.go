@@ -141,7 +141,8 @@ func TestAStreamThatFailedIsDoneAgain(t *testing.T) {
 			"it ends before its end": strings.NewReader(""),
 			"the provider says so":   strings.NewReader("event: error\ndata: " + s.failure + "\n\ndata: [DONE]\n\n"),
 			"it says so and breaks": io.MultiReader(
-				strings.NewReader("event: error\ndata: "+s.failure+"\n\n"), iotest.ErrReader(errors.New("the line broke"))),
+				strings.NewReader("event: error\ndata: "+s.failure+"\n\n"),
+				iotest.ErrReader(errors.New("the line broke"))),
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				t.Parallel()
@@ -161,7 +162,8 @@ func TestAStreamThatFailedIsDoneAgain(t *testing.T) {
 				case "the provider says so":
 					require.Contains(t, first, "error")
 				case "it says so and breaks":
-					require.Equal(t, 1, strings.Count(first, "event: error")+strings.Count(first, "upstream_broken"), first)
+					shown := strings.Count(first, "event: error") + strings.Count(first, "upstream_broken")
+					require.Equal(t, 1, shown, first)
 				default:
 					require.Contains(t, first, s.broken)
 				}

@@ -161,7 +161,7 @@ func (t *turn) run(ctx context.Context, worst spend.Worst, r inference.RelayRequ
 	woken, asleep := t.woken()
 	switch {
 	case err != nil:
-		return nil, t.Body.asSent(relayFaultOf(ctx, err, mostName(t.Body)), r.Body)
+		return nil, asSent(t.Body, relayFaultOf(ctx, err, mostName(t.Body)), r.Body)
 	case asleep != nil:
 		t.service.settled(res.Body)
 		return nil, asleep

@@ -13,7 +13,7 @@ import (
 
 // asSent has the fault of a request that could not be translated for its provider name what the client sent: the field
 // of its wire, and the place of a message among its own. final is the body after this server's changes.
-func (b *Body) asSent(fault error, final []byte) error {
+func asSent(b *Body, fault error, final []byte) error {
 	failure, ok := inference.AsFailure(fault)
 	f, refused := errors.AsType[*Fault](fault)
 	if !ok || !refused || failure.Kind != inference.BadRequest || failure.Field == "" || failure.Status != 0 {
@@ -30,7 +30,7 @@ func (b *Body) asSent(fault error, final []byte) error {
 		}
 	case b.sent == nil:
 		n, err := strconv.Atoi(place)
-		own := b.ownPlace(n, final)
+		own := ownPlace(b, n, final)
 		if err != nil || own < 0 {
 			return fault
 		}
@@ -44,10 +44,10 @@ func (b *Body) asSent(fault error, final []byte) error {
 	return &named
 }
 
-// ownPlace is the place in the client's body of a message of the final one; -1 where this server wrote it. Messages that
-// were inserted are found by what stands around them: the others stand there in order, each as it was sent or with a
-// text in front.
-func (b *Body) ownPlace(n int, final []byte) int {
+// ownPlace is the place in the client's body of a message of the final one; -1 where this server wrote it. Messages
+// that were inserted are found by what stands around them: the others stand there in order, each as it was sent or
+// with a text in front.
+func ownPlace(b *Body, n int, final []byte) int {
 	sent, err := readBodyOf(b.form, final)
 	if err != nil || n < 0 || n >= len(sent.messages) {
 		return -1

@@ -45,7 +45,7 @@ func TestWhatCannotBeTranslatedIsNamedAsItWasSent(t *testing.T) {
 		require.NoError(t, err)
 		b.sent = c.named
 		failure := &inference.Failure{Kind: inference.BadRequest, Message: c.field + ": it is wrong", Field: c.field}
-		got, ok := errors.AsType[*Fault](b.asSent(relayFault(t.Context(), failure), of(c.final)))
+		got, ok := errors.AsType[*Fault](asSent(b, relayFault(t.Context(), failure), of(c.final)))
 		require.True(t, ok)
 		if c.want == "" {
 			require.Equal(t, c.field+": it is wrong", got.Message)

@@ -157,8 +157,8 @@ func requireRights(ctx context.Context, s *server) error {
 	return &memory.UnwritableError{Why: memory.Forbidden, Err: lackOf(missing)}
 }
 
-// explainRefusal marks the reply of a server that takes no writes as memory.ErrUnwritable, and names the rights that are
-// missing where it is for one.
+// explainRefusal marks the reply of a server that takes no writes as memory.ErrUnwritable, and names the rights that
+// are missing where it is for one.
 func explainRefusal(ctx context.Context, s *server, err error) error {
 	if why, _ := whyRefused(err); why != memory.Forbidden {
 		return unwritable(err)

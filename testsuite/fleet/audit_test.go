@@ -411,13 +411,13 @@ func (e *evidence) accountOfFaults() string {
 	for _, row := range e.rows {
 		rowed[keyOf(row)] = true
 	}
-	told := map[string]bool{}
+	shown := map[string]bool{}
 	for _, call := range e.book.Calls {
 		step, _, _ := strings.Cut(call.Key, "#")
-		if rowed[call.Key] || told[step] {
+		if rowed[call.Key] || shown[step] {
 			continue
 		}
-		told[step] = true
+		shown[step] = true
 		for _, c := range e.book.Calls {
 			if strings.HasPrefix(c.Key, step+"#") {
 				fmt.Fprintf(&all, "call %d %s: %s, from %s to %s\n", c.Number, c.Key, c.Cost,
@@ -468,7 +468,7 @@ func (e *evidence) asEntered() provider.Book {
 			rows[step] = slices.Delete(rows[step], at, at+1)
 		} else if call.Cost == 0 {
 			continue
-		} else if of, known := chaos.ReadKey(call.Key); known {
+		} else if of, valid := chaos.ReadKey(call.Key); valid {
 			phase := of.Dream + "/" + string(of.Phase) + "/lost"
 			fromWorkflows[phase] += call.Cost
 			if counted := rows[phase]; len(counted) > 0 && counted[0].Counted >= fromWorkflows[phase] {
@@ -508,21 +508,24 @@ func TestLostCallsAreInTheLedgerAgain(t *testing.T) {
 	}
 	const weigh = "dream/a/0002/rem/weigh"
 	twoCut := []provider.Call{call(weigh+"#1", 5, 1), call(weigh+"#2", 7, 2), call(weigh+"#1", 9, 60)}
+	last := row(weigh, 1, 9, 60)
 	stamp := func(seconds int) string { return weigh + "/" + at(seconds).UTC().Format(time.RFC3339Nano) }
 	for name, one := range map[string]struct {
 		calls []provider.Call
 		rows  []spend.Row
 		fault string
 	}{
-		"both beside an answer": {twoCut, []spend.Row{row(weigh, 1, 9, 60), row(stamp(1), 1, 5, 1), row(stamp(2), 1, 7, 2)}, ""},
-		"both after it":         {twoCut, []spend.Row{row(weigh, 1, 9, 60), row(weigh, 2, 5, 1), row(weigh, 3, 7, 2)}, ""},
-		"one is missing":        {twoCut, []spend.Row{row(weigh, 1, 9, 60), row(stamp(1), 1, 5, 1)}, "#2\", which was never reserved"},
-		"it counts too little":  {twoCut, []spend.Row{row(weigh, 1, 9, 60), row(weigh, 2, 5, 1), row(weigh, 3, 6, 2)}, "counts $0.000006"},
+		"both beside an answer": {twoCut, []spend.Row{last, row(stamp(1), 1, 5, 1), row(stamp(2), 1, 7, 2)}, ""},
+		"both after it":         {twoCut, []spend.Row{last, row(weigh, 2, 5, 1), row(weigh, 3, 7, 2)}, ""},
+		"one is missing":        {twoCut, []spend.Row{last, row(stamp(1), 1, 5, 1)}, "which was never reserved"},
+		"it counts too little": {
+			twoCut, []spend.Row{last, row(weigh, 2, 5, 1), row(weigh, 3, 6, 2)}, "counts $0.000006",
+		},
 		"the phase has it": {
-			twoCut, []spend.Row{row(weigh, 1, 9, 60), row(stamp(1), 1, 5, 1), row("dream/a/0002/rem/lost", 1, 7, 3)}, "",
+			twoCut, []spend.Row{last, row(stamp(1), 1, 5, 1), row("dream/a/0002/rem/lost", 1, 7, 3)}, "",
 		},
 		"another phase has it": {
-			twoCut, []spend.Row{row(weigh, 1, 9, 60), row(stamp(1), 1, 5, 1), row("dream/a/0002/onset/lost", 1, 7, 3)},
+			twoCut, []spend.Row{last, row(stamp(1), 1, 5, 1), row("dream/a/0002/onset/lost", 1, 7, 3)},
 			"never reserved",
 		},
 		"a refused one is not entered": {

@@ -53,7 +53,8 @@ func runWorker(ctx context.Context, body string) error {
 	warnings := log.NewStructuredLogger(
 		slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	c, err := client.DialContext(ctx, client.Options{
-		HostPort: config.Address, Namespace: config.Namespace, Logger: warnings, DataConverter: workflows.DataConverter(),
+		HostPort: config.Address, Namespace: config.Namespace, Logger: warnings,
+		DataConverter: workflows.DataConverter(),
 	})
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", config.Address, err)

@@ -77,7 +77,7 @@ from ONEIROS_KEY or HERMES_KEY. For an agent that works with files and commands,
 		s.URL = cmp.Or(s.URL, env("HERMES_SERVER"), here, program.DefaultServer)
 		s.Key = cmp.Or(env("ONEIROS_KEY"), env("HERMES_KEY"))
 		s.Agent = turnhttp.Handle(args[0])
-		s.Conversation = "chat-"+strings.ToLower(rand.Text())
+		s.Conversation = "chat-" + strings.ToLower(rand.Text())
 		client, err := connect(cmd.Context(), s)
 		if err != nil {
 			return err

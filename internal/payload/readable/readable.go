@@ -14,8 +14,8 @@ import (
 )
 
 // Converter returns the SDK's data converter with one difference: in JSON a time.Duration is words such as "15m0s", so
-// that inputs can be read in Temporal's tools. It reads nanoseconds as well, which builds before contract 3 and the SDK's
-// own converter write.
+// that inputs can be read in Temporal's tools. It reads nanoseconds as well, which builds before contract 3 and the
+// SDK's own converter write.
 func Converter() converter.DataConverter {
 	return converter.NewCompositeDataConverter(
 		converter.NewNilPayloadConverter(),

@@ -22,7 +22,8 @@ func (s *Server) admit(r *http.Request) (*psyche.Caller, error) {
 	ring, err := s.keys.current(r.Context())
 	if err != nil {
 		return nil, psyche.Refuse(http.StatusServiceUnavailable, "keys_unavailable", "",
-			"the store of this server does not answer, so that the keys cannot be read; ask again").After(soon).From(err)
+			"the store of this server does not answer, so that the keys cannot be read; ask again").
+			After(soon).From(err)
 	}
 	if ring.open {
 		return s.admitKeyless(r)
@@ -113,7 +114,8 @@ func secretOf(r *http.Request) (string, error) {
 		secret = strings.TrimSpace(rest)
 	}
 	if secret == "" || len(secret) > longestSecret {
-		return "", wrongKey("this server needs a key: send the header Authorization: Bearer oneiros_…, or x-api-key: oneiros_…")
+		return "", wrongKey(
+			"this server needs a key: send the header Authorization: Bearer oneiros_…, or x-api-key: oneiros_…")
 	}
 	return secret, nil
 }

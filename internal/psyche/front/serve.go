@@ -127,8 +127,10 @@ func (s *Server) whileAdmitted(r *http.Request) (*http.Request, context.CancelFu
 
 // unserved says why a path of a wire has no route where it looks like one of another route.
 var unserved = map[string]string{
-	"/v1/responses/compact":      "this server compacts no conversation: send fewer items; what was said is in the agent's memory",
-	"/v1/responses/input_tokens": "this server does not count the tokens of a response's input; POST /v1/messages/count_tokens counts those of a message",
+	"/v1/responses/compact": "this server compacts no conversation: send fewer items; " +
+		"what was said is in the agent's memory",
+	"/v1/responses/input_tokens": "this server does not count the tokens of a response's input; " +
+		"POST /v1/messages/count_tokens counts those of a message",
 }
 
 // wellKnown is the prefix of paths under which a server describes itself (RFC 8615). MCP clients look there for a way
@@ -143,10 +145,11 @@ func unknownPath(meant string) *psyche.Fault {
 	return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", message)
 }
 
-// canonical is the address whose route answers a request: with one slash where there are several, as base URLs that end
-// with a slash make, and with /v1 once before a path that has a route only there. It is nil for a path with dot segments or a
-// slash at its end, which the mux would redirect before the caller is authenticated. Encoded slashes and dots stay as
-// they are. Everything behind it, such as the role, the idempotency key and the log, sees this address alone.
+// canonical is the address whose route answers a request: with one slash where there are several, as base URLs that
+// end with a slash make, and with /v1 once before a path that has a route only there. It is nil for a path with dot
+// segments or a slash at its end, which the mux would redirect before the caller is authenticated. Encoded slashes and
+// dots stay as they are. Everything behind it, such as the role, the idempotency key and the log, sees this address
+// alone.
 func (s *Server) canonical(u *url.URL) *url.URL {
 	given := u.EscapedPath()
 	p := given

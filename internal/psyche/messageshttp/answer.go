@@ -77,8 +77,8 @@ func (h *Handler) pass(w http.ResponseWriter, r *http.Request, q *question) {
 	p.Answer(r, reply)
 }
 
-// inForm is the body of a provider's refusal in Anthropic's form: as it is, or with the words of one of another form, as
-// servers of this wire that are not Anthropic's have.
+// inForm is the body of a provider's refusal in Anthropic's form: as it is, or with the words of one of another form,
+// as servers of this wire that are not Anthropic's have.
 func inForm(reply *psyche.Reply, request string) io.ReadCloser {
 	type body struct {
 		io.Reader

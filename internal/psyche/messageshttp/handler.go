@@ -54,8 +54,8 @@ func (h *Handler) Routes() []front.Route {
 // form is Anthropic's.
 var form = &front.Form{Refusal: refusal, Left: setLeft, RequestID: "Request-Id", Elsewhere: isAnthropics}
 
-// isAnthropics says whether a request is of a client of Anthropic's API: for the models, whose path is that of OpenAI's,
-// or for what is not served.
+// isAnthropics says whether a request is of a client of Anthropic's API: for the models, whose path is that of
+// OpenAI's, or for what is not served.
 func isAnthropics(h http.Header, path string) bool {
 	ofOpenAI := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
 	return h.Get("Anthropic-Version") != "" && !slices.ContainsFunc(openAIs, ofOpenAI)

@@ -152,8 +152,8 @@ func (s *toolset) function(raw json.RawMessage, namespace, about, at string) err
 		case "strict":
 			t.strict = value
 		case "function":
-			return unsupported(at+".function", "%[1]s.function is the form of chat completions: here name, description, "+
-				"parameters and strict stand in %[1]s itself.", at)
+			return unsupported(at+".function", "%[1]s.function is the form of chat completions: here name, "+
+				"description, parameters and strict stand in %[1]s itself.", at)
 		default:
 			return unsaid(at, name)
 		}

@@ -132,8 +132,8 @@ func missing(err error, status int, code, field, id string) error {
 	}
 	return psyche.Refuse(status, code, field,
 		"There is no kept response %q, or one that it goes on from is missing. It may have been made with \"store\": "+
-			"false, be older than retention.responses, have been deleted or forgotten, or belong to another key, another "+
-			"user or another agent.",
+			"false, be older than retention.responses, have been deleted or forgotten, or belong to another key, "+
+			"another user or another agent.",
 		clipped(id))
 }
 

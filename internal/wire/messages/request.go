@@ -257,8 +257,8 @@ func (q *Request) Chat(p Provider) ([]byte, error) {
 	return jsonobject.Marshalled(c), nil
 }
 
-// PicturesOfTools returns the places of those messages of the last Chat that hold what tools returned beside text, which
-// chat completions take from users alone. Nobody has said what they say.
+// PicturesOfTools returns the places of those messages of the last Chat that hold what tools returned beside text,
+// which chat completions take from users alone. Nobody has said what they say.
 func (q *Request) PicturesOfTools() []int { return q.pictures }
 
 // Ignored names the fields of the request that Chat left out because they have no effect, each once and in order.

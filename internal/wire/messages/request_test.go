@@ -47,14 +47,15 @@ func provider(record map[string]string) messages.Provider {
 func TestPicturesOfToolsAreTold(t *testing.T) {
 	t.Parallel()
 	const picture = `{"type":"image","source":{"type":"url","url":"https://x.org/a.png"}}`
-	called := `{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"shot","input":{}}]}`
+	const called = `{"role":"user","content":"look"},` +
+		`{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"shot","input":{}}]}`
 	for content, want := range map[string][]int{
 		`[{"type":"tool_result","tool_use_id":"t","content":[` + picture + `]}]`:                              {4},
 		`[{"type":"tool_result","tool_use_id":"t","content":[` + picture + `]},{"type":"text","text":"so?"}]`: {4},
-		`[{"type":"tool_result","tool_use_id":"t","content":"a cat"},` + picture + `]`:                         nil,
+		`[{"type":"tool_result","tool_use_id":"t","content":"a cat"},` + picture + `]`:                        nil,
 	} {
-		q, err := messages.Read([]byte(`{"model":"iris","system":"s","messages":[` + called + `,{"role":"user","content":` +
-			content + `}]}`))
+		q, err := messages.Read([]byte(`{"model":"iris","system":"s","messages":[` + called +
+			`,{"role":"user","content":` + content + `}]}`))
 		require.NoError(t, err)
 		_, err = q.Chat(messages.Provider{})
 		require.NoError(t, err)

@@ -69,7 +69,8 @@ func (q *Request) tool(b *object, path string, raw json.RawMessage) (t chatTool,
 	if kind != "" && kind != "custom" {
 		what := "its schema is known to Anthropic's models alone. Send it with a name, a description and an input_schema."
 		if kind == "function" {
-			what = "that is the form of chat completions. Here a tool has a name, a description and an input_schema, and no type."
+			what = "that is the form of chat completions. Here a tool has a name, a description and an input_schema, " +
+				"and no type."
 		}
 		for _, begin := range serverTools {
 			if strings.HasPrefix(kind, begin) {
