@@ -20,7 +20,7 @@ func asSent(b *Body, fault error, final []byte) error {
 		return fault
 	}
 	first, rest, deeper := strings.Cut(failure.Field, ".")
-	name := failure.Field
+	var name string
 	switch place, within, _ := strings.Cut(rest, "."); {
 	case first != "messages" || !deeper:
 		at := b.sent.of(first)

@@ -525,12 +525,14 @@ func TestLostCallsAreInTheLedgerAgain(t *testing.T) {
 			twoCut, []spend.Row{last, row(stamp(1), 1, 5, 1), row("dream/a/0002/rem/lost", 1, 7, 3)}, "",
 		},
 		"another phase has it": {
-			twoCut, []spend.Row{last, row(stamp(1), 1, 5, 1), row("dream/a/0002/onset/lost", 1, 7, 3)},
+			twoCut,
+			[]spend.Row{last, row(stamp(1), 1, 5, 1), row("dream/a/0002/onset/lost", 1, 7, 3)},
 			"never reserved",
 		},
 		"a refused one is not entered": {
 			[]provider.Call{call(weigh+"#1", 0, 1), call(weigh+"#2", 7, 2), call(weigh+"#2", 9, 60)},
-			[]spend.Row{row(weigh, 1, 7, 2), row(weigh, 2, 9, 60)}, "",
+			[]spend.Row{row(weigh, 1, 7, 2), row(weigh, 2, 9, 60)},
+			"",
 		},
 		"a call of another time": {
 			[]provider.Call{call(weigh+"#1", 5, 40)}, []spend.Row{row(stamp(40), 1, 5, 40)}, "never reserved",

@@ -84,7 +84,9 @@ func TestDurationsAreWrittenInWords(t *testing.T) {
 	require.Equal(t, spec, read)
 
 	for _, value := range []any{
-		[]byte("words"), nil, "words <&>", 7, map[string]any{"b": nil, "a": []int(nil)}, time.Unix(0, 0).UTC(),
+		[]byte("words"), nil, "words <&>", 7,
+		map[string]any{"b": nil, "a": []int(nil)},
+		time.Unix(0, 0).UTC(),
 		&workflows.Result{Outcome: dream.Completed}, &commonpb.Payload{Data: []byte("x")},
 	} {
 		mine, err := data.ToPayload(value)
