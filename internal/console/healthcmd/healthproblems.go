@@ -26,17 +26,21 @@ const leftOut = "record, money, hypotheses, quality and the archive of events"
 // problems runs the checks of the deployment, and those of the agents of which an overview shows that they can have a
 // problem, and returns what is not fine.
 func (e *examination) problems(ctx context.Context, agents []dream.Agent) ([]healthLine, error) {
+	var lines, open, feeds []healthLine
+	var unread error
+	var beside sync.WaitGroup // the overview of very many agents takes longest
+	beside.Go(func() {
+		lines = append(e.losses(ctx), e.overload(ctx)...)
+		open, unread = e.reservations(ctx, agents)
+		feeds = e.feeds(ctx, agents)
+	})
 	suspects, dreamers, err := e.suspects(ctx, agents)
-	if err != nil {
+	beside.Wait()
+	if err := errors.Join(err, unread); err != nil {
 		return nil, err
 	}
-	lines := append(e.losses(ctx), e.overload(ctx)...)
 	lines = append(lines, e.temporal(), e.worker(ctx, dreamers))
-	open, err := e.reservations(ctx, agents)
-	if err != nil {
-		return nil, err
-	}
-	lines = append(append(lines, open...), e.feeds(ctx, agents)...)
+	lines = append(append(lines, open...), feeds...)
 	closely, err := e.closely(ctx, suspects)
 	if err != nil {
 		return nil, err
