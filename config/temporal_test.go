@@ -89,7 +89,8 @@ func TestCertificatesThatCannotBeReadAreNamed(t *testing.T) {
 func TestTheAddressOfTemporalIsAHostAndAPort(t *testing.T) {
 	t.Parallel()
 	for _, wrong := range []string{
-		"foo", "5", "http://x:7233", "x:", "x:temporal", "x:0", "x:70000", "::1", "[::1]", "a b:7233", "dns:", "dns:///", "unix:",
+		"foo", "5", "http://x:7233", "x:", "x:temporal", "x:0", "x:70000", "::1", "[::1]",
+		"a b:7233", "dns:", "dns:///", "unix:",
 	} {
 		_, err := load(t, "", "", nil, []string{"--set", "temporal.address=" + wrong})
 		require.ErrorContains(t, err,

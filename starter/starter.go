@@ -130,7 +130,7 @@ func (s drafter) begin(ctx context.Context, d checkedRequest) (workflows.Started
 	if slots, err := s.Memory.Slots(ctx); err != nil {
 		return workflows.StartedDream{}, err
 	} else if held, ok := slots[d.agent.ID]; ok {
-		if held.Cluster != "" && held.Cluster != s.Options.Cluster {
+		if activities.Elsewhere(held.Cluster, s.Options.Cluster) {
 			return workflows.StartedDream{},
 				fmt.Errorf("%s: %w %s on another Temporal cluster, %s; if that one is gone for good, %s",
 					d.agent.Handle, ErrDreaming, held.Dream, held.Cluster, activities.Abandoning(held.Dream))

@@ -3,7 +3,8 @@ package workflows
 // Contract is the version of what this build and its workflows agree on: the order of commands, the names of activities
 // and search attributes, the shape of inputs. It stands in the memo of every execution. Before a worker starts, open
 // executions of another contract are replayed; those that fail are ended, and agents are begun anew from the store
-// (docs/upgrading.md). It goes up by one with every change under which a recorded history no longer replays.
+// (docs/upgrading.md). It goes up by one with every change under which a recorded history no longer replays, or that
+// the build before cannot read.
 const Contract = 3
 
 // OldestContract is the oldest contract whose executions this build may continue. Those of an earlier one are ended

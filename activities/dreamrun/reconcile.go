@@ -119,7 +119,7 @@ func restorePause(ctx context.Context, d *DreamRun, agent string, held memory.Sl
 
 // elsewhere says whether a dream belongs to another cluster than the one we can ask.
 func (d *DreamRun) elsewhere(cluster string) bool {
-	return cluster != "" && cluster != d.Executions.ClusterID()
+	return activities.Elsewhere(cluster, d.Executions.ClusterID())
 }
 
 // where describes the other cluster of a dream and what to do when it is gone for good; empty for ours.

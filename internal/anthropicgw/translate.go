@@ -32,7 +32,7 @@ func (g *Gateway) chat(ctx context.Context, r inference.RelayRequest) (*inferenc
 		Caches:         r.Caches,
 	})
 	if err != nil {
-		return nil, exchange.Unsaid(err)
+		return nil, exchange.Untranslatable(err)
 	}
 	r.Path, r.Body = "/messages", q.Body
 	t, res, err := g.pass(ctx, r)

@@ -167,7 +167,7 @@ func (d doctor) heldElsewhere(ctx context.Context, cluster string) (lack, advice
 		slots, _ := h.store.Slots(ctx)
 		for _, agent := range slices.Sorted(maps.Keys(slots)) {
 			held := slots[agent]
-			if held.Cluster == "" || held.Cluster == cluster {
+			if !activities.Elsewhere(held.Cluster, cluster) {
 				continue
 			}
 			lack = fmt.Sprintf("%s holds its agent on another Temporal cluster, %s", held.Dream, held.Cluster)

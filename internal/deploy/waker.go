@@ -161,20 +161,20 @@ func (w *waker) AgentState(ctx context.Context, handle string) (workflows.AgentS
 	if errors.As(err, &notFound) {
 		err = fmt.Errorf("the workflow of %s has not started yet: %w", handle, memory.ErrNotFound)
 	}
-	var late *serviceerror.DeadlineExceeded
-	var away *serviceerror.Unavailable
-	if errors.As(err, &late) || errors.As(err, &away) || errors.Is(err, context.DeadlineExceeded) {
-		err = w.blame(ctx, err)
-		if errors.Is(err, ErrNoWorker) {
-			err = fmt.Errorf("%w%s", err, lastFailure(ctx, w.engine.client, workflows.AgentID(handle)))
-		}
+	err = w.blame(ctx, err)
+	if errors.Is(err, ErrNoWorker) {
+		err = fmt.Errorf("%w%s", err, lastFailure(ctx, w.engine.client, workflows.AgentID(handle)))
 	}
 	return agentState, err
 }
 
-// blame says what did not answer in time: ErrNoTemporal or ErrNoWorker, with the error.
+// blame says of an error that nothing answered in time what did not: ErrNoTemporal or ErrNoWorker, with the error.
+// Other errors stay.
 func (w *waker) blame(ctx context.Context, err error) error {
-	if w.engine.client == nil {
+	var late *serviceerror.DeadlineExceeded
+	var away *serviceerror.Unavailable
+	unanswered := errors.As(err, &late) || errors.As(err, &away) || errors.Is(err, context.DeadlineExceeded)
+	if !unanswered || w.engine.client == nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), failureWithin)

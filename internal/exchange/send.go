@@ -132,8 +132,8 @@ func BadRequest(format string, a ...any) error {
 	return &inference.Failure{Kind: inference.BadRequest, Message: fmt.Sprintf(format, a...)}
 }
 
-// Unsaid refuses a request of which something cannot be said on the provider's wire: the failure has its field.
-func Unsaid(err error) error {
+// Untranslatable refuses a request of which something cannot be said on the provider's wire: the failure has its field.
+func Untranslatable(err error) error {
 	failure := &inference.Failure{Kind: inference.BadRequest, Message: err.Error(), Err: err}
 	if e, ok := errors.AsType[*jsonobject.Error](err); ok {
 		failure.Field = e.Field

@@ -26,7 +26,9 @@ func (m *Model) place(ctx context.Context, r inference.RelayRequest) (*inference
 	}
 	err := json.Unmarshal(r.Body, &a)
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		right := map[string]string{"": "an object", "encoding_format": "float or base64", "dimensions": "a whole number"}
+		right := map[string]string{
+			"": "an object", "encoding_format": "float or base64", "dimensions": "a whole number",
+		}
 		return wrong(e.Field, fmt.Sprintf("%s is of the type %s; it must be %s.", cmp.Or(e.Field, "The body"), e.Value,
 			right[e.Field])), nil
 	}

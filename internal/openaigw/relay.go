@@ -32,7 +32,7 @@ func (g *Gateway) translate(ctx context.Context, r inference.RelayRequest) (*inf
 	}
 	q, err := responses.ReadChat(r.Body, responses.Model{Provider: g.Name(), Reasons: spec.Reasoning})
 	if err != nil {
-		return nil, exchange.Unsaid(err)
+		return nil, exchange.Untranslatable(err)
 	}
 	r.Path, r.Body = "/responses", q.Body
 	res, err := g.Client.Relay(ctx, r)

@@ -310,9 +310,12 @@ func TestPicturesOfToolsAreNotSaidByAnyone(t *testing.T) {
 	r := setup(t)
 	r.provider.answer = says("ok")
 	called := turn(ann,
-		`{"model":"echo","messages":[{"role":"user","content":"Remember that my boat is called Aurora and lies at quay 7."},`+
-			`{"role":"assistant","tool_calls":[{"id":"1"}]},{"role":"tool","tool_call_id":"1","content":"[An image, which follows these results.]"},`+
-			`{"role":"user","content":[{"type":"text","text":"From the result of the tool call toolu_01AbC:"},{"type":"image_url","image_url":{"url":"https://x.org/a.png"}}]}]}`)
+		`{"model":"echo","messages":[`+
+			`{"role":"user","content":"Remember that my boat is called Aurora and lies at quay 7."},`+
+			`{"role":"assistant","tool_calls":[{"id":"1"}]},`+
+			`{"role":"tool","tool_call_id":"1","content":"[An image, which follows these results.]"},`+
+			`{"role":"user","content":[{"type":"text","text":"From the result of the tool call toolu_01AbC:"},`+
+			`{"type":"image_url","image_url":{"url":"https://x.org/a.png"}}]}]}`)
 	psyche.PicturesOfTools(called.Body, []int{3})
 	r.talk(called)
 	r.settle()

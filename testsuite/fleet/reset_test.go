@@ -81,7 +81,7 @@ func TestAResetDreamThatHadEndedPaysNothingAgain(t *testing.T) {
 				result, err := r.Result(r.ctx, id)
 				require.NoError(t, err)
 				require.Equal(t, dream.Completed, result.Outcome, result.Reason)
-				require.Equal(t, before, result.Spent, "the money told")
+				require.Equal(t, before, result.Spent, "the money of its result")
 				require.Equal(t, kept, result.Kept)
 				require.Equal(t, r.record(id).Phases, result.Tallies)
 				require.Contains(t, result.Reason, "oneiros dreams redream dream/iris/0001")

@@ -105,7 +105,7 @@ func dreamToCancel(app *cli.App, cmd *cobra.Command, name string) (*dream.Record
 
 // notHere says how a dream ends that the cluster does not run.
 func notHere(record *dream.Record, cluster string, err error) error {
-	if record.Cluster != "" && record.Cluster != cluster {
+	if activities.Elsewhere(record.Cluster, cluster) {
 		return fmt.Errorf("%w; it was begun on another Temporal cluster, %s: if that one is gone for good, %s",
 			err, record.Cluster, activities.Abandoning(record.ID))
 	}

@@ -43,7 +43,7 @@ func (e *examination) planned(ctx context.Context, a dream.Agent, records []*dre
 			}
 			switch {
 			case runs:
-			case n.Cluster != "" && e.engine != nil && n.Cluster != e.engine.Workflows().ClusterID():
+			case e.engine != nil && activities.Elsewhere(n.Cluster, e.engine.Workflows().ClusterID()):
 				elsewhere = append(elsewhere, n)
 			default:
 				stuck = append(stuck, n.ID)

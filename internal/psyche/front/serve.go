@@ -63,10 +63,10 @@ func (s *Server) pass(x *exchange, r *http.Request, at methods) error {
 	if err := x.rate(&caller.Key); err != nil {
 		return err
 	}
-	if x.route == nil && unserved[r.URL.Path] != "" {
-		return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", unserved[r.URL.Path])
-	}
 	if x.route == nil {
+		if why := unserved[r.URL.Path]; why != "" {
+			return psyche.Refuse(http.StatusNotFound, "unknown_path", "", "%s", why)
+		}
 		x.Header().Set("Allow", at.allowed())
 		return psyche.Refuse(http.StatusMethodNotAllowed, "method_not_allowed", "",
 			"this path takes %s", at.allowed())

@@ -58,10 +58,11 @@ var form = &front.Form{Refusal: refusal, Left: setLeft, RequestID: "Request-Id",
 // OpenAI's, or for what is not served.
 func isAnthropics(h http.Header, path string) bool {
 	ofOpenAI := func(prefix string) bool { return strings.HasPrefix(path, prefix) }
-	return h.Get("Anthropic-Version") != "" && !slices.ContainsFunc(openAIs, ofOpenAI)
+	return h.Get("Anthropic-Version") != "" && !slices.ContainsFunc(pathsOfOpenAI, ofOpenAI)
 }
 
-var openAIs = []string{"/v1/chat/", "/v1/completions", "/v1/responses", "/v1/embeddings"}
+// pathsOfOpenAI begin the paths that clients of OpenAI's API alone ask for.
+var pathsOfOpenAI = []string{"/v1/chat/", "/v1/completions", "/v1/responses", "/v1/embeddings"}
 
 // question is a request that was read.
 type question struct {
